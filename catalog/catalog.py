@@ -35,6 +35,16 @@ from catalog.changes import (
     SetViewProperties,
     apply,
 )
+from catalog.conditions import (
+    CatalogBusy,
+    CatalogNotWritable,
+    DiscoveredObject,
+    ReservedName,
+    RestCatalogNotChanged,
+    SchemaAlreadyExists,
+    SchemaNotEmpty,
+    TableAlreadyExists,
+)
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.places import Places
 from catalog.discovery.roots import AllowedRoots, configured_location
@@ -49,16 +59,7 @@ from catalog.entries import (
     ViewEntry,
     VolumeEntry,
 )
-from catalog.errors import (
-    CatalogBusy,
-    CatalogNotWritable,
-    DiscoveredObject,
-    ReservedName,
-    SchemaAlreadyExists,
-    SchemaNotEmpty,
-    SqlError,
-    TableAlreadyExists,
-)
+from catalog.errors import SqlError
 from catalog.grants.conditions import Condition, ensure_met
 from catalog.grants.privileges import Kind
 from catalog.grants.right_changes import (
@@ -81,7 +82,6 @@ from catalog.policies.policy_changes import SetColumnMask, SetRowFilter
 from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
 from catalog.rest.asked import AskedSources, NotAsked
 from catalog.rest.changes import change_elsewhere, recorded_elsewhere
-from catalog.rest.errors import RestCatalogNotChanged
 from catalog.rest.names import RestCatalogs, is_rest
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.store.store import CatalogStore

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import assert_never
 
-from catalog.entries import CatalogEntry, CloneEntry, Relation, SchemaEntry, TableEntry, ViewEntry
-from catalog.errors import (
+from catalog.conditions import (
     CatalogAlreadyExists,
     CatalogNotEmpty,
     CatalogNotFound,
@@ -25,6 +24,7 @@ from catalog.errors import (
     TableNotFound,
     ViewExpected,
 )
+from catalog.entries import CatalogEntry, CloneEntry, Relation, SchemaEntry, TableEntry, ViewEntry
 from catalog.grants.privileges import group
 from catalog.grants.right_changes import (
     ChangeGroup,

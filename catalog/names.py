@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from catalog.errors import InvalidName, TooManyNameParts
+from catalog.conditions import InvalidName, TooManyNameParts
 
 DEFAULT_CATALOG = "spark_catalog"
 DEFAULT_SCHEMA = "default"

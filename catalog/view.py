@@ -23,6 +23,17 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
+from catalog.conditions import (
+    CatalogNotFound,
+    InsufficientPermissions,
+    PathInVolume,
+    ReservedName,
+    RestCatalogNotAvailable,
+    SchemaNotFound,
+    TableAmbiguous,
+    TableNotFound,
+    VolumeNotFound,
+)
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.places import Places
 from catalog.discovery.roots import is_at_or_below, overlap
@@ -38,9 +49,7 @@ from catalog.entries import (
     ViewEntry,
     VolumeEntry,
 )
-from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
 from catalog.grants.privileges import PRIVILEGES, Grant, Privilege
-from catalog.grants.right_errors import InsufficientPermissions
 from catalog.grants.rights import NOBODY, Caller, Rights, kind_of
 from catalog.names import (
     DEFAULT_CATALOG,
@@ -54,7 +63,6 @@ from catalog.names import (
     matches_all,
 )
 from catalog.rest.changes import COMMENT, LOCATION
-from catalog.rest.errors import RestCatalogNotAvailable
 from catalog.rest.names import RestNames, location_of
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 from catalog.system.audit_table import SYSTEM_CATALOG, is_audit_schema
@@ -67,7 +75,6 @@ from catalog.system.system_views import (
     system_view,
     system_views,
 )
-from catalog.volumes.errors import PathInVolume, VolumeNotFound
 from catalog.volumes.paths import VOLUMES_FOLDER
 
 logger = logging.getLogger(__name__)

@@ -1,9 +1,9 @@
-"""Run a statement until it has its outcome: again on newer versions if it lost a race, step by step, and with the
-compaction that follows it.
+"""Runs a statement until it has its outcome: again on newer versions if it lost a race, in steps, with its post-commit
+tasks.
 
-What may be run again is up to the retry policy (`engine.concurrency.retry`) and the statement's `Retry`. Two plans
-that move the same high-water marks of identity columns, or the same record of loads, hold a lock one after the
-other.
+The retry policy (`engine.concurrency.retry`) and the statement's `Retry` decide what is run again. Plans that move the
+same high-water marks of identity columns, or the same record of loads, hold a lock in turn. Automatic compaction is a
+post-commit task: a statement of its own, with its own execution context, after the statement that caused it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,20 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
-from catalog.errors import SqlError, TableAlreadyExists
+from catalog.conditions import (
+    ConcurrentDrop,
+    ConcurrentModification,
+    MetadataChanged,
+    StatementEnded,
+    TableAlreadyExists,
+)
+from catalog.errors import SqlError
 from catalog.store.remote import one_look
 from engine.binding.bound import Outcome
-from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
 from engine.errors.disk_errors import storage_error
-from engine.errors.statement_errors import StatementEnded
 from engine.formats.planning import follow_up_of
-from engine.pipeline import EngineSources, Execution, Subject, execute_and_commit, plan_on_newest
+from engine.formats.registry import PLANNERS
+from engine.pipeline import execute_and_commit, plan_on_newest
 from engine.planning.plans.ddl import (
     AlterPlan,
     CreateTableAsPlan,
@@ -32,19 +38,19 @@ from engine.planning.plans.ddl import (
 )
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import AnsweringPlan, Plan
+from engine.planning.plans.reads import EqualityDeletesPlan
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
-from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter, named_by_position
+from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement import Statement
-from engine.spark.run import Run
-from engine.spark.session import ExecSession
+from engine.spark.execution_context import ExecutionContext, Subject
 from engine.statements.explain.statement import ExplainWrite
 from engine.statements.insert.execution import ensure_no_positions, one_by_one
 from engine.statements.insert.grammar import with_condition_values
 from engine.statements.insert.statement import Insert, MultiInsert
-from engine.statements.maintenance.statement import Vacuum
+from engine.statements.maintenance.statement import Optimize, Vacuum
 from engine.statements.merge.statement import Merge
 from engine.statements.registry import spec_of
 from engine.statements.row_changes.statement import Delete, Update
@@ -57,62 +63,66 @@ from engine.tables.rearrangement import Rearrangement
 logger = logging.getLogger(__name__)
 
 
-def run_statement(
-    statement: RunnableStatement,
-    state: SessionState,
-    sources: EngineSources,
-    executor: ExecSession,
-    context: StatementContext,
-    parameters: Sequence[Parameter] = (),
-) -> Outcome:
-    """Run `statement` through the pipeline, as often as it takes. Raises `SqlError`; anything else is a bug."""
+def run_statement(statement: RunnableStatement, context: ExecutionContext) -> Outcome:
+    """Runs `statement` through the pipeline, again if it lost a race, and then its post-commit tasks.
+
+    `context` has the parameters as the client sent them. Raises `SqlError`; anything else is a bug. A post-commit task
+    may fail, and be cancelled, without changing the outcome of what is committed.
+    """
+    tasks: list[Optimize] = []
+    context.request.profile.forget_cached()
+    outcome = _run(statement, context, tasks)
+    for task in tasks:
+        request = replace(context.request, cancel=context.request.cancel.follower())
+        table = ".".join(task.table_parts)
+        try:
+            _run(task, replace(context, request=request, parameters=()), [])
+        except StatementEnded as ended:
+            logger.info("automatic compaction of %s: %s", table, ended)
+        except Exception:  # the statement is committed: no failure of a task may report otherwise
+            logger.warning("automatic compaction of %s failed", table, exc_info=True)
+    return outcome
+
+
+def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optimize]) -> Outcome:
+    statement, own = _with_own_parameters(statement, sent.parameters)
+    request = replace(sent.request, variables=sent.state.visible, caches_results=_caches(sent.state, statement))
+    context = replace(sent, request=request, parameters=own, subject=Subject())
     try:
         with one_look():
-            return _run(statement, state, sources, executor, context, parameters)
+            if isinstance(statement, Vacuum):  # it reads no rows, and waits for statements that do
+                return _redacted(statement, _attempt(statement, _plan(statement, context), context), request)
+            with context.sources.pins.statement(request.now_ms) as uses:
+                sources = replace(context.sources, formats=watched(context.sources.formats, uses))
+                outcome = _run_pinned(statement, replace(context, sources=sources), sent.parameters, tasks)
+                return _redacted(statement, outcome, request)
     except OSError as error:  # of files that Python writes, such as deletion vectors and copies
         if named := storage_error(error):
             raise named from error
         raise
-
-
-def _run(
-    statement: RunnableStatement,
-    state: SessionState,
-    sources: EngineSources,
-    executor: ExecSession,
-    context: StatementContext,
-    parameters: Sequence[Parameter],
-) -> Outcome:
-    context.profile.forget_cached()
-    own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
-    written = statement.inner if isinstance(statement, ExplainWrite) else statement
-    if isinstance(written, Insert):
-        written, own = with_condition_values(written, own)
-        statement = replace(statement, inner=written) if isinstance(statement, ExplainWrite) else written
-    own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
-    run = Run(
-        executor=executor,
-        context=replace(context, variables=state.visible, caches_results=_caches(state, statement)),
-        parameters=own,
-        turns=sources.turns,
-    )
-    execution = Execution(state=state, sources=sources, run=run, subject=Subject())
-    try:
-        if isinstance(statement, Vacuum):  # reads no rows, and asks who does
-            return _told(statement, _carried(statement, plan_on_newest(statement, execution), execution), context)
-        with sources.pins.statement(run.context.now_ms) as uses:
-            watching = replace(sources, formats=watched(sources.formats, uses))
-            return _told(statement, _run_pinned(statement, replace(execution, sources=watching), parameters), context)
     except SqlError as error:
-        format_ = sources.formats.by_name.get(execution.subject.format or "")
+        format_ = context.sources.formats.by_name.get(context.subject.format or "")
         if format_ is not None:
             error.condition, error.sqlstate = format_.own_condition(error.condition, error.sqlstate)
         raise
 
 
-def _told(statement: RunnableStatement, outcome: Outcome, context: StatementContext) -> Outcome:
-    """Without rows about work that is not to be told."""
-    if isinstance(statement, MultiInsert) or not (context.profile.hides_work and spec_of(statement).reports_work):
+def _with_own_parameters(
+    statement: RunnableStatement, parameters: Sequence[Parameter]
+) -> tuple[RunnableStatement, Sequence[Parameter]]:
+    """Returns the statement, and the values of the markers that its plan keeps."""
+    # A view is stored as text, in which no marker has a value.
+    own = () if isinstance(statement, CreateView) else parameters
+    written = statement.inner if isinstance(statement, ExplainWrite) else statement
+    if isinstance(written, Insert):
+        written, own = with_condition_values(written, own)
+        statement = replace(statement, inner=written) if isinstance(statement, ExplainWrite) else written
+    return statement, named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
+
+
+def _redacted(statement: RunnableStatement, outcome: Outcome, request: StatementRequest) -> Outcome:
+    """Hides result rows that would reveal data protected by a row filter or column mask."""
+    if isinstance(statement, MultiInsert) or not (request.profile.hides_work and spec_of(statement).reports_work):
         return outcome
     return replace(outcome, result=outcome.result.limited(0))
 
@@ -123,47 +133,51 @@ def _caches(state: SessionState, statement: RunnableStatement) -> bool:
     return state.value(RESULT_CACHE) != "false"
 
 
-def _run_pinned(statement: RunnableStatement, execution: Execution, parameters: Sequence[Parameter]) -> Outcome:
-    """The statement, whose tables are known to those who remove files until it has its rows or its commit."""
+def _run_pinned(
+    statement: RunnableStatement, context: ExecutionContext, parameters: Sequence[Parameter], tasks: list[Optimize]
+) -> Outcome:
+    """Runs the statement; until it has its rows or its commit, no file of its tables is removed."""
     if not isinstance(statement, MultiInsert):
-        return _completed(statement, plan_on_newest(statement, execution), execution)
+        return _completed(statement, _plan(statement, context), context, tasks)
     ensure_no_positions(parameters)
-    inserts = [with_condition_values(each, execution.run.parameters)[0] for each in statement.inserts]
-    pinned = replace(execution, sources=replace(execution.sources, formats=execution.sources.formats.pinned()))
-    plans = [plan_on_newest(each, pinned) for each in inserts]
+    inserts = [with_condition_values(each, context.parameters)[0] for each in statement.inserts]
+    pinned = replace(context, sources=replace(context.sources, formats=context.sources.formats.pinned()))
+    plans = [_plan(each, pinned) for each in inserts]
     finish = [
-        partial(_completed, each, plan, execution, is_part=True) for each, plan in zip(inserts, plans, strict=True)
+        partial(_completed, each, plan, context, tasks, is_part=True) for each, plan in zip(inserts, plans, strict=True)
     ]
     return one_by_one(statement.inserts, finish)
 
 
-def _completed(statement: Statement, plan: Plan, execution: Execution, *, is_part: bool = False) -> Outcome:
-    """The outcome of `plan`, with the compaction that its table asks for.
-
-    It may fail, and be cancelled, without changing the outcome of what is committed.
-    """
-    outcome = _carried(statement, plan, execution, is_part=is_part)
-    compaction = follow_up_of(execution.sources.planners, plan)
+def _completed(
+    statement: Statement, plan: Plan, context: ExecutionContext, tasks: list[Optimize], *, is_part: bool = False
+) -> Outcome:
+    """Returns the outcome of `plan`, and adds the compaction that its table requests to `tasks`."""
+    outcome = _attempt(statement, plan, context, is_part=is_part)
+    compaction = follow_up_of(PLANNERS, plan)
     if compaction is not None:
-        context = replace(execution.run.context, cancel=execution.run.context.cancel.follower())
-        unmarked = replace(execution, run=replace(execution.run, parameters=(), context=context))
-        try:
-            _carried(compaction, plan_on_newest(compaction, unmarked), unmarked)
-        except StatementEnded as ended:
-            logger.info("automatic compaction of %s: %s", ".".join(compaction.table_parts), ended)
-        except Exception:  # the statement is committed: whatever goes wrong now must not say otherwise
-            logger.warning("automatic compaction of %s failed", ".".join(compaction.table_parts), exc_info=True)
+        tasks.append(compaction)
     return outcome
 
 
-def _carried(statement: Statement, first: Plan, execution: Execution, *, is_part: bool = False) -> Outcome:
-    """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it. `is_part`: of several
-    INSERTs that read one version of their source.
+def _plan(statement: Statement, context: ExecutionContext) -> Plan:
+    """Plans the statement; rows that were deleted by value are found first, if it changes rows by position."""
+    plan = plan_on_newest(statement, context)
+    while isinstance(plan, EqualityDeletesPlan):  # again if another writer committed meanwhile
+        found = execute_and_commit(plan, context, context.retries)
+        plan = plan_on_newest(statement, context, found.resolved)
+    return plan
+
+
+def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is_part: bool = False) -> Outcome:
+    """Executes `first`, or a plan on newer versions if the retry policy allows it.
+
+    `is_part`: it is one of several INSERTs that read the same version of their source.
     """
-    execution.run.context.cancel.reopen()  # after the commit of another INSERT: waiting for a lock can be cancelled
-    policy = execution.run.retries
+    context.request.cancel.reopen()  # after the commit of another INSERT: waiting for a lock can be cancelled
+    policy = context.retries
     if isinstance(first, FormatPlan) and first.in_steps:
-        return _step_by_step(statement, first, execution)
+        return _step_by_step(statement, first, context)
     tried: Plan = first
     is_fresh = True
 
@@ -171,9 +185,9 @@ def _carried(statement: Statement, first: Plan, execution: Execution, *, is_part
         nonlocal tried, is_fresh
         repeats = 0
         while True:
-            tried = tried if is_fresh else plan_on_newest(statement, execution)
+            tried = tried if is_fresh else _plan(statement, context)
             is_fresh = False
-            outcome = execute_and_commit(tried, execution, policy)
+            outcome = execute_and_commit(tried, context, policy)
             if not _is_step(tried):
                 return outcome
             if isinstance(tried, FormatPlan) and tried.repeats_error is not None:
@@ -190,22 +204,22 @@ def _carried(statement: Statement, first: Plan, execution: Execution, *, is_part
     locked = _table_to_lock(first)
     if locked is None:
         return policy.run_again(once, may_run_again)
-    with execution.sources.locks.hold(locked, execution.run.context.cancel):
-        is_fresh = False  # who held the lock may have committed since
+    with context.sources.locks.hold(locked, context.request.cancel):
+        is_fresh = False  # another holder of the lock may have committed since
         return policy.run_again(once, may_run_again)
 
 
-def _step_by_step(statement: Statement, first: FormatPlan, execution: Execution) -> Outcome:
+def _step_by_step(statement: Statement, first: FormatPlan, context: ExecutionContext) -> Outcome:
     """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
-    policy = execution.run.retries
+    policy = context.retries
     fresh: Plan | None = first
     left: Rearrangement | None = None
 
     def once() -> Outcome:
         nonlocal fresh
-        plan, fresh = fresh or plan_on_newest(statement, execution), None
+        plan, fresh = fresh or _plan(statement, context), None
         assert isinstance(plan, FormatPlan)
-        return execute_and_commit(replace(plan, left=left), execution, policy)
+        return execute_and_commit(replace(plan, left=left), context, policy)
 
     while True:
         outcome = policy.run_again(once, _is_lost_race)

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from engine.runtime.activity import ActivitySource
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.statement import Statement
 from engine.statements.volumes.statement import ChangeFile
@@ -38,9 +38,9 @@ class EngineSession(Protocol):
         """The span of the client that statements of the session belong to, if it has told one."""
         ...
 
-    def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream: ...
+    def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream: ...
 
-    def run(self, statement: Statement | ChangeFile, context: StatementContext) -> ResultStream: ...
+    def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream: ...
 
     def close(self) -> None: ...
 
@@ -55,7 +55,7 @@ class Engine(Protocol):
 
     @property
     def left_statements(self) -> Mapping[str, int]:
-        """Statements (`StatementContext.statement_id`) that have ended while tasks of theirs run on, and for about how
+        """Statements (`StatementRequest.statement_id`) that have ended while tasks of theirs run on, and for about how
         many seconds. Spark is started again if that takes long. Returns at once.
         """
         ...

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import assert_never
 
 from catalog.catalog import Catalog
+from catalog.conditions import PositionalScriptParameters, SchemaNotFound
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.other_tables import OtherTablesFinder
 from catalog.discovery.roots import configured_location, is_local
-from catalog.errors import SchemaNotFound, SqlError, shortened
+from catalog.errors import SqlError, shortened
 from catalog.grants.tokens import TokenStore
-from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, ICEBERG, SchemaName
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
@@ -34,6 +35,7 @@ from catalog.store.remote import open_files, open_tree
 from catalog.store.store import MemoryStore
 from engine.attempts import run_statement
 from engine.binding.sight import seen_by
+from engine.binding.sources import Sources
 from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
 from engine.delta.log.file_table import use_compact_memory
@@ -43,19 +45,15 @@ from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.execution.writes.folder_marks import is_abandoned
 from engine.formats.delta.delta_format import DeltaFileSource, DeltaFormat
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
-from engine.formats.delta.planning.planner import DeltaPlanner
-from engine.formats.delta.writing.writer import DeltaWriter
 from engine.formats.iceberg.iceberg_format import IcebergFormat
-from engine.formats.iceberg.planning.planner import IcebergPlanner
-from engine.formats.iceberg.procedures.writer import IcebergWriter
 from engine.iceberg.commit.metadata_files import metadata_times
-from engine.pipeline import EngineSources, parse_statement
+from engine.pipeline import parse_statement
 from engine.runtime.activity import ActivitySource
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
 from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Stage
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings
@@ -63,6 +61,7 @@ from engine.runtime.statement import Statement
 from engine.script.immediate import execute_immediate, with_names
 from engine.script.interpreter import run_script
 from engine.script.road import Road, Scopes, Step
+from engine.spark.execution_context import ExecutionContext
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
@@ -77,11 +76,10 @@ from engine.statements.scripting.statement import (
     RunnableStatement,
     Script,
 )
-from engine.statements.scripting.statement_errors import PositionalScriptParameters
 from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.volumes.statement import ChangeFile
 from engine.storage.storage import Storage, open_storage
-from engine.tables.formats import DEFAULT_FORMAT, formats_of
+from engine.tables.formats import formats_of
 from engine.warm_up import IDENTITY, RunningStatements, WarmUp
 
 logger = logging.getLogger(__name__)
@@ -179,7 +177,7 @@ def version_times(storage: Storage) -> list[int]:
     return [*commit_times(storage), *metadata_times(storage)]
 
 
-def open_sources(options: EngineOptions) -> EngineSources:
+def open_sources(options: EngineOptions) -> Sources:
     """The catalog's own objects over the tables of the lake's folder, and the cache of their snapshots."""
     store = FileStore(open_files(options.catalog_folder)) if options.catalog_folder else MemoryStore()
     served = ServedFolder(open_tree(options.lake_folder), options.allowed_roots) if options.lake_folder else None
@@ -207,7 +205,7 @@ def open_sources(options: EngineOptions) -> EngineSources:
         after_commits.close()
         remove_results()
 
-    return EngineSources(
+    return Sources(
         catalog=catalog,
         formats=formats_of(
             DeltaFormat(
@@ -223,8 +221,6 @@ def open_sources(options: EngineOptions) -> EngineSources:
                 ),
             ),
         ),
-        planners={DEFAULT_FORMAT: DeltaPlanner(), ICEBERG: IcebergPlanner()},
-        writers={DEFAULT_FORMAT: DeltaWriter(), ICEBERG: IcebergWriter()},
         tokens=options.tokens,
         audit_folder=options.audit_folder,
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
@@ -261,7 +257,7 @@ def snapshot_metrics(cache: SnapshotCache) -> Iterator[MetricFamily]:
 class LakeEngine:
     """One for the whole server; see :class:`engine.engine.Engine`."""
 
-    def __init__(self, sources: EngineSources, driver: SparkDriver) -> None:
+    def __init__(self, sources: Sources, driver: SparkDriver) -> None:
         self._sources, self._driver = sources, driver
         self._running = RunningStatements()
         self._warm_up: WarmUp | None = None
@@ -328,7 +324,7 @@ class LakeSession:
     def __init__(
         self,
         state: SessionState,
-        sources: EngineSources,
+        sources: Sources,
         executor: ExecSession,
         running: RunningStatements | None = None,
         without_effect: Sequence[str] = (),
@@ -356,71 +352,74 @@ class LakeSession:
     def trace_parent(self) -> str | None:
         return self._state.value(TRACE_PARENT) or None
 
-    def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
+    def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""
-        with interrupted_by(context.cancel), self._running.another():
+        with interrupted_by(request.cancel), self._running.another():
             substituted = substitute_variables(text, self._state.values)
             if substituted != text:
                 text = substituted
-                context.on_substituted(text)
+                request.on_substituted(text)
             parsed = parse_statement(text)
             if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):  # PyHive's first, without a log
                 names, self._without_effect = ", ".join(map(shortened, self._without_effect)), ()
-                context.profile.log(f"WARNING: settings without effect: {names}")
-            return self._execute(parsed, parameters, context)
+                request.profile.log(f"WARNING: settings without effect: {names}")
+            return self._execute(parsed, parameters, request)
 
-    def _execute(self, parsed: Executable, parameters: Sequence[Parameter], context: StatementContext) -> ResultStream:
+    def _execute(self, parsed: Executable, parameters: Sequence[Parameter], request: StatementRequest) -> ResultStream:
         match parsed:
             case Script() as script:
                 if any(parameter.name is None for parameter in parameters):
                     raise PositionalScriptParameters()
-                context.profile.enter(Stage.EXECUTE)
-                return run_script(script, self._road(context, is_script=True), parameters)
+                request.profile.enter(Stage.EXECUTE)
+                return run_script(script, self._road(request, is_script=True), parameters)
             case ExecuteImmediate() as immediate:
-                return execute_immediate(immediate, self._road(context), (), parameters).result
+                return execute_immediate(immediate, self._road(request), (), parameters).result
             case NamedByExpressions() as named:
-                return self._execute(*with_names(named, self._road(context), (), parameters), context)
+                return self._execute(*with_names(named, self._road(request), (), parameters), request)
             case Statement() | MultiInsert() as statement:
-                context.on_parsed(may_answer_rows(statement))
-                return self._take(statement, (), parameters, context).result
+                request.on_parsed(may_answer_rows(statement))
+                return self._take(statement, (), parameters, request).result
             case _:
                 assert_never(parsed)
 
-    def run(self, statement: Statement | ChangeFile, context: StatementContext) -> ResultStream:
+    def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream:
         """Run a statement that did not come as text."""
-        with interrupted_by(context.cancel), self._running.another():
-            return self._take(statement, (), (), context).result
+        with interrupted_by(request.cancel), self._running.another():
+            return self._take(statement, (), (), request).result
 
     def close(self) -> None:
         self._executor.close()
 
-    def _road(self, context: StatementContext, *, is_script: bool = False) -> Road:
+    def _road(self, request: StatementRequest, *, is_script: bool = False) -> Road:
         """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
 
         def take(statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
             # what is read of it, and when, is up to the statement around it
-            own = replace(context, on_rows=None, rows_wanted=None, bytes_wanted=None)
+            own = replace(request, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
                 return self._take(statement, scopes, parameters, own)
-            own = replace(own, instant_us=context.now_ms() * 1000, profile=context.profile.begin_part())
+            own = replace(own, instant_us=request.now_ms() * 1000, profile=request.profile.begin_part())
             try:
                 return self._take(statement, scopes, parameters, own)
             finally:
-                context.profile.end_part(own.profile)
+                request.profile.end_part(own.profile)
 
-        return Road(parse=parse_statement, take=take, cancel=context.cancel)
+        return Road(parse=parse_statement, take=take, cancel=request.cancel)
 
     def _take(
-        self, statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
+        self, statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter], request: StatementRequest
     ) -> Step:
-        """Take `statement` down the road and apply what it changes, of the session and of the `scopes` it sees."""
+        """Runs `statement` and applies its changes to the session and to the `scopes` that are visible to it."""
         before = replace(
             self._state,
-            identity=context.identity,
+            identity=request.identity,
             scopes=scopes,
-            shows_materialized=context.shows_materialized,
+            shows_materialized=request.shows_materialized,
         )
-        outcome = run_statement(statement, before, self._sources, self._executor, context, parameters)
+        context = ExecutionContext(
+            request=request, state=before, sources=self._sources, executor=self._executor, parameters=parameters
+        )
+        outcome = run_statement(statement, context)
         if outcome.change is not None:
             with self._lock:
                 changed = outcome.change(replace(self._state, scopes=scopes))

@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from catalog.conditions import StatementCancelled
 from engine.concurrency.cancel import CancelToken
 from engine.engine import EngineSession
-from engine.errors.statement_errors import StatementCancelled
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.sample.data import SAMPLE_READS, SAMPLE_WRITES
 from engine.sample.lake import ensure_sample_lake
 from engine.spool.private_folder import PrivateFolder
@@ -101,8 +101,8 @@ class WarmUp:
                 for count, text in enumerate(STATEMENTS):
                     if not self._clients.wait_for_none(until - time.monotonic()):
                         return count
-                    context = StatementContext(identity=IDENTITY, cancel=self._cancel)
-                    for _ in session.execute(text, context).batches():
+                    request = StatementRequest(identity=IDENTITY, cancel=self._cancel)
+                    for _ in session.execute(text, request).batches():
                         pass
             return len(STATEMENTS)
         finally:

@@ -35,9 +35,9 @@ import logging
 from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass
 
+from catalog.conditions import TableAmbiguous
 from catalog.discovery.roots import AllowedRoots
 from catalog.entries import TableEntry
-from catalog.errors import TableAmbiguous
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, TableName, fold
 from catalog.store.files import LOG_FOLDER, Child, Tree
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from catalog.conditions import FilesNotReadable, LocationOverlap, PathInVolume
 from catalog.discovery.discovery import DEPTH_MAX, FOLDERS_MAX, ServedFolder
 from catalog.discovery.roots import AllowedRoots, configured_location, is_at_or_below, is_local, may_be_below, overlap
-from catalog.errors import FilesNotReadable, LocationOverlap
 from catalog.rest.places import RestPlaces
 from catalog.store.files import LOG_FOLDER, Tree
 from catalog.store.remote import open_tree
-from catalog.volumes.errors import PathInVolume
 from catalog.volumes.paths import is_managed_volume
 
 

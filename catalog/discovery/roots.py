@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from catalog.errors import PathNotAllowed, StorageNotAvailable
+from catalog.conditions import PathNotAllowed, StorageNotAvailable
 
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>.*)", re.DOTALL)
 _LOCAL_AUTHORITIES = ("", "localhost")

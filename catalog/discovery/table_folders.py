@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from catalog.conditions import (
+    LocationOverlap,
+    PathInVolume,
+    RestCatalogNotAvailable,
+    RestCatalogRefused,
+    RestPlaceShared,
+)
 from catalog.discovery.places import Places
 from catalog.discovery.roots import overlap
 from catalog.entries import TableEntry
-from catalog.errors import LocationOverlap
 from catalog.names import ICEBERG, CatalogName
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestPlaceShared
 from catalog.rest.names import RestNames, is_rest, table_at
 from catalog.rest.places import RestPlace
 from catalog.state import CatalogState
-from catalog.volumes.errors import PathInVolume
 
 
 class TableFolders:

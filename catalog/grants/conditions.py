@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from catalog.conditions import AdministratorNeeded, InsufficientPermissions, OwnerNotYours, ViewOwnerLacksPrivileges
 from catalog.entries import (
     CatalogEntry,
     FunctionEntry,
@@ -24,12 +25,6 @@ from catalog.entries import (
 )
 from catalog.errors import SqlError
 from catalog.grants.privileges import Principal, PrincipalKind, Privilege
-from catalog.grants.right_errors import (
-    AdministratorNeeded,
-    InsufficientPermissions,
-    OwnerNotYours,
-    ViewOwnerLacksPrivileges,
-)
 from catalog.grants.rights import Login, Rights, caller_of, label_of, owning
 from catalog.names import TableName
 from catalog.state import CatalogState

@@ -9,6 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from catalog.conditions import (
+    CatalogNotFound,
+    FunctionAlreadyExists,
+    FunctionNotFound,
+    GroupAlreadyExists,
+    GroupReserved,
+    LocationAlreadyExists,
+    LocationNotFound,
+    LocationsOverlap,
+    PrincipalAmbiguous,
+    PrincipalNotFound,
+    SchemaNotFound,
+    TableNotFound,
+    VolumeNotFound,
+)
 from catalog.discovery.roots import overlap
 from catalog.entries import (
     CatalogEntry,
@@ -23,22 +38,10 @@ from catalog.entries import (
     ViewEntry,
     VolumeEntry,
 )
-from catalog.errors import CatalogNotFound, SchemaNotFound, SqlError, TableNotFound
+from catalog.errors import SqlError
 from catalog.grants.privileges import EVERYBODY, Grant, Kind, Principal, PrincipalKind, Privilege, group
-from catalog.grants.right_errors import (
-    FunctionAlreadyExists,
-    FunctionNotFound,
-    GroupAlreadyExists,
-    GroupReserved,
-    LocationAlreadyExists,
-    LocationNotFound,
-    LocationsOverlap,
-    PrincipalAmbiguous,
-    PrincipalNotFound,
-)
 from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part, fold
 from catalog.state import CatalogState
-from catalog.volumes.errors import VolumeNotFound
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from catalog.conditions import SecretUnusable, TokenLifetimeInvalid, TokenNotFound, TooManyTokens
 from catalog.errors import SqlError
-from catalog.rest.secret_errors import SecretUnusable, TokenLifetimeInvalid, TokenNotFound, TooManyTokens
 from catalog.rest.secret_files import locked, read_secret, stamp_of, write_secret
 
 logger = logging.getLogger(__name__)

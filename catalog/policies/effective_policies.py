@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from catalog.conditions import PoliciesConflict, PolicyNotClear
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
 from catalog.grants.privileges import Principal
-from catalog.grants.right_errors import PoliciesConflict, PolicyNotClear
 from catalog.names import fold
 from catalog.policies.policies import ColumnMask, NamedPolicy, Policies, PolicyArgument, PolicyFunction, PolicyKind
 from catalog.policies.tags import TagCondition, is_met

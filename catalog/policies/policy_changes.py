@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from catalog.conditions import FunctionNotFound, FunctionUsedByPolicy, TableExpected, TableNotFound
 from catalog.entries import TableEntry, ViewEntry
-from catalog.errors import TableExpected, TableNotFound
-from catalog.grants.right_errors import FunctionNotFound, FunctionUsedByPolicy
 from catalog.names import SchemaName, TableName
 from catalog.policies.policies import Policies, PolicyFunction
 from catalog.policies.tag_changes import levels

@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
-from catalog.grants.privileges import Principal
-from catalog.grants.right_changes import Securable, recorded, with_entry
-from catalog.grants.right_errors import (
+from catalog.conditions import (
     FunctionNotFound,
     GroupUsedByPolicy,
     PoliciesOfSchema,
@@ -17,6 +14,9 @@ from catalog.grants.right_errors import (
     PolicyNotFound,
     PolicyOnKind,
 )
+from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
+from catalog.grants.privileges import Principal
+from catalog.grants.right_changes import Securable, recorded, with_entry
 from catalog.grants.rights import label_of
 from catalog.names import TableName
 from catalog.policies.effective_policies import Level

@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from catalog.conditions import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import CatalogName
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.names import RestNames
 
 _T = TypeVar("_T")

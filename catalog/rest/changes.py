@@ -25,24 +25,22 @@ from catalog.changes import (
     SetComment,
     SetLocation,
 )
-from catalog.entries import SchemaEntry, TableEntry, ViewEntry
-from catalog.errors import (
+from catalog.conditions import (
     CatalogNotEmpty,
+    RestCatalogNotChanged,
+    RestConflict,
+    RestOptionInvalid,
+    RestOutcomeUnknown,
+    RestViewsNotSupported,
     SchemaAlreadyExists,
     SchemaNotEmpty,
     SchemaNotFound,
     TableAlreadyExists,
     TableNotFound,
 )
+from catalog.entries import SchemaEntry, TableEntry, ViewEntry
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.rest.client import Namespace
-from catalog.rest.errors import (
-    RestCatalogNotChanged,
-    RestConflict,
-    RestOptionInvalid,
-    RestOutcomeUnknown,
-    RestViewsNotSupported,
-)
 from catalog.rest.names import RestNames, location_of, without_place
 from catalog.rest.new_views import creation, replacement
 from catalog.state import CatalogState

@@ -20,8 +20,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
+from catalog.conditions import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.connections import is_below
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.options import RestOptions
 from catalog.rest.transport import SILENT_S, Answer, AnswerTooLong, Json, NoAnswer, Transport
 from catalog.rest.vended import GivenCredentials, given_credentials

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
-from catalog.rest.errors import RestOptionInvalid
+from catalog.conditions import RestOptionInvalid
 from catalog.rest.options import RestOptions
 
 _SECRET = "secret:"

@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
+from catalog.conditions import RestCatalogNotAvailable, RestCatalogRefused, RestOptionInvalid, TableAmbiguous
 from catalog.discovery.roots import overlap
 from catalog.entries import CatalogEntry, TableEntry, ViewEntry
-from catalog.errors import TableAmbiguous
 from catalog.names import ICEBERG, CatalogName, SchemaName, TableName, fold
 from catalog.rest.client import Namespace, RestClient, RestTable
 from catalog.rest.connections import RestPolicy, options_of
 from catalog.rest.credentials import options_for
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestOptionInvalid
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
 from catalog.rest.vended import LentOptions, StorageOptions, now_ms, storage_options

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
+from catalog.conditions import RestViewNotKept
 from catalog.entries import ViewEntry
 from catalog.rest.client import Namespace
-from catalog.rest.errors import RestViewNotKept
 from catalog.rest.views import DIALECT, QUERY_NAMES
 
 _TYPES = {

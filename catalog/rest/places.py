@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from catalog.conditions import PathNotAllowed, RestTableInLake
 from catalog.discovery.roots import canonical_location, is_at_or_below, overlap
-from catalog.errors import PathNotAllowed
-from catalog.rest.errors import RestTableInLake
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from catalog.rest.secret_errors import SecretReadable, SecretUnusable
+from catalog.conditions import SecretReadable, SecretUnusable
 
 _OTHERS = stat.S_IRWXO | stat.S_IWGRP
 """The group may read: that is how orchestrators hand files to a process that is not root."""

@@ -10,39 +10,40 @@ Source: Iceberg REST catalog, "Authentication", "Error responses"; RFC 6749, "Cl
 
 from __future__ import annotations
 
-import http.client
 import json
+import logging
 import socket
 import ssl
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlencode
 
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused
-from catalog.rest.no_redirect import NoRedirect
+import httpx
+
+from catalog.conditions import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.options import RestOptions
 from catalog.store.interruption import held, interruptible
 
 ANSWER_BYTES_MAX = 256 << 20
 """Of metadata, which names every snapshot of a table."""
-_PIECE_BYTES = 1 << 20
 _SLOW = 4
 """How many times as long as its beginning an answer may take as a whole."""
 _EARLY_S = 60.0
 """A token is asked for again so long before it ends."""
 _TOKEN_S = 3600.0
 """How long a token is good for that does not say it."""
-_UNAUTHORIZED = 401
 SILENT_S = 5.0
 """A catalog that did not answer is not asked for so long: statements about many catalogs would wait each time."""
 Json = Mapping[str, Any]
+
+for _name in ("httpx", "httpcore"):
+    logging.getLogger(_name).setLevel(logging.WARNING)  # they log URLs and headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,52 +90,18 @@ class _Line:
         self._connections: list[socket.socket] = []
         self._is_cut = False
 
-    def note(self, connection: socket.socket | None) -> None:
-        if connection is not None:
-            self._connections.append(connection)
-        if self._is_cut:
-            self.cut()
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Called by httpcore with its events."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._connections.append(info["return_value"].get_extra_info("socket"))
+            if self._is_cut:
+                self.cut()
 
     def cut(self) -> None:
-        self._is_cut = True  # before it looks for connections, as `note` looks for it after it has added one
+        self._is_cut = True  # before it looks for connections, as `trace` looks for it after it has added one
         for each in self._connections:
             with suppress(OSError):
                 socket.socket.shutdown(each, socket.SHUT_RDWR)  # TLS would say goodbye first
-
-
-_line: ContextVar[_Line | None] = ContextVar("line", default=None)
-
-
-def _note(connection: socket.socket | None) -> None:
-    line = _line.get()
-    if line is not None:
-        line.note(connection)
-
-
-class _CutConnection(http.client.HTTPConnection):
-    def connect(self) -> None:
-        super().connect()
-        _note(self.sock)
-
-
-class _CutTlsConnection(http.client.HTTPSConnection):
-    def connect(self) -> None:
-        super().connect()
-        _note(self.sock)
-
-
-class _CutHttp(urllib.request.HTTPHandler):
-    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(_CutConnection, request)
-
-
-class _CutHttps(urllib.request.HTTPSHandler):
-    def __init__(self, context: ssl.SSLContext) -> None:
-        super().__init__(context=context)
-        self._tls = context
-
-    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(_CutTlsConnection, request, context=self._tls)
 
 
 class Transport:
@@ -142,11 +109,13 @@ class Transport:
 
     def __init__(self, options: RestOptions, clock: Callable[[], float] = time.monotonic) -> None:
         self._options, self._clock = options, clock
-        handlers: list[urllib.request.BaseHandler] = [NoRedirect(), _CutHttp()]
-        if options.uri.startswith("https:") or options.token_url.startswith("https:"):
-            tls = ssl.create_default_context(cafile=options.ca_file or None)
-            handlers.append(_CutHttps(context=tls))
-        self._opener = urllib.request.build_opener(*handlers)
+        self._client = httpx.Client(
+            verify=ssl.create_default_context(cafile=options.ca_file or None),
+            timeout=options.timeout_s,
+            limits=httpx.Limits(max_keepalive_connections=0),  # an idle one may end as a change is sent over it
+            headers={"Accept-Encoding": "identity"},  # the limit of bytes is that of what is received
+        )
+        self._client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
         self._lock = threading.Lock()
         self._token, self._token_ends = options.token, float("inf")
         self._no_token_until, self._no_token = 0.0, ""
@@ -167,10 +136,10 @@ class Transport:
         own.update(headers or {})
         changes = method != "GET"
         answer = self._ask(method, url, data, {**own, **self._authorization()}, changes=changes)
-        if answer.status == _UNAUTHORIZED and self._options.credential:
+        if answer.status == HTTPStatus.UNAUTHORIZED and self._options.credential:
             self._forget_token()
             answer = self._ask(method, url, data, {**own, **self._authorization()}, changes=changes)
-        if answer.status == _UNAUTHORIZED:
+        if answer.status == HTTPStatus.UNAUTHORIZED:
             raise RestCatalogRefused(self._options.name, f"it does not know the credentials ({answer.reason})")
         return answer
 
@@ -178,26 +147,19 @@ class Transport:
         if changes:
             return self._answered(method, url, data, headers)
         line = _Line()
-        token = _line.set(line)
-        try:
-            with interruptible(line.cut):
-                return self._answered(method, url, data, headers)
-        finally:
-            _line.reset(token)
+        with interruptible(line.cut):
+            return self._answered(method, url, data, headers, line)
 
-    def _answered(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str]) -> Answer:
-        request = urllib.request.Request(url, data, dict(headers), method=method)
+    def _answered(
+        self, method: str, url: str, data: bytes | None, headers: Mapping[str, str], line: _Line | None = None
+    ) -> Answer:
+        traced = {"trace": line.trace} if line else {}
         try:
-            try:
-                with self._opener.open(request, timeout=self._options.timeout_s) as response:
-                    return self._answer(response.status, response)
-            except urllib.error.HTTPError as error:
-                with error:
-                    return self._answer(error.code, error)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            found = getattr(error, "reason", error)
-            was_sent = not isinstance(found, ConnectionRefusedError | socket.gaierror | ssl.SSLCertVerificationError)
-            raise NoAnswer(self._shown(f"{type(error).__name__}: {found}")[:300], was_sent=was_sent) from None
+            with self._client.stream(method, url, content=data, headers=headers, extensions=traced) as response:
+                return self._answer(response)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            was_sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+            raise NoAnswer(self._shown(f"{type(error).__name__}: {error}")[:300], was_sent=was_sent) from None
 
     def _shown(self, text: str) -> str:
         """Without what was sent to the catalog that nobody else may see, which it may repeat in its answer."""
@@ -205,33 +167,31 @@ class Transport:
             text = text.replace(secret, "***") if secret else text
         return text
 
-    def _answer(self, status: int, response: Any) -> Answer:
+    def _answer(self, response: httpx.Response) -> Answer:
         data = self._content(response)
         try:
             body = json.loads(data) if data else {}
         except (ValueError, RecursionError):
             body = {}
         found = body if isinstance(body, dict) else {}
-        if status >= http.client.BAD_REQUEST:
+        if response.is_error:
             found = {"error": {"message": self._shown(_message(found))}}
         later = response.headers.get("Retry-After", "")
         wait_s = float(later) if later.isascii() and later.isdigit() else 0.0
-        return Answer(status, found, response.headers.get("ETag"), len(data), wait_s)
+        return Answer(response.status_code, found, response.headers.get("ETag"), len(data), wait_s)
 
-    def _content(self, response: Any) -> bytes:
+    def _content(self, response: httpx.Response) -> bytes:
         """All of an answer, within a time: a socket's own limit begins again with each piece.
 
-        Raises `TimeoutError`, `AnswerTooLong`, `http.client.IncompleteRead`.
+        Raises `TimeoutError`, `AnswerTooLong`, `httpx.HTTPError`.
         """
         found, ends = bytearray(), self._clock() + _SLOW * self._options.timeout_s
-        while piece := response.read1(_PIECE_BYTES):
+        for piece in response.iter_raw():
             found += piece
             if len(found) > ANSWER_BYTES_MAX:
                 raise AnswerTooLong(f"an answer has more than {ANSWER_BYTES_MAX} bytes", was_sent=True)
             if self._clock() > ends:
                 raise TimeoutError("an answer comes too slowly")
-        if missing := getattr(response, "length", None):  # which `read1` does not raise
-            raise http.client.IncompleteRead(bytes(found), missing)
         return bytes(found)
 
     # --- Tokens ---
@@ -272,6 +232,6 @@ class Transport:
         except NoAnswer as error:
             raise RestCatalogNotAvailable(self._options.name, f"no token is given out ({error})") from error
         token, lasts = answer.body.get("access_token"), answer.body.get("expires_in")
-        if answer.status != http.client.OK or not isinstance(token, str) or not token.isprintable():
+        if answer.status != HTTPStatus.OK or not isinstance(token, str) or not token.isprintable():
             raise RestCatalogRefused(self._options.name, f"it gives out no token (status {answer.status})")
         return token, float(lasts) if isinstance(lasts, int | float) and lasts > 0 else _TOKEN_S

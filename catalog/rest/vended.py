@@ -20,8 +20,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
+from catalog.conditions import RestSigningNotSupported
 from catalog.discovery.roots import is_below
-from catalog.rest.errors import RestSigningNotSupported
 from catalog.store.interruption import held
 
 Config = Mapping[str, str]

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from catalog.conditions import RestCatalogNotAvailable
 from catalog.entries import ForeignView, ViewColumn, ViewEntry
 from catalog.names import DEFAULT_SCHEMA, SchemaName, TableName
-from catalog.rest.errors import RestCatalogNotAvailable
 
 DIALECT = "spark"
 QUERY_NAMES = "spark.query-column-names"

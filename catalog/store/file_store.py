@@ -44,6 +44,7 @@ from dataclasses import dataclass
 from typing import assert_never
 from urllib.parse import quote
 
+from catalog.conditions import CatalogOutcomeUnknown, CatalogUnreadable
 from catalog.entries import (
     CatalogEntry,
     CloneEntry,
@@ -58,7 +59,6 @@ from catalog.entries import (
     ViewEntry,
     VolumeEntry,
 )
-from catalog.errors import CatalogOutcomeUnknown, CatalogUnreadable
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.state import INITIAL_STATE, CatalogState
 from catalog.store.entry_json import MalformedEntry, from_json, to_json

@@ -23,7 +23,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from catalog.errors import LakeNotAvailable
+from catalog.conditions import LakeNotAvailable
 from catalog.names import DELTA, ICEBERG
 
 LOG_FOLDER = "_delta_log"

@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+from catalog.conditions import StorageNotAvailable, StoreSchemeNotSupported
 from catalog.discovery.roots import configured_location, is_local
-from catalog.errors import StorageNotAvailable, StoreSchemeNotSupported
 from catalog.names import DELTA, ICEBERG
 from catalog.rest.credentials import options_for
 from catalog.store.conditional_put import CONDITIONS, open_file_system, put_if_absent

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from catalog.conditions import LocationOverlap, SchemaNotFound, VolumeAlreadyExists, VolumeNotFound, VolumeStaysInSchema
 from catalog.discovery.roots import overlap
 from catalog.entries import VolumeEntry
-from catalog.errors import LocationOverlap, SchemaNotFound
 from catalog.names import TableName, ensure_valid_part
 from catalog.state import CatalogState
-from catalog.volumes.errors import VolumeAlreadyExists, VolumeNotFound, VolumeStaysInSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from catalog.conditions import InvalidVolumePath
 from catalog.names import NAME_BYTES_MAX, TableName, fold
-from catalog.volumes.errors import InvalidVolumePath
 
 VOLUMES_ROOT = "/Volumes"
 VOLUMES_FOLDER = ".volumes"

@@ -11,9 +11,9 @@ A token may have a narrower scope than its principal: one for reading changes no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from catalog.errors import SqlError
+from catalog.conditions import ScopeExceeded
 from catalog.grants.conditions import AnyNeed, Condition, ensure_met
 from engine.authorization.needs import definer_of, executions
 from engine.authorization.policies import Effect, ensure_hides
@@ -39,11 +39,6 @@ def authorize(
     ensure_hides(bound, effects)
     ensure_settings_fit(bound)
     return AuthorizedStatement(bound=bound if login is None else replace(bound, condition=condition))
-
-
-@dataclass(eq=False)
-class ScopeExceeded(SqlError, condition="INSUFFICIENT_PERMISSIONS.SCOPE", sqlstate="42501"):
-    template = "The token of this log-in is for reading only. Log in in another way, or make a token without READ ONLY."
 
 
 def ensure_within_scopes(bound: BoundStatement, *, is_read_only: bool) -> None:

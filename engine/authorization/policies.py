@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import assert_never
 
+from catalog.conditions import ColumnUsedByPolicy, InsufficientPermissions, PolicyForbidsStatement
 from catalog.grants.privileges import Privilege
-from catalog.grants.right_errors import InsufficientPermissions
 from catalog.grants.rights import label_of
 from catalog.names import fold
 from engine.binding.bound import BoundInBody, BoundRelation, BoundStatement, BoundTable, tables_of
 from engine.binding.sight import is_hidden
-from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
 from engine.sql.expressions import parse_any_expression
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from catalog.conditions import FunctionForbidsSetting, PolicyForbidsSetting
 from engine.binding.bound import BoundExpression, BoundInBody, BoundRelation, BoundStatement, BoundView, tables_of
 from engine.binding.sight import is_hidden
-from engine.errors.policy_errors import FunctionForbidsSetting, PolicyForbidsSetting
 from engine.sql.query.bodies import inlined_expression, readable
 
 _OF_SUBQUERIES = (

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from catalog.conditions import NoAuditTrail
 from catalog.system.audit_table import AUDIT_COLUMNS, AUDIT_TABLE, audit_view, day_of, trail_files
 from engine.binding.bound import BoundFiles, BoundView
-from engine.errors.statement_errors import NoAuditTrail
 from engine.sql.parser import parse_stored_query
 from engine.tables.scan import NO_FILES, FileFormat, FileKind
 from engine.types.schema import ArrayType, DataType, PrimitiveType, StructField, StructType

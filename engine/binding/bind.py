@@ -10,22 +10,15 @@ from typing import TypeVar
 
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
-from engine.binding.time_travel import Unevaluated, ValueNeeded
 from engine.runtime.statement import Statement
 
 S = TypeVar("S", bound=Statement)
 
 
-def bind(statement: S, bind_names: Callable[[S, Binder], BoundNames], binder: Binder) -> BoundStatement | Unevaluated:
-    """Resolve the names of `statement`, or return the expressions whose values `binder` has to know first.
-
-    Raises the catalog's and the log's errors, by name.
-    """
+def bind(statement: S, bind_names: Callable[[S, Binder], BoundNames], binder: Binder) -> BoundStatement:
+    """Resolves the names of `statement`. Raises the catalog's and the log's errors."""
     statement, functions = binder.functions.in_statement(statement, binder.state.current)
-    try:
-        names = bind_names(statement, binder)
-    except ValueNeeded as needed:
-        return Unevaluated(needed.expressions)
+    names = bind_names(statement, binder)
     return BoundStatement(
         statement=names.statement or statement,
         state=binder.state,

@@ -8,19 +8,31 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from types import MappingProxyType
 
+from catalog.conditions import (
+    CannotRestoreVersion,
+    PathNotAllowed,
+    PolicyForbidsTimeTravel,
+    RecursiveView,
+    RestoreTimestampTooEarly,
+    RestoreTimestampTooLate,
+    RestViewNotReadable,
+    TableExpected,
+    TimeTravelOnView,
+    ViewNotAQuery,
+    ViewOwnerLacksPrivileges,
+    ViewTooDeep,
+)
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
-from catalog.errors import PathNotAllowed, SqlError, TableExpected
+from catalog.errors import SqlError
 from catalog.grants.privileges import Principal
-from catalog.grants.right_errors import ViewOwnerLacksPrivileges
 from catalog.grants.rights import label_of, owning
 from catalog.names import NAME_BYTES_MAX, Matcher, SchemaName, TableName, matches_all, path_format, path_of
-from catalog.rest.errors import RestViewNotReadable
 from catalog.system.audit_table import is_audit_schema
 from catalog.system.server_views import is_server_schema
 from catalog.system.system_views import is_system_schema
@@ -48,10 +60,7 @@ from engine.binding.server_rows import server_rows
 from engine.binding.sight import hides_files, is_hidden, path_owners, seen_by
 from engine.binding.source_files import bind_files_at, volume_files, volume_files_of
 from engine.binding.sources import Sources
-from engine.binding.time_travel import load, read_bound
-from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
-from engine.errors.policy_errors import PolicyForbidsTimeTravel
-from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
+from engine.binding.time_travel import Constants, load, read_bound
 from engine.errors.table_errors import naming
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
@@ -65,6 +74,15 @@ from engine.tables.snapshot import TableSnapshot
 
 logger = logging.getLogger(__name__)
 
+RESTORE_ERRORS: Mapping[str, Callable[[str, str], SqlError]] = MappingProxyType(
+    {
+        "DELTA_VERSION_NOT_FOUND": CannotRestoreVersion,
+        "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION": RestoreTimestampTooEarly,
+        "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": RestoreTimestampTooLate,
+    }
+)
+"""Why an older version cannot be read, by condition → the error of RESTORE."""
+
 _FOLDER_BYTES_MAX = NAME_BYTES_MAX - 33
 
 _COMMENTED_MAX = 1000
@@ -77,12 +95,11 @@ VIEW_DEPTH_MAX = 100
 class Binder:
     """One statement's lookups: the catalog at one generation, and what was loaded for the statement.
 
-    A statement that is bound in several rounds keeps it, so that every round sees the same versions. `values` are those
-    of the expressions that were asked for. `view` shows what the session's principal may know of; names in the text of
-    a view are looked up in what its owner may know of, who may know more.
+    `view` shows the objects that are visible to the session's principal; names in the text of a view are looked up
+    among those that are visible to the view's owner.
     """
 
-    def __init__(self, state: SessionState, sources: Sources, *, is_known: bool = False) -> None:
+    def __init__(self, state: SessionState, sources: Sources, constants: Constants, *, is_known: bool = False) -> None:
         """`is_known`: at the newest generation that this server knows, which `is_current` compares with the store's."""
         self.state = replace(state, global_views=sources.global_views.visible_to(state.identity))
         self.formats = sources.formats
@@ -91,7 +108,7 @@ class Binder:
         self.view = seen_by(view, state.identity)
         self.functions = Functions(self.view, state)
         self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
-        self.values: dict[str, tuple[Any, ...]] = {}
+        self.constants = constants
         self.formats_met: set[str] = set()
         """Those of the tables that were looked up, also where loading one failed."""
         self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
@@ -175,8 +192,8 @@ class Binder:
         return BoundChanges(table=table, feed=self.feeds[key])
 
     def _feed(self, table: BoundTable, asked: ChangeRange) -> TableChanges:
-        start = read_bound(asked.start, self.values)
-        end = None if asked.end is None else read_bound(asked.end, self.values)
+        start = read_bound(asked.start, self.constants)
+        end = None if asked.end is None else read_bound(asked.end, self.constants)
         allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
         return self.formats[table.entry.format].changes(table.snapshot, start, end, allow_outside=allow_outside)
 
@@ -331,7 +348,7 @@ class Binder:
         """A table of a long list, which is not kept: all of them may not fit into memory."""
         with naming(str(entry.name)):
             pinned = self.pinned.get((entry.format, entry.location, None))
-            snapshot = pinned or load(self.formats[entry.format], entry.location, None, self.values)
+            snapshot = pinned or load(self.formats[entry.format], entry.location, None, self.constants)
         return BoundTable(name=entry.name, entry=entry, snapshot=snapshot, own=self.formats[entry.format])
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
@@ -430,5 +447,5 @@ class Binder:
         key = (entry.format, entry.location, time_travel)
         if key not in self.pinned:
             with naming(str(entry.name)):
-                self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.values)
+                self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.constants)
         return self.pinned[key]

@@ -444,7 +444,8 @@ class Outcome:
     """What a statement answers, and how it changes the session's state (None: not at all).
 
     `values` are the rows of an `EvaluateQuery`, which answers no client. `left` is what is left of a statement that is
-    committed in steps; then it has to go on.
+    committed in steps; then it has to go on. `resolved` is the snapshot with the positions of rows that were deleted by
+    value, for planning the statement again.
 
     The change is a function, so that it applies to the newest state: two statements of a session may end at once.
     """
@@ -453,3 +454,4 @@ class Outcome:
     change: Callable[[SessionState], SessionState] | None = None
     values: RowValues | None = None
     left: Rearrangement | None = None
+    resolved: TableSnapshot | None = None

@@ -17,26 +17,30 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
+from catalog.conditions import (
+    ArgumentGivenTwice,
+    ArgumentNotOfRow,
+    BodyNotPossible,
+    FunctionNotFound,
+    FunctionTooDeep,
+    GroupNotLiteral,
+    MissingArgument,
+    NotScalarFunction,
+    NotTableFunction,
+    PositionalAfterNamed,
+    RepeatedArgument,
+    UnknownArgument,
+    ViewOwnerLacksPrivileges,
+    WrongNumberOfArguments,
+)
 from catalog.entries import FunctionEntry, owner_of
 from catalog.grants.privileges import Principal, group, user
-from catalog.grants.right_errors import FunctionNotFound, ViewOwnerLacksPrivileges
 from catalog.grants.rights import Login, caller_of, label_of, owning
 from catalog.names import SchemaName, TableName, quote
 from catalog.view import CatalogView
 from engine.binding.bound import BoundFunction, BoundRelation
-from engine.errors.function_errors import (
-    ArgumentNotOfRow,
-    FunctionTooDeep,
-    GroupNotLiteral,
-    NotScalarFunction,
-    NotTableFunction,
-    RepeatedArgument,
-    WrongNumberOfArguments,
-)
-from engine.errors.procedure_errors import ArgumentGivenTwice, MissingArgument, PositionalAfterNamed, UnknownArgument
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import captured_settings
-from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.query.bodies import (
     BODY_CALL,
     MEMBERSHIP,

@@ -9,11 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from catalog.errors import CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts
+from catalog.conditions import (
+    CatalogNotFound,
+    InvalidTimeTravel,
+    PolicyForbidsStatement,
+    SchemaNotFound,
+    TableNotFound,
+    TimeTravelOnView,
+    TooManyNameParts,
+)
 from engine.binding.bound import BoundMetadata, BoundTable, NamedRelation
-from engine.errors.policy_errors import PolicyForbidsStatement
-from engine.errors.statement_errors import TimeTravelOnView
-from engine.sql.dialect.errors import InvalidTimeTravel
 from engine.sql.query.values import AsOfReference, TimeTravel
 
 _REFERENCE = re.compile("(?:branch|tag)_(.+)", re.IGNORECASE | re.DOTALL)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from catalog.conditions import PolicyForbidsTimeTravel, PolicyNotUsable
 from catalog.entries import FunctionEntry, TableEntry
 from catalog.errors import SqlError
 from catalog.grants.privileges import Principal
@@ -20,7 +21,6 @@ from catalog.state import CatalogState
 from catalog.view import CatalogView
 from engine.binding.bound import BoundExpression, BoundPolicy, BoundRelation, BoundTable, tables_of
 from engine.binding.functions import Functions, Settings
-from engine.errors.policy_errors import PolicyForbidsTimeTravel, PolicyNotUsable
 from engine.sql.query.bodies import inlined_expression, is_deterministic, readable
 from engine.sql.query.values import Query
 from engine.tables.changes import TableChanges

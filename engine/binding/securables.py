@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from catalog.conditions import FunctionNotFound, LocationNotFound, VolumeNotFound
 from catalog.entries import FunctionEntry, LocationEntry, VolumeEntry
-from catalog.grants.right_errors import FunctionNotFound, LocationNotFound
 from catalog.names import TableName
-from catalog.volumes.errors import VolumeNotFound
 from engine.binding.binder import Binder
 
 

@@ -12,19 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from catalog.conditions import InsufficientPermissions, VolumeFileNotAllowed, VolumeNotFound, VolumePathNotFound
 from catalog.discovery.roots import canonical_location, is_at_or_below
 from catalog.entries import LocationEntry, Relation, VolumeEntry
 from catalog.errors import SqlError
 from catalog.grants.privileges import Privilege
-from catalog.grants.right_errors import InsufficientPermissions
 from catalog.grants.rights import Login, caller_of, label_of
 from catalog.names import TableName
 from catalog.system.system_views import is_system_schema
 from catalog.view import CatalogView
-from catalog.volumes.errors import VolumeFileNotAllowed, VolumeNotFound
 from catalog.volumes.paths import VolumePath
 from engine.binding.bound import BoundRelation, BoundTable, PathOwner, files_of
-from engine.errors.volume_errors import VolumePathNotFound
 from engine.runtime.identity import Identity, Method
 from engine.tables.keys import ForeignKey, TableKey, is_key_property, property_of
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from catalog.conditions import PartitionFoldersInSource, SourceNotFound
 from catalog.names import fold
 from catalog.view import CatalogView
 from catalog.volumes.paths import VolumePath, is_volume_path, names_volume_files, parse_volume_path
 from engine.binding.bound import BoundFiles, PathOwner
 from engine.binding.sight import free_path_owners, volume_location, volume_of_path
-from engine.errors.copy_errors import PartitionFoldersInSource, SourceNotFound
 from engine.sql.query.values import FilesAt, Properties
 from engine.tables.scan import NO_FILES, FileFormat, FileKind
 from engine.tables.source_files import FileSource, FolderFile

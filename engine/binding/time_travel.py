@@ -1,43 +1,35 @@
-"""What the expressions of AS OF and of `table_changes` mean: versions and times.
+"""Time travel: the versions and times of AS OF and of `table_changes`.
 
-They are Spark's to evaluate, in the session's zone; a plain number is a version without asking. A string is a time, as
-Delta has it, also where it is digits alone.
-
-Binding runs nothing. Where it meets an expression whose value it does not know yet it stops with :class:`Unevaluated`;
-the road has the expression evaluated and binds again, with what was pinned before and one value more.
+Spark folds their expressions to constants, in the session's time zone. A plain number is a version, and needs no Spark.
+A string is a timestamp, as in Delta, also if it has only digits.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, assert_never
 
-from engine.errors.statement_errors import ChangeBoundType, InvalidTimeTravelTimestamp, NullChangeBound
-from engine.sql.dialect.errors import InvalidTimeTravel
+from catalog.conditions import ChangeBoundType, InvalidTimeTravel, InvalidTimeTravelTimestamp, NullChangeBound
 from engine.sql.query.values import AsOfReference, AsOfTimestamp, AsOfVersion, TimeTravel
 from engine.tables.changes import AtTime, AtVersion, Bound
 from engine.tables.formats import TableFormat
 from engine.tables.snapshot import TableSnapshot
 
-Values = Mapping[str, tuple[Any, ...]]
-"""A list of expressions without columns, as text → their values in the session's zone."""
 
+class Constants:
+    """The values of constant expressions of one statement, evaluated at most once even if it is bound again."""
 
-@dataclass(frozen=True, slots=True)
-class Unevaluated:
-    """A list of expressions without columns, as text, whose values are needed to bind the statement."""
+    def __init__(self, evaluate: Callable[[str], tuple[Any, ...]]) -> None:
+        """`evaluate` returns the values of a list of expressions without columns, in the session's time zone."""
+        self._evaluate = evaluate
+        self._values: dict[str, tuple[Any, ...]] = {}
 
-    expressions: str
-
-
-class ValueNeeded(Exception):
-    """Raised while binding, and caught there."""
-
-    def __init__(self, expressions: str) -> None:
-        super().__init__(expressions)
-        self.expressions = expressions
+    def of(self, expressions: str) -> tuple[Any, ...]:
+        """Returns the values of a list of expressions. Raises Spark's errors."""
+        if expressions not in self._values:
+            self._values[expressions] = self._evaluate(expressions)
+        return self._values[expressions]
 
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -45,46 +37,40 @@ _VERSIONS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _TIMES = re.compile(r"timestamp|timestamp_ntz|date|string\b.*|(?:var)?char\b.*")
 
 
-def read_time(expression: str, values: Values) -> int:
-    """Milliseconds since the epoch. Raises `InvalidTimeTravelTimestamp`."""
-    (micros,) = _value(f"unix_micros(TRY_CAST(({expression}) AS TIMESTAMP))", values)
+def read_time(expression: str, constants: Constants) -> int:
+    """Returns milliseconds since the epoch. Raises `InvalidTimeTravelTimestamp`."""
+    (micros,) = constants.of(f"unix_micros(TRY_CAST(({expression}) AS TIMESTAMP))")
     if micros is None:
         raise InvalidTimeTravelTimestamp(expression)
     return int(micros) // 1000
 
 
-def read_bound(expression: str, values: Values) -> Bound:
-    """A whole number is a version, a timestamp or a string a time.
+def read_bound(expression: str, constants: Constants) -> Bound:
+    """Returns a bound of `table_changes`: an integer is a version, a timestamp or a string a time.
 
     Raises `NullChangeBound`, `ChangeBoundType`, `InvalidTimeTravelTimestamp`.
     """
     if _NUMBER.fullmatch(expression):
         return AtVersion(int(expression))
-    data_type, text = _value(f"typeof(({expression})), CAST(({expression}) AS STRING)", values)
+    data_type, text = constants.of(f"typeof(({expression})), CAST(({expression}) AS STRING)")
     if text is None:
         raise NullChangeBound(expression)
     if data_type in _VERSIONS:
         return AtVersion(int(text))
     if not _TIMES.fullmatch(data_type):
         raise ChangeBoundType(expression, data_type)
-    return AtTime(read_time(expression, values))
+    return AtTime(read_time(expression, constants))
 
 
-def _value(expressions: str, values: Values) -> tuple[Any, ...]:
-    if expressions not in values:
-        raise ValueNeeded(expressions)
-    return values[expressions]
-
-
-def load(own: TableFormat, location: str, time_travel: TimeTravel | None, values: Values) -> TableSnapshot:
-    """The version of a table that a statement sees. Raises `InvalidTimeTravel`."""
+def load(own: TableFormat, location: str, time_travel: TimeTravel | None, constants: Constants) -> TableSnapshot:
+    """Loads the version of a table that a statement sees. Raises `InvalidTimeTravel`."""
     match time_travel:
         case None:
             return own.load(location)
         case AsOfVersion(version):
             return own.load(location, version)
         case AsOfTimestamp(expression):
-            return own.load_at(location, read_time(expression, values))
+            return own.load_at(location, read_time(expression, constants))
         case AsOfReference(name):
             found = own.find_reference(location, name)
             if found is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
+from catalog.conditions import StatementCancelled, StatementTimedOut
 
 Reason = StatementCancelled | StatementTimedOut
 

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from engine.enforcement.errors import NoPartitionColumn, PartitionColumnListed
-from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
+from catalog.conditions import ColumnNotFound, DuplicateColumns, NoPartitionColumn, PartitionColumnListed
 from engine.planning.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
 from engine.tables.rules import TableRules

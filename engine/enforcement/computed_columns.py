@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from catalog.conditions import ConstraintViolated, NotNullColumnMissing
 from catalog.names import quote
-from engine.enforcement.errors import ConstraintViolated, NotNullColumnMissing
 from engine.enforcement.row_checks import described
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import Expression, parse_expression

@@ -21,8 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from engine.enforcement.errors import IdentityValueGiven
-from engine.errors.statement_errors import IdentityExhausted
+from catalog.conditions import IdentityExhausted, IdentityValueGiven
 from engine.planning.plans.write_plan import WritePlan
 from engine.tables.column_metadata import GREATEST, LEAST, IdentityColumn
 from engine.tables.definition_changes import SetColumnMetadata, set_high_water_mark

@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
+from catalog.conditions import NotNullViolated
 from catalog.names import quote
-from engine.enforcement.errors import NotNullViolated
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.tables.rules import Capability
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType

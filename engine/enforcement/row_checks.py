@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.enforcement.errors import ConstraintViolated, ReplaceWhereViolated
-from engine.errors.change_errors import CannotModifyAppendOnly
-from engine.errors.policy_errors import FunctionSettingsDiffer
+from catalog.conditions import CannotModifyAppendOnly, ConstraintViolated, FunctionSettingsDiffer, ReplaceWhereViolated
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import parse_expression
 from engine.sql.query.bodies import separate_functions

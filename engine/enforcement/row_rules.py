@@ -15,11 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from catalog.conditions import LengthExceeded, SparkFailure
 from catalog.errors import SqlError
 from catalog.names import quote
-from engine.enforcement.errors import LengthExceeded
 from engine.enforcement.stored_values import is_stored, stored_columns
-from engine.errors.statement_errors import SparkFailure
 from engine.planning.plans.file_writes import (
     FILE_BYTES,
     SMALL_BYTES,
@@ -132,12 +131,12 @@ def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
 
 def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | None:
     """The error of the check that ended the write, or None where something else did."""
-    if failure.spark_condition == _TOO_LONG:
+    if failure.condition == _TOO_LONG:
         return LengthExceeded(failure.text)
-    if plan.assigns and failure.spark_condition in _FIELDS_DIFFER:
+    if plan.assigns and failure.condition in _FIELDS_DIFFER:
         return plan.config.field_mismatch(failure.text)
     found = re.search(rf"{token}:(\d+):(.*)", failure.text, re.DOTALL)
-    if failure.spark_condition != _RAISED or found is None:
+    if failure.condition != _RAISED or found is None:
         return None
     try:
         values = json.loads(found[2])

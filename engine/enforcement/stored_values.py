@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from catalog.conditions import NothingToStore, PartitionValueNotText, ValueNotOfType
 from catalog.names import quote
-from engine.enforcement.errors import NothingToStore, PartitionValueNotText, ValueNotOfType
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.types.partition_values import HIVE_NULL
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType

@@ -18,34 +18,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from catalog.conditions import ResultRowsDiffer, StatementCancelled, StatementEnded
 from engine.cache.kept_result import KeptResult, keep
 from engine.cache.result_cache import Flight, ResultCache, Turn
-from engine.errors.statement_errors import StatementCancelled, StatementEnded
 from engine.execution.read_key import ReadKey, files_digest, read_key
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.accesses import Lineage
-from engine.runtime.context import StatementContext
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import FileQuestion, Repeatable, ResultStream
-from engine.spark.errors import ResultRowsDiffer
+from engine.spark.execution_context import ExecutionContext
 from engine.spark.query import SessionFacts
-from engine.spark.run import Run
 from engine.spool.spool_file import AnyBatch, batch_bytes
 
 
-def cached_query(plan: ReadPlan, run: Run, cache: ResultCache | None) -> ResultStream:
-    """The rows of `plan`. Raises what `ExecSession.stream_query` does."""
-    if cache is None or not run.context.caches_results:
-        return run.executor.stream_query(plan, run.context, run.parameters)
-    facts = run.executor.facts
-    versions = read_key(plan, facts, run.context, run.parameters)
+def cached_query(plan: ReadPlan, context: ExecutionContext) -> ResultStream:
+    """Returns the rows of `plan`, from the result cache if it has them. Raises what `ExecSession.stream_query` does."""
+    cache = context.sources.results
+    if cache is None or not context.request.caches_results:
+        return context.executor.stream_query(plan, context.request, context.parameters)
+    facts = context.executor.facts
+    versions = read_key(plan, facts, context.request, context.parameters)
     if versions is None:
-        return run.executor.stream_query(plan, run.context, run.parameters)
-    found = _claimed(versions, plan, cache, run)
-    if isinstance(found, KeptResult) and _answers(found, run):
-        return _told(found, run)
+        return context.executor.stream_query(plan, context.request, context.parameters)
+    found = _claimed(versions, plan, cache, context)
+    if isinstance(found, KeptResult) and _answers(found, context):
+        return _told(found, context)
     flight = found if isinstance(found, Flight) else None
     try:
-        return _Miss(plan=plan, run=run, cache=cache, versions=versions, facts=facts, flight=flight).answer()
+        return _Miss(plan=plan, context=context, cache=cache, versions=versions, facts=facts, flight=flight).answer()
     except StatementEnded:
         if flight is not None:
             flight.end(alone=False)
@@ -55,10 +55,12 @@ def cached_query(plan: ReadPlan, run: Run, cache: ResultCache | None) -> ResultS
             flight.end(alone=True)  # where it has not ended by now
 
 
-def _claimed(versions: ReadKey, plan: ReadPlan, cache: ResultCache, run: Run) -> KeptResult | Flight | None:
+def _claimed(
+    versions: ReadKey, plan: ReadPlan, cache: ResultCache, context: ExecutionContext
+) -> KeptResult | Flight | None:
     """The answer, or a run that others wait for; None: a run of its own."""
     while (known := cache.repeatable(versions.text)) is not Repeatable.NEVER:
-        found = cache.claim(_key(versions, known, plan, cache), run.context.cancel)
+        found = cache.claim(_key(versions, known, plan, cache), context.request.cancel)
         if found is not Turn.AGAIN:
             return None if found is Turn.ALONE else found
     return None
@@ -82,11 +84,12 @@ def _key(versions: ReadKey, known: Repeatable | None, plan: ReadPlan, cache: Res
     return _with_files(versions, cache.questions(versions.asker(known)), plan, cache).of(known)
 
 
-def explained(plan: ReadPlan, run: Run, cache: ResultCache | None) -> str:
+def explained(plan: ReadPlan, context: ExecutionContext) -> str:
     """Whether the answer is in the cache now, for EXPLAIN."""
-    if cache is None or not run.context.caches_results:
+    cache = context.sources.results
+    if cache is None or not context.request.caches_results:
         return "result cache: off"
-    versions = read_key(plan, run.executor.facts, run.context, run.parameters)
+    versions = read_key(plan, context.executor.facts, context.request, context.parameters)
     known = None if versions is None else cache.repeatable(versions.text)
     if versions is None or known is Repeatable.NEVER:
         return "result cache: not kept, since the query may give another answer each time"
@@ -94,17 +97,17 @@ def explained(plan: ReadPlan, run: Run, cache: ResultCache | None) -> str:
     return f"result cache: {'the answer is there' if is_there else 'the answer is not there'}"
 
 
-def _answers(kept: KeptResult, run: Run) -> bool:
+def _answers(kept: KeptResult, context: ExecutionContext) -> bool:
     """Whether the statement may have this answer, and has to tell no more than is known of it."""
-    return kept.num_bytes <= run.context.result_bytes_max and (
-        run.context.on_lineage is None or kept.lineage is not None
+    return kept.num_bytes <= context.request.result_bytes_max and (
+        context.request.on_lineage is None or kept.lineage is not None
     )
 
 
-def _told(kept: KeptResult, run: Run) -> ResultStream:
-    run.context.profile.note_cached()
-    if run.context.on_lineage is not None and kept.lineage is not None:
-        run.context.on_lineage(kept.lineage)
+def _told(kept: KeptResult, context: ExecutionContext) -> ResultStream:
+    context.request.profile.note_cached()
+    if context.request.on_lineage is not None and kept.lineage is not None:
+        context.request.on_lineage(kept.lineage)
     return kept.stream()
 
 
@@ -115,7 +118,7 @@ class _Miss:
     """
 
     plan: ReadPlan
-    run: Run
+    context: ExecutionContext
     cache: ResultCache
     versions: ReadKey
     facts: SessionFacts
@@ -131,7 +134,7 @@ class _Miss:
     """They are read here, or by who gets the answer."""
 
     def answer(self) -> ResultStream:
-        stream = self.run.executor.stream_query(self.plan, self._context(), self.run.parameters)
+        stream = self.context.executor.stream_query(self.plan, self._context(), self.context.parameters)
         self.cache.note_repeatable(self.versions.text, stream.repeatable)
         with self.lock:
             self.is_answered = not self.is_announced
@@ -143,10 +146,10 @@ class _Miss:
             stream.close()
             raise
 
-    def _context(self) -> StatementContext:
+    def _context(self) -> StatementRequest:
         """The statement's, with what is told of the query noted on the way."""
-        context = self.run.context
-        on_lineage, on_rows = context.on_lineage, context.on_rows
+        request = self.context.request
+        on_lineage, on_rows = request.on_lineage, request.on_rows
 
         def note_lineage(lineage: Lineage) -> None:
             self.lineage = lineage
@@ -164,14 +167,14 @@ class _Miss:
             on_rows(replace(stream, source=self._remembered(stream), on_close=stream.close))
 
         return replace(
-            context,
+            request,
             on_files_asked=self.asked.add,
             on_lineage=None if on_lineage is None else note_lineage,
             on_rows=None if on_rows is None else note_rows,
         )
 
     def _may_keep(self, stream: ResultStream) -> bool:
-        is_unchanged = self.facts.is_unchanged(self.run.executor.facts)
+        is_unchanged = self.facts.is_unchanged(self.context.executor.facts)
         return is_unchanged and stream.repeatable is not Repeatable.NEVER
 
     def _kept(self, stream: ResultStream) -> ResultStream:

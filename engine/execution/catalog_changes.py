@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateView, SetViewProperties
+from catalog.conditions import FunctionAlreadyExists, TableAlreadyExists
 from catalog.entries import ViewEntry
-from catalog.errors import TableAlreadyExists
 from catalog.grants.right_changes import CreateFunction
-from catalog.grants.right_errors import FunctionAlreadyExists
 from catalog.volumes.changes import CreateVolume
 from engine.binding.bound import Outcome
 from engine.planning.plans.ddl import (
@@ -20,31 +19,31 @@ from engine.planning.plans.ddl import (
     DropTemporaryViewPlan,
     RenameTemporaryViewPlan,
 )
-from engine.runtime.context import StatementContext
 from engine.runtime.global_views import GlobalViews
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState, is_global
 
 
-def change_catalog(plan: CatalogPlan, catalog: Catalog, context: StatementContext) -> Outcome:
+def change_catalog(plan: CatalogPlan, catalog: Catalog, request: StatementRequest) -> Outcome:
     change = plan.change
     if change is None:
         return Outcome(result=empty_result())
-    now_ms = context.now_ms()
+    now_ms = request.now_ms()
     if isinstance(change, CreateView):
         change = replace(change, entry=_stamped(change.entry, now_ms))
     if isinstance(change, SetViewProperties):
-        change = replace(change, altered_ms=now_ms, altered_by=context.identity.principal)
+        change = replace(change, altered_ms=now_ms, altered_by=request.identity.principal)
     if isinstance(change, CreateFunction):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     if isinstance(change, CreateVolume):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     try:
-        context.on_rights(catalog.change_rights(change, plan.condition))
+        request.on_rights(catalog.change_rights(change, plan.condition))
     except plan.tolerated:
         pass
     if plan.warning is not None:
-        context.profile.add_note(plan.warning)
+        request.profile.add_note(plan.warning)
     return Outcome(result=empty_result())
 
 
@@ -52,11 +51,11 @@ def _stamped(entry: ViewEntry, now_ms: int) -> ViewEntry:
     return replace(entry, created_ms=now_ms, created_by=entry.owner, altered_ms=now_ms, altered_by=entry.owner)
 
 
-def create_temporary_view(plan: CreateTemporaryViewPlan, shared: GlobalViews, context: StatementContext) -> Outcome:
-    entry = replace(plan.entry, created_ms=context.now_ms())
+def create_temporary_view(plan: CreateTemporaryViewPlan, shared: GlobalViews, request: StatementRequest) -> Outcome:
+    entry = replace(plan.entry, created_ms=request.now_ms())
     if is_global(entry.name):
         try:
-            shared.create(context.identity, entry, replace=plan.replace)
+            shared.create(request.identity, entry, replace=plan.replace)
         except TableAlreadyExists:
             if not plan.tolerates:
                 raise
@@ -72,17 +71,17 @@ def create_temporary_view(plan: CreateTemporaryViewPlan, shared: GlobalViews, co
     return Outcome(result=empty_result(), change=with_view)
 
 
-def drop_temporary_view(plan: DropTemporaryViewPlan, shared: GlobalViews, context: StatementContext) -> Outcome:
+def drop_temporary_view(plan: DropTemporaryViewPlan, shared: GlobalViews, request: StatementRequest) -> Outcome:
     if is_global(plan.entry.name):
-        shared.drop(context.identity, plan.entry.name)
+        shared.drop(request.identity, plan.entry.name)
         return Outcome(result=empty_result())
     return Outcome(result=empty_result(), change=lambda state: state.without_temporary_view(plan.entry.name))
 
 
-def rename_temporary_view(plan: RenameTemporaryViewPlan, shared: GlobalViews, context: StatementContext) -> Outcome:
+def rename_temporary_view(plan: RenameTemporaryViewPlan, shared: GlobalViews, request: StatementRequest) -> Outcome:
     entry = replace(plan.entry, name=plan.new_name)
     if is_global(entry.name):
-        shared.rename(context.identity, plan.entry.name, entry)
+        shared.rename(request.identity, plan.entry.name, entry)
         return Outcome(result=empty_result())
 
     def renamed(state: SessionState) -> SessionState:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import assert_never
 
 from engine.binding.bound import BoundStatement, Outcome
-from engine.binding.sources import Sources
 from engine.execution.cached_reads import cached_query, explained
 from engine.execution.catalog_changes import (
     change_catalog,
@@ -24,13 +23,14 @@ from engine.execution.catalog_changes import (
 )
 from engine.execution.writes.definitions import alter_table, sync_identity
 from engine.execution.writes.dml.delete import delete
+from engine.execution.writes.dml.equality_deletes import resolve_equality_deletes
 from engine.execution.writes.dml.insert import insert, truncate
 from engine.execution.writes.dml.load import copy_into
 from engine.execution.writes.dml.merge import merge
 from engine.execution.writes.dml.update import update
 from engine.execution.writes.new_tables import create_table, create_table_as, replace_table, replace_table_as
 from engine.execution.writes.staged_write import StagedWrite
-from engine.formats.writing import FormatWriters
+from engine.formats.registry import WRITERS
 from engine.planning.plans.ddl import (
     AlterPlan,
     CatalogPlan,
@@ -59,6 +59,7 @@ from engine.planning.plans.reads import (
     CommandPlan,
     DeclarePlan,
     DropVariablePlan,
+    EqualityDeletesPlan,
     EvaluatePlan,
     ExplainPlan,
     ReadPlan,
@@ -69,7 +70,7 @@ from engine.planning.rules.expression_checks import ensure_checked, ensure_exami
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.variables import VisibleVariables
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.statements.containers.execution import drop_schema, drop_table
 from engine.statements.registry import spec_of
 from engine.statements.tokens.spec import answer_tokens
@@ -78,69 +79,73 @@ from engine.statements.volumes.execution import answer_file, drop_volume
 
 
 @contextmanager
-def execute(plan: Plan, sources: Sources, writers: FormatWriters, run: Run) -> Iterator[StagedWrite]:
+def execute(plan: Plan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Raises what Spark says, what the rules of the table say of rows, and what the catalog refuses."""
     if isinstance(plan, FormatPlan):
         if plan.expression_checks is not None:
-            ensure_checked(plan.expression_checks, run)
-        with writers[plan.format].write(plan, sources, run) as staged:
+            ensure_checked(plan.expression_checks, context)
+        with WRITERS[plan.format].write(plan, context) as staged:
             yield staged
     elif isinstance(plan, WritingPlan):
-        with _stage(plan, sources, run) as staged:
+        with _stage(plan, context) as staged:
             yield staged
     else:
-        yield StagedWrite(outcome=_answer(plan, sources, run))
+        yield StagedWrite(outcome=_answer(plan, context))
 
 
-def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
+def _answer(plan: AnsweringPlan, context: ExecutionContext) -> Outcome:
     match plan:
         case ReadPlan():
-            return Outcome(result=cached_query(plan, run, sources.results))
+            return Outcome(result=cached_query(plan, context))
+        case EqualityDeletesPlan(table=table):
+            return Outcome(result=empty_result(), resolved=resolve_equality_deletes(table, context))
         case AnswerPlan(table=table, columns=columns, rows=rows):
-            run.context.profile.add_note(f"{table.label}: version {table.snapshot.version}, answered from the log")
+            context.request.profile.add_note(f"{table.label}: version {table.snapshot.version}, answered from the log")
             return Outcome(result=small_result(columns, rows))
         case ExplainPlan(mode=mode, read=read, note=note):
-            notes = f"{note}\n{explained(read, run, sources.results)}"
-            return Outcome(result=run.executor.explain(read, mode, notes, run.context, run.parameters))
+            notes = f"{note}\n{explained(read, context)}"
+            return Outcome(result=context.executor.explain(read, mode, notes, context.request, context.parameters))
         case SchemaPlan(read=read):
-            return Outcome(result=run.executor.describe(read, run.context, run.parameters))
+            return Outcome(result=context.executor.describe(read, context.request, context.parameters))
         case CommandPlan(statement=statement, bound=bound):
             return answered(statement, bound)
         case TokenPlan():
-            return answer_tokens(plan, sources.tokens)
+            return answer_tokens(plan, context.sources.tokens)
         case CatalogPlan():
-            run.context.cancel.seal()
-            return change_catalog(plan, sources.catalog, run.context)
+            context.request.cancel.seal()
+            return change_catalog(plan, context.sources.catalog, context.request)
         case DeclarePlan(read=read, or_replace=or_replace):
-            return declare_variables(run.executor.values(read, run.context, run.parameters), or_replace=or_replace)
+            return declare_variables(
+                context.executor.values(read, context.request, context.parameters), or_replace=or_replace
+            )
         case AssignPlan(read=read):
-            return assign_variables(run.executor.values(read, run.context, run.parameters))
+            return assign_variables(context.executor.values(read, context.request, context.parameters))
         case DropVariablePlan():
             return drop_variable(plan)
         case EvaluatePlan(read=read):
-            values = run.executor.values(read, run.context, run.parameters).values
+            values = context.executor.values(read, context.request, context.parameters).values
             return Outcome(result=empty_result(), values=values)
         case CreateTemporaryViewPlan():
-            return create_temporary_view(plan, sources.global_views, run.context)
+            return create_temporary_view(plan, context.sources.global_views, context.request)
         case DropTemporaryViewPlan():
-            return drop_temporary_view(plan, sources.global_views, run.context)
+            return drop_temporary_view(plan, context.sources.global_views, context.request)
         case RenameTemporaryViewPlan():
-            return rename_temporary_view(plan, sources.global_views, run.context)
+            return rename_temporary_view(plan, context.sources.global_views, context.request)
         case CreateTemporaryFunctionPlan():
-            return create_temporary_function(plan, run.context.now_ms())
+            return create_temporary_function(plan, context.request.now_ms())
         case DropTemporaryFunctionPlan():
             return drop_temporary_function(plan)
         case DropSchemaPlan():
-            run.context.cancel.seal()
-            return drop_schema(plan, sources.catalog, sources.before_removal)
+            context.request.cancel.seal()
+            return drop_schema(plan, context.sources.catalog, context.sources.before_removal)
         case DropTablePlan():
-            run.context.cancel.seal()
-            return drop_table(plan, sources.catalog, sources.before_removal)
+            context.request.cancel.seal()
+            return drop_table(plan, context.sources.catalog, context.sources.before_removal)
         case DropVolumePlan():
-            run.context.cancel.seal()
-            return drop_volume(plan, sources.catalog, run.context)
+            context.request.cancel.seal()
+            return drop_volume(plan, context.sources.catalog, context.request)
         case FilePlan():
-            return answer_file(plan, sources.catalog, run.context)
+            return answer_file(plan, context.sources.catalog, context.request)
         case _:
             assert_never(plan)
 
@@ -152,50 +157,50 @@ def answered(statement: Statement, bound: BoundStatement) -> Outcome:
 
 
 @contextmanager
-def _stage(plan: TablePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
-    formats = sources.formats
+def _stage(plan: TablePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
+    formats = context.sources.formats
     match plan:
         case CreateTablePlan(expression_checks=expression_checks):
-            _ensure_checked(expression_checks, run)
-            yield create_table(plan, formats, run.context.now_ms())
+            _ensure_checked(expression_checks, context)
+            yield create_table(plan, formats, context.request.now_ms())
         case ReplaceTablePlan(expression_checks=expression_checks):
-            _ensure_checked(expression_checks, run)
+            _ensure_checked(expression_checks, context)
             yield replace_table(plan)
         case AlterPlan(expression_checks=expression_checks, checks=checks):
-            _ensure_checked(expression_checks, run)
+            _ensure_checked(expression_checks, context)
             if checks is not None:
-                ensure_kept(checks, run.evaluate(checks.read))
+                ensure_kept(checks, context.evaluate(checks.read))
             yield alter_table(plan)
         case SyncIdentityPlan(read=read):
-            yield sync_identity(plan, run.evaluate(read))
+            yield sync_identity(plan, context.evaluate(read))
         case CreateTableAsPlan():
-            with create_table_as(plan, formats, run) as staged:
+            with create_table_as(plan, formats, context) as staged:
                 yield staged
         case ReplaceTableAsPlan():
-            with replace_table_as(plan, run) as staged:
+            with replace_table_as(plan, context) as staged:
                 yield staged
         case InsertPlan(expression_checks=expression_checks):
-            _ensure_checked(expression_checks, run)
-            with insert(plan, run) as staged:
+            _ensure_checked(expression_checks, context)
+            with insert(plan, context) as staged:
                 yield staged
         case CopyPlan():
-            with copy_into(plan, run) as staged:
+            with copy_into(plan, context) as staged:
                 yield staged
         case DeletePlan(expression_checks=expression_checks):
             if expression_checks is not None:
-                ensure_checked(expression_checks, run)
-            with delete(plan, run) as staged:
+                ensure_checked(expression_checks, context)
+            with delete(plan, context) as staged:
                 yield staged
         case UpdatePlan(expression_checks=expression_checks, checks=checks):
             if expression_checks is not None:
-                ensure_checked(expression_checks, run)
-            ensure_examined(checks, run)
-            with update(plan, run) as staged:
+                ensure_checked(expression_checks, context)
+            ensure_examined(checks, context)
+            with update(plan, context) as staged:
                 yield staged
         case MergePlan(checks=query_checks):
             for check in query_checks:
-                ensure_examined(check, run)
-            with merge(plan, run) as staged:
+                ensure_examined(check, context)
+            with merge(plan, context) as staged:
                 yield staged
         case TruncatePlan():
             with truncate(plan) as staged:
@@ -204,8 +209,9 @@ def _stage(plan: TablePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]
             assert_never(plan)
 
 
-def _ensure_checked(expression_checks: ExpressionCheckPlan | None, run: Run) -> None:
+def _ensure_checked(expression_checks: ExpressionCheckPlan | None, context: ExecutionContext) -> None:
     if expression_checks is not None:  # a rule of a table means the same in every session, so it sees no variables
         ensure_checked(
-            expression_checks, replace(run, context=replace(run.context, variables=VisibleVariables()), parameters=())
+            expression_checks,
+            replace(context, request=replace(context.request, variables=VisibleVariables()), parameters=()),
         )

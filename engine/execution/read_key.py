@@ -26,8 +26,8 @@ from hashlib import blake2b
 import pyarrow as pa
 
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import FileQuestion, Repeatable
 from engine.spark.file_lists import chosen_files
 from engine.spark.query import SessionFacts
@@ -72,7 +72,7 @@ class ReadKey:
 
 
 def read_key(
-    plan: ReadPlan, facts: SessionFacts, context: StatementContext, parameters: Sequence[Parameter]
+    plan: ReadPlan, facts: SessionFacts, request: StatementRequest, parameters: Sequence[Parameter]
 ) -> ReadKey | None:
     """None: no key says all that the answer follows from, be it a file that is no table's or a text that means now; or
     rows that are other ones each time.
@@ -83,7 +83,7 @@ def read_key(
         return None
     if any(map(_means_now, texts)):
         return None
-    variables = context.variables
+    variables = request.variables
     settings = sorted(facts.settings.items())
     names_by_text = any(key.lower() == _NAMES_BY_TEXT for key in facts.settings)
     asked = (
@@ -94,12 +94,12 @@ def read_key(
         settings,
         tuple(parameters),
         tuple((scope.label, sorted(scope.variables.items())) for scope in (variables.session, *variables.scopes)),
-        context.rows_wanted,
-        context.bytes_wanted,
+        request.rows_wanted,
+        request.bytes_wanted,
     )
     text = _digest(asked)
     always = _digest((text, tuple(scan.pin for scan in plan.scans)))
-    return ReadKey(text=text, always=always, who=(context.identity.principal, facts.current))
+    return ReadKey(text=text, always=always, who=(request.identity.principal, facts.current))
 
 
 def files_digest(plan: ReadPlan, asked: Sequence[FileQuestion]) -> bytes | None:

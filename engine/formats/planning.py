@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias, assert_never
 
+from catalog.conditions import StatementNotSupported
 from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
-from engine.errors.statement_errors import StatementNotSupported
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, UpdatePlan
 from engine.statements.alter_table.statement import AlterTable

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
-from engine.binding.sources import Sources
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.format_plan import FormatPlan
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 
 
 class FormatWriter(Protocol):
     """Writes the plans of one format."""
 
-    def write(self, plan: FormatPlan, sources: Sources, run: Run) -> AbstractContextManager[StagedWrite]:
+    def write(self, plan: FormatPlan, context: ExecutionContext) -> AbstractContextManager[StagedWrite]:
         """What `plan` writes is staged when the block is entered, and stays if the block commits it."""
         ...
 

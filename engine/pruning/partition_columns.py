@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.errors.table_errors import PartitionValueNotCastable
+from catalog.conditions import PartitionValueNotCastable
 from engine.pruning.column_ranges import bounds_of_values
 from engine.pruning.evaluation import KnownColumn
 from engine.pruning.three_valued_logic import Mask

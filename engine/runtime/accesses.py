@@ -1,5 +1,5 @@
 """What a statement touches, as told to who watches statements: before it runs which objects
-(`StatementContext.on_authorized`), and when it has run which columns (`StatementContext.on_lineage`).
+(`StatementRequest.on_authorized`), and when it has run which columns (`StatementRequest.on_lineage`).
 """
 
 from __future__ import annotations

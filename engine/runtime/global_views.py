@@ -12,12 +12,11 @@ They are in memory: other gateways over the same catalog have their own, and a r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from threading import Lock
 from types import MappingProxyType
 
+from catalog.conditions import TableAlreadyExists, TableNotFound, TooManyGlobalViews
 from catalog.entries import ViewEntry
-from catalog.errors import SqlError, TableAlreadyExists, TableNotFound
 from catalog.names import TableName, fold
 from engine.runtime.identity import Identity, Method
 
@@ -26,12 +25,6 @@ VIEWS_MAX = 1000
 
 _Views = Mapping[str, ViewEntry]
 _NO_VIEWS: _Views = MappingProxyType({})
-
-
-@dataclass(eq=False)
-class TooManyGlobalViews(SqlError, condition="GLOBAL_TEMP_VIEWS_EXCEEDED", sqlstate="54000"):
-    limit: int
-    template = "You already have {limit} global temporary views. Drop some with DROP VIEW global_temp.<name>."
 
 
 class GlobalViews:

@@ -21,7 +21,7 @@ class SessionState:
     views and functions, by folded name. `global_views` are those that the session shares with others, as the statement
     that sees this state found them. `variables` are the session's; `scopes` those of the script whose statement
     sees this state, the innermost last, and empty between statements. `shows_materialized` is that of the running
-    statement's `StatementContext`.
+    statement's `StatementRequest`.
     """
 
     identity: Identity

@@ -17,42 +17,16 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from catalog.errors import ECHO_MAX, SqlError
+from catalog.conditions import (
+    InvalidSettingValue,
+    SettingNotAvailable,
+    TooManyForeignSettings,
+    TransactionsNotSupported,
+)
+from catalog.errors import ECHO_MAX
 from engine.runtime import query_settings
 from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX, is_reserved, is_without_effect
 from engine.runtime.trace_parent import trace_parent_of
-
-
-@dataclass(eq=False)
-class SettingNotAvailable(SqlError, condition="CONFIG_NOT_AVAILABLE", sqlstate="42K0I"):
-    key: str
-    hint: str
-    template = (
-        "The setting {key} does not exist or may not be changed in a session.{hint} `SET -v` lists those that may."
-    )
-
-
-@dataclass(eq=False)
-class InvalidSettingValue(SqlError, condition="INVALID_CONF_VALUE", sqlstate="22022"):
-    key: str
-    value: str
-    expected: str
-    template = "The value '{value}' of the setting {key} is invalid: {expected} is expected."
-
-
-@dataclass(eq=False)
-class TooManyForeignSettings(SqlError, condition="CONFIG_NOT_AVAILABLE.TOO_MANY", sqlstate="42K0I"):
-    limit: int
-    template = "The session already stores {limit} variables and settings of other programs. Drop some with RESET."
-
-
-@dataclass(eq=False)
-class TransactionsNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.MULTI_STATEMENT_TRANSACTION", sqlstate="0A000"):
-    template = (
-        "AUTOCOMMIT cannot be set to FALSE: transactions over several statements are not supported. Each statement is "
-        "committed by itself; leave AUTOCOMMIT at TRUE."
-    )
-
 
 Check = Callable[[str], str | None]
 """Text of a value → its canonical spelling, or None where it is none."""

@@ -6,8 +6,8 @@ makes one for somebody for whom they act.
 
 from __future__ import annotations
 
+from catalog.conditions import TokenNotAllowed
 from catalog.grants.tokens import TokenEntry, TokenOwner, TokenRequest, TokenStore
-from catalog.rest.secret_errors import TokenNotAllowed
 from engine.runtime.identity import Identity, Method, Scope
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from engine.errors.variable_errors import VariableAlreadyExists, VariableNotFound
+from catalog.conditions import VariableAlreadyExists, VariableNotFound
 
 SESSION = "session"
 """The scope of the session's own variables, which `system` may precede."""

@@ -12,8 +12,10 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from engine.errors.variable_errors import (
+from catalog.conditions import (
     ExecuteTooDeep,
+    IdentifierIsNull,
+    IdentifierNotAString,
     MixedParameters,
     NotAQueryForInto,
     NotAStatementText,
@@ -30,7 +32,6 @@ from engine.sql.query.values import Query
 from engine.statements.scripting.grammar_identifiers import text_with_names
 from engine.statements.scripting.grammar_immediate import markers
 from engine.statements.scripting.statement import Argument, Executable, ExecuteImmediate, NamedByExpressions, Script
-from engine.statements.scripting.statement_errors import IdentifierIsNull, IdentifierNotAString
 from engine.statements.variables.grammar import row_query
 from engine.statements.variables.statement import EvaluateQuery, Names, SetVariables
 

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from catalog.conditions import CursorAlreadyOpen, CursorNoMoreRows, CursorNotFound, CursorNotOpen, NotABoolean
 from catalog.errors import SqlError
-from engine.errors.cursor_errors import CursorAlreadyOpen, CursorNoMoreRows, CursorNotFound, CursorNotOpen
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, empty_result, sql_type_of
 from engine.runtime.statement import Statement
@@ -59,7 +59,6 @@ from engine.statements.scripting.statement import (
     Script,
     ScriptPart,
 )
-from engine.statements.scripting.statement_errors import NotABoolean
 from engine.statements.variables.statement import EvaluateQuery, Names
 
 _UNCAUGHT_CLASSES = frozenset({"00", "01", "02", "XX"})

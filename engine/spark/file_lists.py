@@ -24,22 +24,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import LentCredentialsNotInSpark, ScanLimitExceeded
 from catalog.rest.vended import lent_by
 from engine.concurrency.cancel import CancelToken
 from engine.errors.table_errors import naming
 from engine.planning.plans.reads import ReadPlan, RowScan
 from engine.pruning.estimates import Estimate
-from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import FileQuestion
 from engine.runtime.time_zones import find_zone
 from engine.spark.announced_result import AnnouncedResult
-from engine.spark.errors import ScanLimitExceeded
 from engine.spark.filters import read_filters
 from engine.spark.questions import QuestionServer
 from engine.spark.scan import file_list
 from engine.spool.budget import Reservation
-from engine.storage.errors import LentCredentialsNotInSpark
 from engine.tables.scan import ChosenFiles, CountedChoice, Scan
 
 logger = logging.getLogger(__name__)
@@ -174,7 +173,7 @@ class FileLists:
     @contextmanager
     def serving(
         self,
-        context: StatementContext,
+        request: StatementRequest,
         plan: ReadPlan,
         announced: AnnouncedResult | None = None,
         disk: Reservation | None = None,
@@ -182,21 +181,21 @@ class FileLists:
         """Answer for this statement, whose profile is told what is read, and `announced` of its first rows; `disk` are
         the bytes of its result's files.
         """
-        asked = self._running[context.statement_id] = Asked(
+        asked = self._running[request.statement_id] = Asked(
             plan.scans,
-            context.profile,
-            context.scan_bytes_max,
+            request.profile,
+            request.scan_bytes_max,
             disk,
-            context.on_files_asked,
-            GivenAnswers(plan.given, context.cancel),
+            request.on_files_asked,
+            GivenAnswers(plan.given, request.cancel),
         )
         if announced is not None:
-            self._announced[context.statement_id] = announced
+            self._announced[request.statement_id] = announced
         try:
             yield asked
         finally:
-            del self._running[context.statement_id]
-            self._announced.pop(context.statement_id, None)
+            del self._running[request.statement_id]
+            self._announced.pop(request.statement_id, None)
 
     def _answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
         asked = self._running.get(question["statement"])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from engine.errors.table_errors import DeltaError
+from catalog.conditions import DeltaError
 from engine.pruning.predicates import (
     Cast,
     Column,

@@ -39,7 +39,7 @@ from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer, JavaParam
 from py4j.protocol import Py4JJavaError
 from pyspark.serializers import UTF8Deserializer, read_int
 
-from engine.spark.errors import JavaNotFound, SparkUnavailable
+from catalog.conditions import JavaNotFound, SparkUnavailable
 
 JAVA_VERSION_MIN = 17
 SPARK_VERSION: str = pyspark.__version__

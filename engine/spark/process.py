@@ -25,15 +25,16 @@ from typing import Any
 from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 
+from catalog.conditions import SparkRestarting, SparkUnavailable
 from catalog.rest.credentials import hadoop_settings
-from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile, TaskCounts
+from engine.runtime.request import StatementRequest
 from engine.runtime.vitals import Vitals, read_jobs
 from engine.spark.class_files import find_class_files
-from engine.spark.errors import CONTEXT_STOPPED, SparkRestarting, SparkUnavailable
 from engine.spark.expressions import ALLOWED_EXPRESSIONS
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S, install_classes, kill_jvm, launch_jvm, stop_jvm
+from engine.spark.spark_errors import CONTEXT_STOPPED
 
 _log = logging.getLogger(__name__)
 
@@ -140,23 +141,23 @@ class SparkProcess:
                 self.gateway.proc.wait(_EXIT_S)
 
     @contextmanager
-    def watching(self, context: StatementContext) -> Iterator[None]:
+    def watching(self, request: StatementRequest) -> Iterator[None]:
         """For the block, the statement's profile is told of its tasks; at its end `on_jobs` of its jobs."""
-        self._profiles[context.statement_id] = context.profile
+        self._profiles[request.statement_id] = request.profile
         try:
-            if context.on_jobs is None:
+            if request.on_jobs is None:
                 yield
                 return
             with suppress(Py4JError, ConnectionError):
-                self.driver.follow(context.statement_id)
+                self.driver.follow(request.statement_id)
             try:
                 yield
             finally:
                 with suppress(Py4JError, ConnectionError):
-                    jobs = read_jobs(self.driver.jobs(context.statement_id))
-                    context.on_jobs(() if context.profile.hides_work else jobs)
+                    jobs = read_jobs(self.driver.jobs(request.statement_id))
+                    request.on_jobs(() if request.profile.hides_work else jobs)
         finally:
-            self._profiles.pop(context.statement_id, None)
+            self._profiles.pop(request.statement_id, None)
 
     def cancel(self, session: Any, statement_id: str) -> None:
         """Have a session of Java end a statement; returns at once."""

@@ -28,6 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from catalog.conditions import SparkRestarting
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.disk_errors import storage_error
@@ -35,12 +36,11 @@ from engine.planning.plans.expression_checks import Examination
 from engine.planning.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
 from engine.planning.plans.lineage import LineageReader, lineage_of_reading, lineage_of_result, lineage_of_write
 from engine.planning.plans.reads import QueryColumn, ReadPlan, RowScan, ViewScan
-from engine.runtime.context import StatementContext
 from engine.runtime.parameters import MARKER, Parameter, named_by_position
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
 from engine.spark.announced_result import AnnouncedResult
-from engine.spark.errors import SparkRestarting
 from engine.spark.file_lists import Asked, given_request
 from engine.spark.frame import read_columns, read_examination, read_result
 from engine.spark.process import SparkProcess
@@ -130,61 +130,61 @@ class ExecSession:
         return frozenset(self._given.keys() | self.facts.settings.keys())
 
     def run_query(
-        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+        self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
     ) -> ResultStream:
         """Run `plan` to its end and answer its rows.
 
         Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
-        (`engine/spark/errors.py`), or `SparkFailure` with Spark's own condition.
+        (`engine/spark/spark_errors.py`), or `SparkFailure` with Spark's own condition.
         """
-        run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_reading)
-        return self._call(run, plan, replace(context, rows_wanted=None, bytes_wanted=None), parameters)
+        run = _Call(lambda session, data: session.run(data), self._read_result(request), lineage_of_reading)
+        return self._call(run, plan, replace(request, rows_wanted=None, bytes_wanted=None), parameters)
 
     def stream_query(
-        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+        self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
     ) -> ResultStream:
-        """As :meth:`run_query`, but `context.on_rows` is told of the result as soon as it has rows to be read, and rows
-        behind those that the context wants may be left out.
+        """As :meth:`run_query`, but `request.on_rows` is told of the result as soon as it has rows to be read, and rows
+        behind those that the request wants may be left out.
 
         What is raised then is raised by the result's batches too.
         """
-        if context.on_rows is None:
-            run = _Call(lambda session, request: session.run(request), self._read_result(context), lineage_of_result)
-            return self._call(run, plan, context, parameters)
-        on_rows = context.on_rows
+        if request.on_rows is None:
+            run = _Call(lambda session, data: session.run(data), self._read_result(request), lineage_of_result)
+            return self._call(run, plan, request, parameters)
+        on_rows = request.on_rows
 
         def announced() -> _Call[bytes, ResultStream]:
-            owner = context.identity.principal
-            result = AnnouncedResult(on_rows, context.profile.add_steps, self._spool(context), owner)
-            return _Call(lambda session, request: session.run(request), result.complete, lineage_of_result, result)
+            owner = request.identity.principal
+            result = AnnouncedResult(on_rows, request.profile.add_steps, self._spool(request), owner)
+            return _Call(lambda session, data: session.run(data), result.complete, lineage_of_result, result)
 
-        return self._repeated(announced, plan, context, parameters)
+        return self._repeated(announced, plan, request, parameters)
 
     def columns_of(
-        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+        self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
     ) -> list[QueryColumn]:
         """The columns that `plan` would answer; nothing runs."""
-        return self._call(_Call(_describe, read_columns), plan, context, parameters)
+        return self._call(_Call(_describe, read_columns), plan, request, parameters)
 
-    def examine(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Examination:
+    def examine(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> Examination:
         """What `plan` would answer, and what that depends on; nothing runs."""
-        return self._call(_Call(_describe, read_examination), plan, context, parameters)
+        return self._call(_Call(_describe, read_examination), plan, request, parameters)
 
-    def variables_read(self, plan: ReadPlan, context: StatementContext) -> tuple[str, ...]:
+    def variables_read(self, plan: ReadPlan, request: StatementRequest) -> tuple[str, ...]:
         """The names of the variables that `plan` reads; nothing runs."""
-        return self._call(_Call(_describe, read_variables), plan, context, ())
+        return self._call(_Call(_describe, read_variables), plan, request, ())
 
-    def values(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Assignment:
+    def values(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> Assignment:
         """Run `plan`, whose text is a query, DECLARE or SET VARIABLE, and answer values that Spark takes back.
 
         Raises what :meth:`run_query` does.
         """
-        run = _Call(lambda session, request: session.values(request), read_assignment, lineage_of_reading)
-        return self._call(run, plan, context, parameters)
+        run = _Call(lambda session, data: session.values(data), read_assignment, lineage_of_reading)
+        return self._call(run, plan, request, parameters)
 
-    def describe(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
+    def describe(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """The columns of `plan` as rows of name, type and comment; nothing runs."""
-        columns = self.columns_of(plan, context, parameters)
+        columns = self.columns_of(plan, request, parameters)
         rows = [(column.name, column.sql_type, column.comment) for column in columns]
         return string_rows(("col_name", "data_type", "comment"), rows)
 
@@ -193,42 +193,42 @@ class ExecSession:
         plan: ReadPlan,
         mode: ExplainMode,
         note: str,
-        context: StatementContext,
+        request: StatementRequest,
         parameters: Sequence[Parameter] = (),
     ) -> ResultStream:
         """Spark's plan, which files it would read of each table, and `note`, as one cell of text; nothing runs."""
         labels = _labels(plan)
         explain = _Call(
-            lambda session, request: session.explain(request, mode.value), lambda answer: restore_names(answer, labels)
+            lambda session, data: session.explain(data, mode.value), lambda answer: restore_names(answer, labels)
         )
-        unlimited = replace(context, scan_bytes_max=0)  # nothing is read
+        unlimited = replace(request, scan_bytes_max=0)  # nothing is read
         text = self._call(explain, plan, unlimited, parameters)
-        lines = "\n".join((*context.profile.lines, note))
+        lines = "\n".join((*request.profile.lines, note))
         return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n",)])
 
     def write_files(
         self,
         plan: ReadPlan,
         target: WriteTarget,
-        context: StatementContext,
+        request: StatementRequest,
         parameters: Sequence[Parameter] = (),
     ) -> tuple[WrittenFile, ...]:
         """Write the rows of `plan` as data files; raises what :meth:`run_query` does, and nothing is left then."""
         asked = target_request(target)
-        write = _Call(lambda session, request: session.write(request, asked), read_written, lineage_of_write(target))
-        return self._call(write, plan, context, parameters)
+        write = _Call(lambda session, data: session.write(data, asked), read_written, lineage_of_write(target))
+        return self._call(write, plan, request, parameters)
 
     def check_write(
         self,
         plan: ReadPlan,
         target: WriteTarget,
-        context: StatementContext,
+        request: StatementRequest,
         parameters: Sequence[Parameter] = (),
     ) -> None:
         """Raises what :meth:`write_files` would, whichever rows there are; nothing runs."""
         asked = target_request(target)
-        check = _Call(lambda session, request: session.checkWrite(request, asked), lambda answer: None)
-        self._call(check, plan, context, parameters)
+        check = _Call(lambda session, data: session.checkWrite(data, asked), lambda answer: None)
+        self._call(check, plan, request, parameters)
 
     def set_setting(self, key: str, value: str | None) -> None:
         """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`.
@@ -262,12 +262,12 @@ class ExecSession:
         if opened is not None:
             opened.process.detach(opened.session)
 
-    def _spool(self, context: StatementContext) -> Spool:
-        return context.spool or self._results
+    def _spool(self, request: StatementRequest) -> Spool:
+        return request.spool or self._results
 
-    def _read_result(self, context: StatementContext) -> Callable[[bytes], ResultStream]:
-        owner, on_steps = context.identity.principal, context.profile.add_steps
-        return partial(read_result, spool=self._spool(context), owner=owner, on_steps=on_steps)
+    def _read_result(self, request: StatementRequest) -> Callable[[bytes], ResultStream]:
+        owner, on_steps = request.identity.principal, request.profile.add_steps
+        return partial(read_result, spool=self._spool(request), owner=owner, on_steps=on_steps)
 
     def _open(self, cancel: CancelToken | None = None) -> _Opened:
         """The session of the Spark that runs now."""
@@ -304,75 +304,75 @@ class ExecSession:
             with suppress(SparkRestarting), _reached(opened.process):
                 change(opened.session)
 
-    def _call(self, call: _Call[A, R], plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter]) -> R:
-        return self._repeated(lambda: call, plan, context, parameters)
+    def _call(self, call: _Call[A, R], plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter]) -> R:
+        return self._repeated(lambda: call, plan, request, parameters)
 
     def _repeated(
         self,
         make: Callable[[], _Call[A, R]],
         plan: ReadPlan,
-        context: StatementContext,
+        request: StatementRequest,
         parameters: Sequence[Parameter],
     ) -> R:
         """Make the call, and make it again if a Spark that was well was ended under it; `make` is called each time."""
         runs = 0
         while True:
-            opened, call, runs = self._open(context.cancel), make(), runs + 1
+            opened, call, runs = self._open(request.cancel), make(), runs + 1
             try:
-                return self._call_once(opened, call, plan, context, parameters)
+                return self._call_once(opened, call, plan, request, parameters)
             except BaseException as error:
                 is_told = call.announced is not None and call.announced.fail(error)
                 is_lost = isinstance(error, SparkRestarting) and self._spark.was_condemned(opened.process)
                 if not is_lost or is_told or runs == _RUNS_MAX:
                     raise
-                logger.warning("statement %s runs again in the next Spark: %s", context.statement_id, error)
+                logger.warning("statement %s runs again in the next Spark: %s", request.statement_id, error)
 
     def _call_once(
         self,
         opened: _Opened,
         call: _Call[A, R],
         plan: ReadPlan,
-        context: StatementContext,
+        request: StatementRequest,
         parameters: Sequence[Parameter],
     ) -> R:
-        disk = self._spool(context).reservation(context.identity.principal)
+        disk = self._spool(request).reservation(request.identity.principal)
         process, session, ended = opened.process, opened.session, threading.Event()
 
         def cancel() -> None:
             if not ended.is_set():
-                process.cancel(session, context.statement_id)
+                process.cancel(session, request.statement_id)
 
-        context.cancel.on_cancel(cancel)
+        request.cancel.on_cancel(cancel)
         try:
             with (
-                temporary_folder(process.spool_dir / context.statement_id) as folder,
-                process.file_lists.serving(context, plan, call.announced, disk) as asked,
-                process.watching(context),
+                temporary_folder(process.spool_dir / request.statement_id) as folder,
+                process.file_lists.serving(request, plan, call.announced, disk) as asked,
+                process.watching(request),
                 _own_failure(asked),
-                _reached(process, _labels(plan), _own_texts(plan, context)),
+                _reached(process, _labels(plan), _own_texts(plan, request)),
             ):
-                lineage = call.lineage if context.on_lineage is not None else None
+                lineage = call.lineage if request.on_lineage is not None else None
                 how = {"announces_rows": call.announced is not None, "tells_lineage": lineage is not None}
-                answer = call.make(session, json.dumps(_request(plan, context, parameters, folder) | how))
+                answer = call.make(session, json.dumps(_request(plan, request, parameters, folder) | how))
                 disk.release()
                 result = call.read(answer)
                 if lineage is not None:
-                    _tell_lineage(lineage, session.lineage(context.statement_id), plan, context)
+                    _tell_lineage(lineage, session.lineage(request.statement_id), plan, request)
                 return result
         except SqlError:
-            context.cancel.ensure_live()  # whatever else a cancelled statement died of
+            request.cancel.ensure_live()  # whatever else a cancelled statement died of
             raise
         finally:
             disk.release()
             ended.set()
-            context.cancel.forget(cancel)
+            request.cancel.forget(cancel)
 
 
-def _tell_lineage(read: LineageReader, told: str | None, plan: ReadPlan, context: StatementContext) -> None:
+def _tell_lineage(read: LineageReader, told: str | None, plan: ReadPlan, request: StatementRequest) -> None:
     if told is None:
-        logger.warning("which columns statement %s read is unknown", context.statement_id)
-    elif context.on_lineage is not None:
-        context.on_lineage(read(told, plan.scans))
+        logger.warning("which columns statement %s read is unknown", request.statement_id)
+    elif request.on_lineage is not None:
+        request.on_lineage(read(told, plan.scans))
 
 
 def _describe(session: Any, request: str) -> bytes:
@@ -428,36 +428,36 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
 
 def _request(
     plan: ReadPlan,
-    context: StatementContext,
+    request: StatementRequest,
     parameters: Sequence[Parameter],
     folder: Path,
 ) -> dict[str, Any]:
     """What `Request.java` reads."""
     parameters = named_by_position(parameters) if f":{MARKER}" in plan.text else parameters
     return {
-        "id": context.statement_id,
-        "principal": context.identity.principal,
-        "instant_us": context.instant_us,
+        "id": request.statement_id,
+        "principal": request.identity.principal,
+        "instant_us": request.instant_us,
         "text": plan.text,
         "scans": scan_requests(plan.scans),
         "views": [asdict(view) for view in plan.views],
         "given": [given_request(given) for given in plan.given],
         "parameters": [parameter_request(parameter) for parameter in parameters],
-        "variables": variables_request(context.variables),
+        "variables": variables_request(request.variables),
         "body_call": BODY_CALL,
         "spool": str(folder),
-        "result_bytes_max": context.result_bytes_max,
-        "rows_wanted": context.rows_wanted,
-        "bytes_wanted": context.bytes_wanted,
-        "pool": context.pool,
+        "result_bytes_max": request.result_bytes_max,
+        "rows_wanted": request.rows_wanted,
+        "bytes_wanted": request.bytes_wanted,
+        "pool": request.pool,
     }
 
 
-def _own_texts(plan: ReadPlan, context: StatementContext) -> frozenset[str] | None:
+def _own_texts(plan: ReadPlan, request: StatementRequest) -> frozenset[str] | None:
     """The texts whose errors may be told in full; None: all."""
-    if not context.profile.hides_work:
+    if not request.profile.hides_work:
         return None
-    if context.profile.hides_texts:
+    if request.profile.hides_texts:
         return frozenset()
     return frozenset({plan.text, *(view.text for view in plan.views if view.temporary)})
 

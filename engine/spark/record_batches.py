@@ -17,10 +17,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from catalog.conditions import ResultRowsDiffer, ResultTypeNotSupported, SpooledRowsLost, StatementCancelled
 from catalog.errors import SqlError
-from engine.errors.disk_errors import SpooledRowsLost
-from engine.errors.statement_errors import StatementCancelled
-from engine.spark.errors import ResultRowsDiffer, ResultTypeNotSupported
 from engine.spool.spool import Spool
 from engine.spool.spool_file import AnyBatch, SpoolFile, stored_batches
 

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.errors.table_errors import MalformedLogEntry
+from catalog.conditions import MalformedLogEntry
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.tables.scan import FileFormat, FileLayout, RowTracking, Scan
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, map_fields

@@ -46,11 +46,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from catalog.conditions import SparkRestarting, SparkSettingFixed
 from catalog.errors import SqlError
 from engine.runtime.metrics import MetricFamily, counter
 from engine.runtime.vitals import vital_metrics
 from engine.spark.class_files import JAVA_OPTIONS
-from engine.spark.errors import SparkRestarting, SparkSettingFixed
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S
 from engine.spark.process import Launch, SparkProcess
@@ -160,7 +160,7 @@ class SparkOptions:
     """`conf` is Spark's own configuration over our defaults; `local_dir` holds temporary files (None: the system's).
 
     `column_cache_percent`: of the heap, what columns may take that are kept as they were decoded (`KeptColumns.java`).
-    `supervision` says when it is started again; `pools` are names and weights for `StatementContext.pool`.
+    `supervision` says when it is started again; `pools` are names and weights for `StatementRequest.pool`.
     `exit_s`: what Java may take to end.
     """
 

@@ -17,41 +17,43 @@ from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from catalog.errors import SqlError
-from engine.errors.copy_errors import SourceWithoutColumns
-from engine.errors.disk_errors import reported_storage_error
-from engine.errors.policy_errors import PlacesUnderPolicy
-from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
-from engine.errors.table_errors import MalformedLogEntry
-from engine.spark.errors import (
-    CONTEXT_STOPPED,
+from catalog.conditions import (
     ColumnNotRead,
     DataFileNotFound,
     DataFileNotReadable,
     DataFileWithoutFieldIds,
-    FunctionNotAvailable,
-    OutOfMemory,
-    ParameterNotBound,
-    PlanRefused,
-    RelationNotBound,
-    RowsNotTracked,
-    SparkRestarting,
-    StatisticsExceeded,
-    ValueTooLarge,
-    ViewChanged,
-)
-from engine.sql.dialect.errors import UnsupportedClause
-from engine.sql.query.bodies import with_function_names
-from engine.storage.errors import (
     DeletionVectorCardinalityMismatch,
     DeletionVectorChecksumMismatch,
     DeletionVectorSizeMismatch,
+    FunctionNotAvailable,
+    IdentityExhausted,
     LentCredentialsNotInSpark,
     LogFileNotFound,
     LogPathNotAllowed,
+    MalformedLogEntry,
+    OutOfMemory,
+    ParameterNotBound,
+    PlacesUnderPolicy,
+    PlanRefused,
+    RelationNotBound,
+    ResultTooLarge,
+    RowsNotTracked,
+    SourceWithoutColumns,
+    SparkFailure,
+    SparkRestarting,
+    StatementCancelled,
+    StatisticsExceeded,
+    UnsupportedClause,
+    ValueTooLarge,
+    ViewChanged,
 )
+from catalog.errors import SqlError
+from engine.errors.disk_errors import reported_storage_error
+from engine.sql.query.bodies import with_function_names
 
 _log = logging.getLogger(__name__)
+
+CONTEXT_STOPPED = "its context stopped"
 
 _SQLSTATE_AND_POSITION = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 _ROW_FIELD = re.compile(
@@ -141,8 +143,9 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_te
         return RowsNotTracked(field[1])
     if condition is None or condition.startswith("INTERNAL_ERROR"):
         _log.error("Spark failed: %s", error)
+    reported = condition or SparkFailure.condition, sqlstate or SparkFailure.sqlstate
     if own_texts is not None and not _is_own(known, own_texts):
-        return SparkFailure(condition, sqlstate, _HIDDEN)
+        return SparkFailure(*reported, _HIDDEN)
     text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"
     text, _, quoted = with_function_names(text).partition(_QUOTED)
     if condition == _WRITE_FAILED:  # which says where it happened, not what
@@ -152,7 +155,7 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_te
     elif fragment := known.get("fragment") or quoted:
         fragment = with_function_names(fragment)
         text += _QUOTED + (fragment if len(fragment) <= _FRAGMENT_MAX else fragment[:_FRAGMENT_MAX] + " …")
-    return SparkFailure(condition, sqlstate, restore_names(text, labels)[:_SHOWN_MAX])
+    return SparkFailure(*reported, restore_names(text, labels)[:_SHOWN_MAX])
 
 
 def _is_own(known: Mapping[str, Any], own_texts: frozenset[str]) -> bool:

@@ -22,9 +22,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from catalog.conditions import SparkRestarting, SparkUnavailable
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.spark.errors import SparkRestarting, SparkUnavailable
 
 logger = logging.getLogger(__name__)
 

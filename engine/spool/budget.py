@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 
+from catalog.conditions import SpoolFull, SpoolFullOfOwner
 from catalog.errors import SqlError
-from engine.errors.disk_errors import SpoolFull, SpoolFullOfOwner
 
 _SHARE = 8
 """Of the bytes that are left, who is to write an unknown number gets one in so many ahead of need."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from engine.errors.disk_errors import SpoolFull
+from catalog.conditions import SpoolFull
 from engine.spool.budget import Reservation, SpoolBudget
 from engine.spool.messages import find_messages
 from engine.spool.private_folder import PrivateFolder

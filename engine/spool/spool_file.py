@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from engine.errors.disk_errors import DiskFull, SpooledRowsLost
+from catalog.conditions import DiskFull, SpooledRowsLost
 from engine.spool.budget import SpoolBudget
 from engine.spool.messages import find_messages
 from engine.types.value_bytes import value_bytes

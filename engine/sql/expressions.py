@@ -13,10 +13,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
+from catalog.conditions import StatementSyntaxError, UnsupportedClause
 from catalog.errors import SqlError
 from engine.pruning.predicates import Predicate
 from engine.sql.dialect.dialect import SyntaxFailure, parse_query_tree, tokenize
-from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause
 from engine.sql.parser import syntax_error
 from engine.sql.query.bodies import has_queried_body
 from engine.sql.query.conditions import parse_condition

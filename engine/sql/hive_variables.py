@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from catalog.errors import SqlError
+from catalog.conditions import ExpansionTooLong, UnknownHiveVariable
 from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.runtime.settings import is_foreign
 from engine.sql.dialect.tokens import literals_and_comments
@@ -25,26 +24,6 @@ _TOKEN = re.compile(
 )
 """A number, a string, or a name."""
 _SET = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*SET\s+(?!(?:VAR|VARIABLE|CATALOG)\b(?!\s*=))")
-
-
-@dataclass(eq=False)
-class UnknownHiveVariable(SqlError, condition="UNRESOLVED_VARIABLE.HIVE", sqlstate="42883"):
-    reference: str
-    name: str
-    template = (
-        "The variable {reference} is not set in this session. Set it with SET hivevar:{name}=…; settings of Spark, the "
-        "environment and Java's properties cannot be referenced."
-    )
-
-
-@dataclass(eq=False)
-class ExpansionTooLong(SqlError, condition="STATEMENT_TOO_LONG.VARIABLES", sqlstate="54001"):
-    length: int
-    limit: int
-    template = (
-        "The statement would have {length} characters with the values of its variables (${{name}}); at most {limit} "
-        "are allowed. Shorten the values, or refer to them less often."
-    )
 
 
 def substitute_variables(text: str, settings: Mapping[str, str], length_max: int = TEXT_LENGTH_MAX) -> str:

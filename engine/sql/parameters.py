@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from engine.errors.statement_errors import StatementNotSupported
+from catalog.conditions import StatementNotSupported
 from engine.runtime.parameters import Parameter
 from engine.sql.dialect.dialect import tokenize
 from engine.sql.dialect.type_text import NoType, ensure_is_type

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
+from catalog.conditions import SeveralStatements, StatementSyntaxError, StatementTooComplex, StatementTooLong
 from catalog.errors import SqlError
-from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
+from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
-from engine.sql.dialect.errors import SeveralStatements, StatementSyntaxError, StatementTooComplex
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import Query
 

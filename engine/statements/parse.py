@@ -11,10 +11,11 @@ import re
 import string
 from collections.abc import Callable, Mapping
 
+from catalog.conditions import EmptyStatement
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
-from engine.sql.dialect.errors import EmptyStatement, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.refusals import REFUSED_SHOWS, REFUSED_STATEMENTS, WORDS_MAX, refused_kind
 from engine.sql.dialect.tokens import Token, TokenError, TokenType, unclosed_comment
 from engine.sql.parser import guarded, several_statements
@@ -56,7 +57,7 @@ _HEADS_BY_WORD = _by_first_word()
 def parse(text: str) -> Executable:
     """The one statement in `text`; comments around it and semicolons after it are fine.
 
-    Raises a `SqlError` (`engine/sql/dialect/errors.py`) for everything else, never another exception.
+    Raises a `SqlError` for everything else, never another exception.
     """
     return guarded(text, _parse)
 
@@ -127,13 +128,13 @@ def _parse_one(text: str, tokens: list[Token]) -> RunnableStatement:
     if cursor.take("SHOW"):
         raise _refused_show(cursor)
     kind = refused_kind(cursor.words(WORDS_MAX))
-    raise cursor.fail_among(_ALL_HEADS) if kind is None else UnsupportedStatement(kind)
+    raise cursor.fail_among(_ALL_HEADS) if kind is None else unsupported_statement(kind)
 
 
 def _refused_show(cursor: Cursor) -> Exception:
     word = next(iter(cursor.words(1)), "")
     if (word,) in REFUSED_SHOWS:
-        return UnsupportedStatement(f"SHOW {word}")
+        return unsupported_statement(f"SHOW {word}")
     if not word.isalpha():
         return cursor.fail("what to show is expected")
     return cursor.fail_among((*(head[1:] for head, _ in _HEADS_BY_WORD["SHOW"]), *REFUSED_SHOWS))

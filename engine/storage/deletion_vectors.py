@@ -25,11 +25,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.errors.table_errors import MalformedLogEntry
-from engine.storage.errors import (
+from catalog.conditions import (
     DeletionVectorCardinalityMismatch,
     DeletionVectorChecksumMismatch,
     DeletionVectorSizeMismatch,
+    MalformedLogEntry,
 )
 
 Rows: TypeAlias = npt.NDArray[np.int64]

@@ -18,8 +18,8 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from catalog.conditions import StorageNotWritable
 from catalog.store.conditional_put import CONDITIONS, put_file_if_absent, put_if_absent
-from engine.storage.errors import StorageNotWritable
 
 TEMPORARY_SUFFIX = ".tmp"
 

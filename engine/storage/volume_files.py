@@ -14,11 +14,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO
 
-from catalog.volumes.errors import VolumeFileNotAllowed, VolumeFileNotFound, VolumeFolderNotEmpty, VolumeNotFound
+from catalog.conditions import (
+    FileInStagingPathExists,
+    LogPathNotAllowed,
+    VolumeFileNotAllowed,
+    VolumeFileNotFound,
+    VolumeFolderNotEmpty,
+    VolumeNotFound,
+)
 from catalog.volumes.paths import VolumePath
 from engine.errors.disk_errors import storage_error
-from engine.errors.volume_errors import FileInStagingPathExists
-from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import FileStatus, Storage, open_storage
 
 COPY_BYTES = 1 << 20

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from engine.errors.table_errors import DeltaError
+from catalog.conditions import InconsistentIdentity
 from engine.types.schema import StructField, StructType
 
 GENERATION = "delta.generationExpression"
@@ -32,16 +32,6 @@ START = "delta.identity.start"
 STEP = "delta.identity.step"
 ALLOW_EXPLICIT = "delta.identity.allowExplicitInsert"
 HIGH_WATER_MARK = "delta.identity.highWaterMark"
-
-
-@dataclass(eq=False)
-class InconsistentIdentity(DeltaError, condition="DELTA_IDENTITY_COLUMN_INCONSISTENT_METADATA", sqlstate="42000"):
-    column: str
-    metadata: str
-    template = (
-        "The metadata of the identity column {column} is incomplete or makes no sense ({metadata}): another writer "
-        "broke the protocol. Nothing can be written to the table before its metadata is repaired."
-    )
 
 
 def captured_with(column: StructField) -> tuple[tuple[str, str], ...]:

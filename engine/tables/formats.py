@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
+from catalog.conditions import UnknownTableFormat
 from engine.concurrency.table_pins import StatementPins
-from engine.errors.table_errors import UnknownTableFormat
 from engine.storage.storage import Storage
 from engine.tables.changes import Bound, TableChanges
 from engine.tables.definition import TableDefinition

@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime, tzinfo
 from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias, assert_never
 
-from engine.errors.table_errors import PartitionValueNotCastable
+from catalog.conditions import PartitionValueNotCastable
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, format_data_type
 
 PartitionValue: TypeAlias = str | int | float | bool | bytes | date | datetime | Decimal | None

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias, assert_never
 
 import msgspec
 
-from engine.errors.table_errors import MalformedLogEntry, UnsupportedDataType
+from catalog.conditions import MalformedLogEntry, UnsupportedDataType
 
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(-?\d{1,2})\s*\)")
 _SOURCE = "schemaString"

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from engine.errors.column_errors import ColumnNotFound, DuplicateColumns, ParentNotStruct
+from catalog.conditions import ColumnNotFound, DuplicateColumns, ParentNotStruct
 from engine.types.column_paths import Path
 from engine.types.schema import (
     ArrayType,

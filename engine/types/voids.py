@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import assert_never
 
-from engine.errors.column_errors import NestedVoid, VoidColumnAdded
+from catalog.conditions import NestedVoid, VoidColumnAdded
 from engine.types.schema import (
     ArrayType,
     DataType,

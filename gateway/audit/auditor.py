@@ -21,15 +21,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NotRequired, Protocol, TypedDict, assert_never
 
+from catalog.conditions import AuditNotWritten, InsufficientPermissions, TooManyFailures, ViewOwnerLacksPrivileges
 from catalog.errors import SqlError
-from catalog.grants.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
-from gateway.audit.errors import AuditNotWritten
 from gateway.audit.lineage import traced
 from gateway.audit.lineage_sender import LineageEvents
 from gateway.audit.trail import Trail
-from gateway.authenticators.errors import TooManyFailures
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.observability.redaction import identifiers, redact, without_literals
 from gateway.observability.trace import Trace

@@ -23,9 +23,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
+from catalog.conditions import AuditKeyUnusable, AuditNotWritten
 from catalog.rest.secret_files import read_secret
 from gateway.audit.chain import Head
-from gateway.audit.errors import AuditKeyUnusable, AuditNotWritten
 
 LINES, SECONDS = 1000, 60.0
 _PREFIX = "delta-gateway-audit-head"

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from catalog.conditions import AuthenticationFailed
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor
-from gateway.authenticators.exchange import (
-    Accepted,
-    AuthenticationFailed,
-    Authenticator,
-    Challenge,
-    Exchange,
-    Mechanism,
-    parse_plain,
-)
+from gateway.authenticators.exchange import Accepted, Authenticator, Challenge, Exchange, Mechanism, parse_plain
 from gateway.authenticators.peer import Peer
 from gateway.sessions.session import Origin
 

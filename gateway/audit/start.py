@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from catalog.conditions import LineageWithoutAudit
 from catalog.rest.secret_files import read_secret
 from gateway.audit.auditor import Auditor, NoAudit, TrailAuditor
-from gateway.audit.errors import LineageWithoutAudit
 from gateway.audit.heads import HeadSigner, private_key
 from gateway.audit.lineage_sender import LineageEvents, LineageSender
 from gateway.audit.trail import Trail

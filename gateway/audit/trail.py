@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from catalog.conditions import AuditNotWritten, AuditTrailBroken, AuditTrailInUse
 from catalog.system.audit_table import day_of, file_name, trail_files
 from gateway.audit.chain import GAP, Head, digest_of, follow, format_line, is_cut
-from gateway.audit.errors import AuditNotWritten, AuditTrailBroken, AuditTrailInUse
 from gateway.audit.heads import HeadSigner
 
 _LOCK = "trail.lock"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from catalog.conditions import ProxyUserNotAllowed
 from engine.runtime.identity import Identity, Scope
-from gateway.authenticators.errors import ProxyUserNotAllowed
 from gateway.authenticators.names import UserDirectory, ensure_name, fold_name
 from gateway.authenticators.peer import Peer
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from catalog.conditions import AuthenticationFailed, ProxyUserNotAllowed
 from engine.runtime.identity import Identity
-from gateway.authenticators.errors import ProxyUserNotAllowed
-from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Exchange, Mechanism, parse_plain
+from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse_plain
 from gateway.authenticators.peer import Peer
 
 ANONYMOUS = "anonymous"

@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from catalog.conditions import CredentialsRefused, LogInEnded, UserNameInvalid
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.errors import CredentialsRefused, UserNameInvalid
 from gateway.authenticators.names import UserDirectory, ensure_name
-from gateway.sessions.errors import LogInEnded
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,22 +32,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol, assert_never
 
+from catalog.conditions import (
+    CredentialsRefused,
+    DirectoryUnavailable,
+    LogInEnded,
+    PlaintextRefused,
+    ProxyUserNotAllowed,
+)
 from catalog.grants.tokens import TOKEN_PREFIX
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.acting import Acting
 from gateway.authenticators.certificates import Certificates
-from gateway.authenticators.errors import (
-    CredentialsRefused,
-    DirectoryUnavailable,
-    PlaintextRefused,
-    ProxyUserNotAllowed,
-)
 from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse_plain
 from gateway.authenticators.names import NAME_BYTES_MAX, fold_name
 from gateway.authenticators.passwords import PASSWORD_BYTES_MAX
 from gateway.authenticators.peer import Peer
 from gateway.authenticators.throttle import Throttle
-from gateway.sessions.errors import LogInEnded
 
 GOOD_FOR_S = 60.0
 _ENTRIES_MAX = 10_000

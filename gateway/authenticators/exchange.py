@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from catalog.errors import SqlError
+from catalog.conditions import AuthenticationFailed
 from engine.runtime.identity import Identity
 from gateway.authenticators.peer import Peer
 
@@ -32,12 +32,6 @@ class Mechanism(StrEnum):
     PLAIN = "PLAIN"
     BEARER = "BEARER"
     EXTERNAL = "EXTERNAL"
-
-
-@dataclass(eq=False)
-class AuthenticationFailed(SqlError, condition="AUTHENTICATION_FAILED", sqlstate="28000"):
-    reason: str
-    template = "The client could not be authenticated: {reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from urllib.parse import urlsplit
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, KeySet, OKPKey, RSAKey
 
+from catalog.conditions import IssuerUnusable
 from catalog.rest.no_redirect import NoRedirect
-from gateway.authenticators.errors import IssuerUnusable
 from gateway.authenticators.peer import Peer
 
 logger = logging.getLogger(__name__)

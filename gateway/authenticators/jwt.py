@@ -22,12 +22,11 @@ from typing import Any
 from joserfc import jwt
 from joserfc.errors import JoseError
 
+from catalog.conditions import CredentialsRefused, LogInEnded
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.errors import CredentialsRefused
 from gateway.authenticators.issuer import Issuer
 from gateway.authenticators.names import ensure_name
-from gateway.sessions.errors import LogInEnded
 
 logger = logging.getLogger(__name__)
 

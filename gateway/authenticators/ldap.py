@@ -33,10 +33,9 @@ from ldap3.core.exceptions import LDAPException
 from ldap3.utils.conv import escape_bytes, escape_filter_chars
 from ldap3.utils.dn import escape_rdn
 
+from catalog.conditions import CredentialsRefused, DirectoryUnavailable, LogInEnded, UserNameInvalid
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable, UserNameInvalid
 from gateway.authenticators.names import ensure_name, fold_name
-from gateway.sessions.errors import LogInEnded
 
 logger = logging.getLogger(__name__)
 

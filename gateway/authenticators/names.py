@@ -12,8 +12,8 @@ from __future__ import annotations
 import unicodedata
 from typing import Protocol
 
+from catalog.conditions import UserNameInvalid
 from engine.runtime.identity import Identity
-from gateway.authenticators.errors import UserNameInvalid
 
 NAME_BYTES_MAX = 256
 EVERYBODY = "account users"

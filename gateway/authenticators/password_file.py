@@ -12,15 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from catalog.conditions import CredentialsRefused, LogInEnded, SecretUnusable, UserNameInvalid
 from catalog.errors import SqlError
-from catalog.rest.secret_errors import SecretUnusable
 from catalog.rest.secret_files import locked, read_secret, stamp_of, write_secret
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.errors import CredentialsRefused, UserNameInvalid
 from gateway.authenticators.names import ensure_name, fold_name
 from gateway.authenticators.passwords import PasswordVerifier, is_password_hash
 from gateway.configuration.reloads import OnReload, ignore_reload
-from gateway.sessions.errors import LogInEnded
 
 logger = logging.getLogger(__name__)
 

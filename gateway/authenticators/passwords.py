@@ -16,7 +16,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.low_level import Type
 
-from gateway.authenticators.errors import PasswordInvalid, TooManyLogIns
+from catalog.conditions import PasswordInvalid, TooManyLogIns
 
 PASSWORD_BYTES_MAX = 1024
 PASSWORD_CHARACTERS_MIN = 8

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from catalog.conditions import AuthenticationIncomplete, AuthenticationNotUsed, DirectoryInTheClear, SecretInLake
 from catalog.grants.tokens import TokenStore
 from catalog.rest.secret_files import ensure_private, make_private_folder, read_secret
 from engine.runtime.identity import Method
@@ -30,12 +31,6 @@ from gateway.authenticators.tokens import Tokens
 from gateway.configuration.config import Config, Risk
 from gateway.configuration.reloads import OnReload, ignore_reload
 from gateway.process.listening import ensure_may_listen, is_loopback
-from gateway.process.start_errors import (
-    AuthenticationIncomplete,
-    AuthenticationNotUsed,
-    DirectoryInTheClear,
-    SecretInLake,
-)
 
 
 def make_authenticator(

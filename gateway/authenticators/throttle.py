@@ -20,7 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from gateway.authenticators.errors import CredentialsRefused, TooManyFailures, TooManyLogIns
+from catalog.conditions import CredentialsRefused, TooManyFailures, TooManyLogIns
 from gateway.authenticators.peer import Peer
 
 FAILURE_S = 0.25

@@ -7,11 +7,10 @@ made the token.
 
 from __future__ import annotations
 
+from catalog.conditions import CredentialsRefused, LogInEnded
 from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.runtime.identity import Identity, Method, Scope
-from gateway.authenticators.errors import CredentialsRefused
 from gateway.authenticators.names import UserDirectory
-from gateway.sessions.errors import LogInEnded
 
 _IN_DIRECTORY = (Method.PASSWORD, Method.LDAP)
 

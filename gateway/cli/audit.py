@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from catalog.conditions import AuditKeyUnusable
 from gateway.audit.chain import verify
-from gateway.audit.errors import AuditKeyUnusable
 from gateway.audit.heads import public_key, read_heads
 from gateway.audit.trail import trail_contents
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, open_engine
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.sample.data import SAMPLE_READS, SAMPLE_WRITES
 from engine.sample.lake import ensure_sample_lake
 from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archiving, compile_once
@@ -59,7 +59,7 @@ def _archive(files: ClassFiles) -> None:
             session = engine.open_session(identity, settings={}, catalog=None, schema=None)
             _show("running statements of each kind")
             for text in (*SAMPLE_READS, *SAMPLE_WRITES):
-                for _ in session.execute(text, StatementContext(identity=identity)).batches():
+                for _ in session.execute(text, StatementRequest(identity=identity)).batches():
                     pass
             session.close()
         finally:

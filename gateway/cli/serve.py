@@ -24,6 +24,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import TextIO
 
+from catalog.conditions import LakeNotFound, StartFailed
 from catalog.errors import SqlError
 from engine.sample.lake import ensure_sample_lake
 from gateway.configuration.config import Config, LogLevel
@@ -31,7 +32,6 @@ from gateway.configuration.loader import load_config
 from gateway.observability.log_format import LogFormat, format_step, set_up_log
 from gateway.process.lifecycle import Ports
 from gateway.process.lifeline import Lifeline, take_lifeline
-from gateway.process.start_errors import LakeNotFound, StartFailed
 from gateway.process.umask import apply_umask
 from gateway.release import VERSION
 from gateway.server import Server

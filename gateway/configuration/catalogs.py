@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from catalog.conditions import RestCatalogInvalid
 from catalog.names import DEFAULT_CATALOG, fold
 from catalog.rest.connections import RestPolicy, RestSecret, is_private
 from catalog.rest.options import RestOptions
 from gateway.configuration.fields import Rule, setting
 from gateway.configuration.secrets import find_secret, is_reference
-from gateway.process.start_errors import RestCatalogInvalid
 
 _NAME = re.compile(r"[A-Za-z][\w-]{0,63}")
 _URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")

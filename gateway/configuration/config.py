@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from engine.runtime.identity import Method
-from gateway.configuration.admission import AdmissionSection, GroupTable, admission_rules
+from gateway.configuration.admission import AdmissionSection, admission_rules
 from gateway.configuration.authentication import AuthenticationSection, JwtSection, LdapSection
-from gateway.configuration.catalogs import CatalogsSection, RestCatalogTable, RestSecretTable
+from gateway.configuration.catalogs import CatalogsSection
 from gateway.configuration.fields import NETWORKS_RULE, Rule, setting
-from gateway.configuration.storage import CredentialTable, StorageSection
+from gateway.configuration.storage import StorageSection
 from gateway.observability.log_format import LogFormat
 from gateway.process.umask import is_umask
 from gateway.sessions.limits import Limits
@@ -483,15 +483,6 @@ class Config:
         )
 
 
-ENUMS: tuple[type[StrEnum], ...] = (LogLevel, LogFormat, StatementText, OnFailure)
-"""The kinds of settings that have one of a few values."""
-TABLES: Mapping[Any, type] = {
-    tuple[GroupTable, ...]: GroupTable,
-    tuple[CredentialTable, ...]: CredentialTable,
-    tuple[RestCatalogTable, ...]: RestCatalogTable,
-    tuple[RestSecretTable, ...]: RestSecretTable,
-}
-"""The kinds of settings that are lists of tables, and what a table has."""
 SECTIONS: Mapping[str, type] = get_type_hints(Config)
 
 
@@ -507,6 +498,12 @@ class Setting:
     low: float | None
     high: float | None
     rule: Rule | None
+
+    @property
+    def table(self) -> type | None:
+        """The class of the tables of a setting that is a list of tables."""
+        item = next(iter(get_args(self.kind)), None)
+        return item if isinstance(item, type) and is_dataclass(item) else None
 
     @property
     def name(self) -> str:

@@ -5,6 +5,9 @@ setting is refused by name, wherever it comes from, since a misspelled limit is 
 
 A variable's value is a string as it is, and TOML for every other type (`8080`, `true`, `["/a", "/b"]`,
 `{"spark.ui.enabled" = "false"}`).
+
+msgspec converts each value. It does not convert whole sections, since its error for an unknown or wrong key has neither
+the source of the value nor a suggestion: keys would have to be walked a second time to find them.
 """
 
 from __future__ import annotations
@@ -20,17 +23,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from gateway.configuration.config import (
-    ENUMS,
-    ENVIRONMENT_PREFIX,
-    SECTIONS,
-    TABLES,
-    Config,
-    Setting,
-    settings,
-    settings_of,
-)
-from gateway.process.start_errors import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
+from msgspec import ValidationError, convert
+
+from catalog.conditions import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
+from gateway.configuration.config import ENVIRONMENT_PREFIX, SECTIONS, Config, Setting, settings, settings_of
 
 # Kubernetes sets these for a service that is called `gateway`; the last one belongs to this repository's tests.
 _FOREIGN_VARIABLES = re.compile(r"GATEWAY_(SERVICE_(HOST|PORT)|PORT(_|$)|TESTDATA$)")
@@ -103,7 +99,7 @@ def _read_environment(environment: Mapping[str, str]) -> Iterator[Given]:
         setting = known.get(variable)
         if setting is None:
             raise ConfigUnknownKey(variable, "The environment", _nearest(variable, known))
-        is_text = setting.kind is str or setting.kind in ENUMS
+        is_text = isinstance(setting.kind, type) and issubclass(setting.kind, str)
         yield Given(setting.name, text if is_text else _parse_toml(text), f"The variable {variable}")
 
 
@@ -116,24 +112,23 @@ def _parse_toml(text: str) -> object:
 
 
 def _typed(setting: Setting, entry: Given) -> object:
-    value = _tables(setting, entry) if setting.kind in TABLES else _convert(setting.kind, entry.value)
-    if value is None:
-        raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), _expected(setting))
+    shown = _show(entry.value)
+    try:
+        value = _tables(setting, setting.table, entry) if setting.table else convert(entry.value, setting.kind)
+    except ValidationError as error:
+        raise ConfigInvalidValue(setting.name, entry.source, shown, _expected(setting)) from error
     if isinstance(value, int | float) and not _is_within(value, setting):
-        raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), _expected(setting))
+        raise ConfigInvalidValue(setting.name, entry.source, shown, _expected(setting))
     if setting.rule and not setting.rule.holds(value):
-        shown = "what is there" if setting.kind in TABLES else _show(entry.value)  # which may hold a secret
+        shown = "what is there" if setting.table else shown  # tables may hold a secret
         raise ConfigInvalidValue(setting.name, entry.source, shown, setting.rule.expected)
     return value
 
 
-def _tables(setting: Setting, entry: Given) -> object:
-    """A list of tables, each as what it is of; None where it is none. Raises for what a table has and should not."""
-    kind = TABLES[setting.kind]
-    if not isinstance(entry.value, list) or not all(isinstance(item, dict) for item in entry.value):
-        return None
+def _tables(setting: Setting, kind: type, entry: Given) -> object:
+    """A list of tables as values of `kind`. Raises for what a table has and should not."""
     found = []
-    for position, item in enumerate(entry.value):
+    for position, item in enumerate(convert(entry.value, list[dict[str, Any]])):
         place = f"{setting.name}[{position}]"
         known = {each.key: each for each in settings_of(place, kind)}
         values = {}
@@ -143,21 +138,6 @@ def _tables(setting: Setting, entry: Given) -> object:
             values[key] = _typed(known[key], Given(f"{place}.{key}", value, entry.source))
         found.append(kind(**values))
     return tuple(found)
-
-
-def _convert(kind: Any, value: object) -> object:
-    """`value` as the type of a setting, None where it is of another."""
-    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if kind in (str, int, bool) and type(value) is kind:
-        return value
-    if kind in ENUMS:
-        return next((member for member in kind if member == value), None)
-    if kind == tuple[str, ...] and isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    if kind == Mapping[str, str] and isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-        return value
-    return None
 
 
 def _is_within(value: float, setting: Setting) -> bool:
@@ -170,15 +150,15 @@ _EXPECTED: Mapping[Any, str] = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
-    **{kind: f"one of {', '.join(kind)}" for kind in ENUMS},
     tuple[str, ...]: "a list of strings",
     Mapping[str, str]: "a table of strings",
-    **dict.fromkeys(TABLES, "a list of tables"),
 }
 
 
 def _expected(setting: Setting) -> str:
-    text = _EXPECTED[setting.kind]
+    if setting.table:
+        return "a list of tables"
+    text = _EXPECTED.get(setting.kind) or f"one of {', '.join(setting.kind)}"
     match setting.low, setting.high:
         case None, None:
             return text

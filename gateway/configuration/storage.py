@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from catalog.conditions import CredentialInvalid
 from catalog.rest.credentials import Credential
 from gateway.configuration.fields import Rule, setting
 from gateway.configuration.secrets import find_secret, is_reference
-from gateway.process.start_errors import CredentialInvalid
 
 _SECRET = re.compile(r"(?i)secret|password|token|(?<!public_)key(?!_?id$|file)|sas|signature|credential")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+(@[^\s/?#@]+)?(/[^\s?#]*)?")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import logging
 
+from catalog.conditions import MalformedThriftMessage
 from engine.runtime.identity import Identity
 from gateway.authenticators.peer import Peer
 from gateway.hs2.dispatch import Dispatcher
-from gateway.hs2.errors import MalformedThriftMessage
 from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
 from gateway.hs2.watch import Watch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from catalog.conditions import FetchOrientationNotSupported, PageTooLarge
 from gateway.hs2 import metadata
-from gateway.hs2.errors import FetchOrientationNotSupported, PageTooLarge
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.result_form import Pieces, ShapedResult
 from gateway.results.result_buffer import Page

@@ -7,7 +7,7 @@ import secrets
 import uuid
 from typing import Any
 
-from gateway.hs2.errors import MalformedHandle
+from catalog.conditions import MalformedHandle
 from gateway.hs2.gen import ttypes as t
 
 

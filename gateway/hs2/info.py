@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 
-from gateway.hs2.errors import InfoTypeUnknown
+from catalog.conditions import InfoTypeUnknown
 from gateway.hs2.gen.ttypes import TGetInfoType, TGetInfoValue
 
 SERVER_NAME = "delta-gateway"

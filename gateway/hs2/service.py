@@ -42,13 +42,13 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from catalog.conditions import DelegationTokenNotSupported, OperationNotFound, SessionNotFound, TransferNotSupported
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from engine.storage.volume_files import FileTransfer
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 from gateway.hs2 import metadata
-from gateway.hs2.errors import DelegationTokenNotSupported, TransferNotSupported
 from gateway.hs2.fetching import ROWS_S, fetch, fetch_all, fetch_links, fetch_log, page_limits
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.handles import Handles
@@ -73,7 +73,6 @@ from gateway.observability.status import describe
 from gateway.results.result_buffer import Page
 from gateway.results.row_links import LinkedRows, RowLinks
 from gateway.sessions.bounded import EngineCalls
-from gateway.sessions.errors import OperationNotFound, SessionNotFound
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.registry import Registry

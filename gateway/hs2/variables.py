@@ -17,11 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from catalog.conditions import StatementSettingNotSupported
 from engine.runtime.foreign_settings import is_without_effect
 from engine.runtime.parameters import Parameter
 from engine.runtime.settings import TRACE_PARENT, is_foreign
 from engine.runtime.trace_parent import trace_parent_of
-from gateway.hs2.errors import StatementSettingNotSupported
 from gateway.hs2.gen import ttypes as t
 
 PROXY_USER = "hive.server2.proxy.user"

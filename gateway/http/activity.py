@@ -19,14 +19,13 @@ from itertools import islice
 
 from flask import Blueprint, request
 
+from catalog.conditions import InvalidField, OperationNotFound
 from gateway.http.callers import origin_of_request
 from gateway.http.delivery import API
-from gateway.http.errors import InvalidField
 from gateway.http.queries import number_of
 from gateway.http.requests import parse_handle
 from gateway.http.statements import StatementApi, parse_statement_id
 from gateway.observability.history import StatementInfo
-from gateway.sessions.errors import OperationNotFound
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.session import Session
 

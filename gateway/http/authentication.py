@@ -13,16 +13,10 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import assert_never
 
+from catalog.conditions import AuthenticationFailed
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
-from gateway.authenticators.exchange import (
-    KERBEROS_REFUSED,
-    AuthenticationFailed,
-    Authenticator,
-    Mechanism,
-    log_in,
-    plain_message,
-)
+from gateway.authenticators.exchange import KERBEROS_REFUSED, Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 
 _SCHEMES = {"Basic": Mechanism.PLAIN, "Bearer": Mechanism.BEARER}

@@ -27,17 +27,16 @@ from functools import partial
 import pyarrow as pa
 from flask import Blueprint, request
 
+from catalog.conditions import EngineNotAnswering, TooManyWaiting
 from catalog.system.audit_table import SYSTEM_CATALOG
 from engine.runtime.results import sql_type_of
 from engine.runtime.statement import Statement
 from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeTable
 from engine.statements.listings.statement import ListColumns, ListFiles, ListSchemas, ListTables
 from engine.statements.show.statement import ShowCatalogs
-from gateway.http.errors import TooManyWaiting
 from gateway.http.queries import number_of, text_of
 from gateway.http.requests import SessionRequest
 from gateway.http.statements import StatementApi
-from gateway.sessions.errors import EngineNotAnswering
 from gateway.sessions.session import Session
 
 API = "/api/2.0/catalog"

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from flask import request
 
+from catalog.conditions import CookieRefused, UnsupportedMediaType
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, NoAudit
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
-from gateway.http.errors import CookieRefused, UnsupportedMediaType
 from gateway.http.hosts import ensure_own_page
 from gateway.observability.call_context import note_user
 from gateway.sessions.session import Origin

@@ -17,10 +17,10 @@ from typing import assert_never
 
 import pyarrow as pa
 
+from catalog.conditions import ChunkNotFound
 from engine.runtime.results import ResultStream, counts_as_row
 from engine.spool.spool_file import AnyBatch, batch_bytes
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
-from gateway.http.errors import ChunkNotFound
 from gateway.http.requests import Compression, Disposition, Format, StatementRequest
 from gateway.http.staged_links import LinkSigner
 from gateway.results.lz4_frames import lz4_frame

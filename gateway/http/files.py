@@ -25,18 +25,16 @@ from typing import BinaryIO
 
 from flask import Blueprint, Response, g, request
 
-from catalog.volumes.errors import VolumeFileNotFound
+from catalog.conditions import EngineNotAnswering, InvalidField, TooManyWaiting, VolumeFileNotFound
 from engine.runtime.identity import Identity
 from engine.statements.volumes.statement import ChangeFile, GetFile, ListVolume
 from engine.storage.volume_files import COPY_BYTES, FileOperation, FileTransfer, VolumeFile
 from gateway.http.browse import ROWS_MAX, json_values
-from gateway.http.errors import InvalidField, TooManyWaiting
 from gateway.http.queries import number_of
 from gateway.http.requests import SessionRequest
 from gateway.http.staged_links import STAGED, StagedLinks
 from gateway.http.statements import StatementApi
 from gateway.http.wsgi import ACCEPTED, ANNOUNCED, STREAMED
-from gateway.sessions.errors import EngineNotAnswering
 from gateway.sessions.operation import Operation
 from gateway.sessions.session import Session
 

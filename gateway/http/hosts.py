@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from urllib.parse import urlsplit
 
-from gateway.http.errors import ForeignPage, HostRefused
+from catalog.conditions import ForeignPage, HostRefused
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
+from catalog.conditions import UnsupportedMediaType
 from catalog.errors import SqlError
 from gateway.authenticators.issuer import Endpoints
 from gateway.http.callers import Callers
-from gateway.http.errors import UnsupportedMediaType
 from gateway.observability.status import describe
 
 _PAGE = Template(files("gateway.http").joinpath("log_in.html").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from flask import request
 
-from gateway.http.errors import InvalidField
+from catalog.conditions import InvalidField
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 

@@ -15,10 +15,10 @@ from http import HTTPStatus
 
 from flask import Blueprint
 
+from catalog.conditions import StatementTimedOut
 from engine.engine import Engine
-from engine.errors.statement_errors import StatementTimedOut
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from gateway.process.lifecycle import Lifecycle, Phase
 
 logger = logging.getLogger(__name__)
@@ -59,14 +59,14 @@ class EngineProbe:
 
 
 def _ask(engine: Engine) -> bool:
-    context = StatementContext(identity=_IDENTITY)
-    timer = threading.Timer(_TIMEOUT_S, context.cancel.cancel, [StatementTimedOut(_TIMEOUT_S)])
+    request = StatementRequest(identity=_IDENTITY)
+    timer = threading.Timer(_TIMEOUT_S, request.cancel.cancel, [StatementTimedOut(_TIMEOUT_S)])
     timer.daemon = True
     timer.start()
     try:
         session = engine.open_session(_IDENTITY, settings=_SETTINGS, catalog=None, schema=None)
         try:
-            stream = session.execute("SELECT 1", context)
+            stream = session.execute("SELECT 1", request)
             rows = sum(int(batch.num_rows) for batch in stream.batches())
             stream.close()
         finally:

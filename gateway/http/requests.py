@@ -15,10 +15,9 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TypeVar
 
+from catalog.conditions import InvalidField, MalformedBody, SessionNotFound
 from catalog.errors import ECHO_MAX
 from engine.runtime.parameters import Parameter
-from gateway.http.errors import InvalidField, MalformedBody
-from gateway.sessions.errors import SessionNotFound
 
 WAIT_MAX_S = 50.0
 _WAIT_DEFAULT_S = 10.0

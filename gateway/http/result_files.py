@@ -16,8 +16,8 @@ from typing import assert_never
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from catalog.conditions import NotInParquet
 from gateway.http.encode import csv_bytes
-from gateway.http.errors import NotInParquet
 from gateway.sessions.operation import Operation
 
 _PIECE_BYTES = 4 << 20

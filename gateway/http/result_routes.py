@@ -12,15 +12,14 @@ from collections.abc import Generator, Iterator
 
 from flask import Blueprint, Response, request
 
+from catalog.conditions import InvalidField, OperationNotFound
 from gateway.http.delivery import API, CONTENT_TYPES
 from gateway.http.encode import arrow_stream
-from gateway.http.errors import InvalidField
 from gateway.http.queries import choice_of, number_of
 from gateway.http.requests import Format
 from gateway.http.result_files import MEDIA_TYPES, FileFormat, result_file
 from gateway.http.result_rows import CellForm, Orders, Window, window_table
 from gateway.http.statements import StatementApi, parse_statement_id, state_name
-from gateway.sessions.errors import OperationNotFound
 from gateway.sessions.operation import Operation
 
 _TEXT_ROWS_MAX, _NUMBER_ROWS_MAX = 10_000, 1_000_000

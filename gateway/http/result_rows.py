@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import ResultTooLargeToSort
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text, wall_clock
 from engine.types.value_bytes import value_bytes
-from gateway.http.errors import ResultTooLargeToSort
 from gateway.sessions.operation import Operation
 
 _PAGE_BYTES = 4 << 20

@@ -15,9 +15,9 @@ from functools import partial
 
 from flask import Flask
 
+from catalog.conditions import TooManyCalls
 from gateway.http.app import BODY_BYTES_MAX
 from gateway.http.connection import Connection, HttpLimits
-from gateway.http.errors import TooManyCalls
 from gateway.http.loop import ConnectionLoop
 from gateway.http.thrift_route import ThriftRoute
 from gateway.http.wire import Answer

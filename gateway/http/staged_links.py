@@ -22,9 +22,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
+from catalog.conditions import LinkRefused
 from engine.runtime.identity import Identity
 from engine.storage.volume_files import FileOperation, FileTransfer
-from gateway.http.errors import LinkRefused
 
 STAGED = "/api/2.0/fs/staged/"
 LINKS_MAX = 10_000

@@ -20,10 +20,10 @@ from weakref import WeakKeyDictionary
 
 from flask import Blueprint, Response, g, request
 
+from catalog.conditions import EngineNotAnswering, OperationNotFound, ServerStarting, TooManyWaiting
 from engine.runtime.identity import Identity
 from gateway.http.callers import Callers, json_content, origin_of_request
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
-from gateway.http.errors import ServerStarting, TooManyWaiting
 from gateway.http.queries import choice_of
 from gateway.http.requests import (
     Format,
@@ -40,7 +40,6 @@ from gateway.http.waiting import WaitingRoom, wait_for_end
 from gateway.observability.status import describe
 from gateway.process.lifecycle import Lifecycle
 from gateway.sessions.bounded import EngineCalls
-from gateway.sessions.errors import EngineNotAnswering, OperationNotFound
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.registry import Registry

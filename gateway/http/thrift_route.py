@@ -25,13 +25,13 @@ from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from catalog.conditions import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
 from engine.runtime.identity import Identity
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.peer import Peer
 from gateway.http.authentication import authenticate, challenges, retry_after
 from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, Cookies
-from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
 from gateway.http.hosts import KnownHosts, ensure_own_page
 from gateway.http.request_ids import TRACE_PARENT, call_of
 from gateway.http.row_links import RowLinkMaker

@@ -13,7 +13,8 @@ import uuid
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from catalog.errors import InternalError, SqlError, shortened
+from catalog.conditions import InternalError
+from catalog.errors import SqlError, shortened
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +80,6 @@ _HTTP: tuple[tuple[str, tuple[HTTPStatus, str]], ...] = (
     ("VOLUME_PATH_NOT_FOUND", (HTTPStatus.NOT_FOUND, "NOT_FOUND")),
     ("FILE_IN_STAGING_PATH", (HTTPStatus.CONFLICT, "ALREADY_EXISTS")),
     ("DIRECTORY_NOT_EMPTY", (HTTPStatus.CONFLICT, "DIRECTORY_NOT_EMPTY")),
-    ("FILE_TOO_LARGE", (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "REQUEST_TOO_LARGE")),
     ("28", (HTTPStatus.UNAUTHORIZED, "UNAUTHENTICATED")),
     ("42501", (HTTPStatus.FORBIDDEN, "PERMISSION_DENIED")),
     ("53", (HTTPStatus.TOO_MANY_REQUESTS, "REQUEST_LIMIT_EXCEEDED")),

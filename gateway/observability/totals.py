@@ -6,8 +6,8 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 
+from catalog.conditions import ConcurrentModification
 from engine.concurrency.retry import Loss
-from engine.errors.conflict_errors import ConcurrentModification
 from engine.runtime.metrics import Latencies, MetricFamily, MetricKind, counter, labelled
 from engine.runtime.profile import Stage
 from engine.runtime.statement_class import StatementClass

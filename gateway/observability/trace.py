@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from catalog.grants.right_differences import RightDifference
 from engine.concurrency.retry import Loss
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
-from engine.runtime.context import StatementContext
 from engine.runtime.profile import SparkJob
+from engine.runtime.request import StatementRequest
 
 MOMENTS_MAX = 200
 
@@ -34,8 +34,8 @@ class Trace:
 
     rights: list[RightDifference] = field(default_factory=list)
 
-    def following(self, context: StatementContext) -> StatementContext:
+    def following(self, request: StatementRequest) -> StatementRequest:
         """The context of a run that this is told of."""
         on_jobs = None if self.jobs is None else self.jobs.extend
         on_lineage = self.lineage.append if self.wants_lineage else None
-        return replace(context, on_lineage=on_lineage, on_rights=self.rights.extend, on_jobs=on_jobs)
+        return replace(request, on_lineage=on_lineage, on_rights=self.rights.extend, on_jobs=on_jobs)

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, assert_never
 
+from catalog.conditions import TracingNotInstalled
 from catalog.rest.secret_files import read_secret
 from engine.concurrency.retry import Loss
 from engine.runtime.accesses import Commit
@@ -32,7 +33,6 @@ from engine.runtime.profile import SparkJob, Stage, StageSpan
 from gateway.configuration.config import StatementText, TracingSection
 from gateway.observability.redaction import redact, without_literals
 from gateway.observability.trace import Trace
-from gateway.process.start_errors import TracingNotInstalled
 from gateway.sessions.operation import Operation
 
 logger = logging.getLogger(__name__)

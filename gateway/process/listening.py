@@ -12,9 +12,9 @@ from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 
+from catalog.conditions import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
 from gateway.configuration.config import Risk
 from gateway.process.lifecycle import Ports
-from gateway.process.start_errors import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
 
 
 def ensure_may_listen(host: str, *, authenticates: bool, encrypts: bool, risks: Collection[str]) -> None:

@@ -16,8 +16,8 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.conditions import TlsUnusable
 from gateway.configuration.reloads import OnReload, ignore_reload
-from gateway.process.start_errors import TlsUnusable
 
 logger = logging.getLogger(__name__)
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from catalog.conditions import OperationClosed, ResultTooLarge
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import ResultTooLarge
 from engine.runtime.results import ResultStream
 from engine.spool.spool_file import batch_bytes
 from gateway.results.result_store import HeldRows, ResultStore
-from gateway.sessions.errors import OperationClosed
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from catalog.conditions import QueuedTooLong, TooManyQueued
 from catalog.errors import SqlError
 from engine.runtime.statement_class import StatementClass
 from gateway.sessions.admission_rules import METADATA_GROUP, AdmissionRules, GroupRules
-from gateway.sessions.errors import QueuedTooLong, TooManyQueued
 from gateway.sessions.operation import Operation
 
 _RETRY_S_MAX = 60

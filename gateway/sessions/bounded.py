@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from gateway.sessions.errors import EngineNotAnswering
+from catalog.conditions import EngineNotAnswering
 
 logger = logging.getLogger(__name__)
 

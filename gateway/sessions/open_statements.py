@@ -12,7 +12,7 @@ import uuid
 from collections import defaultdict
 from typing import Protocol
 
-from gateway.sessions.errors import TooManyStatementsOfUser
+from catalog.conditions import TooManyStatementsOfUser
 from gateway.sessions.operation import Operation
 
 

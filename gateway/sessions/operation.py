@@ -23,21 +23,28 @@ from typing import assert_never
 
 import pyarrow as pa
 
-from catalog.errors import InternalError, SqlError
+from catalog.conditions import (
+    InternalError,
+    OperationClosed,
+    ResultNotReady,
+    StatementCancelled,
+    StatementEnded,
+    StatementTimedOut,
+)
+from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import Loss
-from engine.errors.statement_errors import StatementCancelled, StatementEnded, StatementTimedOut
+from engine.errors.statement_errors import add_commits
 from engine.runtime.accesses import Commit, StatementAccess
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.statement_class import StatementClass
 from gateway.observability.call_context import current_call
 from gateway.observability.trace import Trace
 from gateway.results.result_buffer import Page, ResultBuffer, Span
 from gateway.results.result_store import ResultStore
-from gateway.sessions.errors import OperationClosed, ResultNotReady
 from gateway.sessions.operation_state import TRANSITIONS, OperationState
 
 logger = logging.getLogger(__name__)
@@ -62,7 +69,7 @@ class Operation:
         self,
         identity: Identity,
         text: str,
-        run: Callable[[StatementContext], ResultStream],
+        run: Callable[[StatementRequest], ResultStream],
         *,
         result_bytes_max: int,
         whole: bool = False,
@@ -85,7 +92,7 @@ class Operation:
         self.kind, self.is_kind_known = StatementClass.READ, True
         self.pool: str | None = None
         self.scan_bytes_max = 0
-        """Where it waits for its turn, and what it may take then; see `StatementContext`."""
+        """Where it waits for its turn, and what it may take then; see `StatementRequest`."""
         self.call = current_call()
         """On behalf of what it is logged."""
         self.trace: Trace | None = None
@@ -99,7 +106,7 @@ class Operation:
         """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
         self._versions: dict[str, int] = {}
         """Committed by now, the newest of each table."""
-        self._context = StatementContext(
+        self._context = StatementRequest(
             identity=identity,
             cancel=self.cancel_token,
             statement_id=self.id.hex,
@@ -471,7 +478,7 @@ class Operation:
 
     def _fail(self, error: SqlError) -> None:
         if isinstance(error, StatementEnded):
-            error = error.after(self._versions)
+            add_commits(error, self._versions)
         match error:
             case StatementCancelled():
                 state = OperationState.CANCELED
@@ -513,6 +520,6 @@ class Operation:
             self.text, self._run = self.text[:TEXT_KEPT_MAX], _closed
 
 
-def _closed(_: StatementContext) -> ResultStream:
+def _closed(_: StatementRequest) -> ResultStream:
     """In the place of what an ended statement would run, which holds its text."""
     raise OperationClosed()

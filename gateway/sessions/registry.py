@@ -25,6 +25,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
+from catalog.conditions import (
+    LogInEnded,
+    OperationNotFound,
+    ServerDraining,
+    SessionNotFound,
+    TooManySessions,
+    TooManySessionsOfUser,
+)
 from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.runtime.identity import Identity
@@ -35,14 +43,6 @@ from gateway.observability.totals import Totals
 from gateway.observability.tracing import StatementTracer
 from gateway.process.supervision import OnDeath, ignore_death, supervised
 from gateway.results.result_store import ResultStore
-from gateway.sessions.errors import (
-    LogInEnded,
-    OperationNotFound,
-    ServerDraining,
-    SessionNotFound,
-    TooManySessions,
-    TooManySessionsOfUser,
-)
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import Operation

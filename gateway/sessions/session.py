@@ -13,19 +13,19 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from catalog.conditions import NestedParameter, SessionNotFound, StatementTooLong, TooManyStatements
 from catalog.errors import SqlError
 from engine.engine import EngineSession
-from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
-from engine.runtime.context import StatementContext
+from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, counts_as_row
 from engine.runtime.statement import Statement
 from engine.runtime.statement_class import StatementClass, class_of
 from engine.statements.volumes.statement import ChangeFile, GetFile
 from engine.storage.volume_files import FileTransfer
 from gateway.results.result_store import ResultStore
-from gateway.sessions.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
@@ -106,18 +106,18 @@ class Session:
             refused = self._operation(text[:TEXT_KEPT_MAX], _refusal(StatementTooLong(len(text), TEXT_LENGTH_MAX)))
             return self._start(refused, class_of(refused.text), timeout_s)
 
-        def run(context: StatementContext) -> ResultStream:
-            context = replace(
-                context,
+        def run(request: StatementRequest) -> ResultStream:
+            request = replace(
+                request,
                 rows_wanted=wanted.row_limit,
                 bytes_wanted=wanted.bytes_wanted,
                 shows_materialized=wanted.shows_materialized,
                 stage=wanted.stage,
             )
             if wanted.has_counts:
-                on_parsed = context.on_parsed
-                context = replace(context, on_parsed=lambda _: on_parsed(True))
-            stream = self.engine_session.execute(text, context, parameters)
+                on_parsed = request.on_parsed
+                request = replace(request, on_parsed=lambda _: on_parsed(True))
+            stream = self.engine_session.execute(text, request, parameters)
             stream = counts_as_row(stream) if wanted.has_counts else stream
             stream = stream if wanted.row_limit is None else stream.limited(wanted.row_limit)
             return through(stream) if through else stream
@@ -129,8 +129,8 @@ class Session:
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
         """Start a metadata call, as a statement value; `through` may give its result the columns of a protocol."""
 
-        def run(context: StatementContext) -> ResultStream:
-            stream = self.engine_session.run(statement, context)
+        def run(request: StatementRequest) -> ResultStream:
+            stream = self.engine_session.run(statement, request)
             return through(stream) if through else stream
 
         return self._call(type(statement).__name__, run)
@@ -145,9 +145,9 @@ class Session:
 
     def may_transfer(self, statement: GetFile | ChangeFile) -> bool:
         """Returns whether :meth:`transfer` would be allowed now; nothing is recorded."""
-        context = StatementContext(identity=self.identity, stage=lambda _: "")
+        request = StatementRequest(identity=self.identity, stage=lambda _: "")
         try:
-            self.engine_session.run(statement, context).close()
+            self.engine_session.run(statement, request).close()
         except SqlError:
             return False
         return True
@@ -204,7 +204,7 @@ class Session:
     def _operation(
         self,
         text: str,
-        run: Callable[[StatementContext], ResultStream],
+        run: Callable[[StatementRequest], ResultStream],
         *,
         whole: bool = False,
         streams: bool = False,
@@ -215,7 +215,7 @@ class Session:
         operation.store = self.store
         return operation
 
-    def _call(self, name: str, run: Callable[[StatementContext], ResultStream]) -> Operation:
+    def _call(self, name: str, run: Callable[[StatementRequest], ResultStream]) -> Operation:
         operation = self._operation(name, run)
         operation.is_call = True
         return self._start(operation, StatementClass.METADATA)
@@ -262,8 +262,8 @@ class Session:
         self._open.remove(operation, self.principal)
 
 
-def _refusal(error: SqlError) -> Callable[[StatementContext], ResultStream]:
-    def run(_: StatementContext) -> ResultStream:
+def _refusal(error: SqlError) -> Callable[[StatementRequest], ResultStream]:
+    def run(_: StatementRequest) -> ResultStream:
         raise error
 
     return run

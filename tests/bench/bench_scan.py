@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from engine.planning.plans.file_writes import WriteTarget
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession, SparkDriver
 from engine.tables.scan import Scan
 from engine.types.schema import parse_schema
@@ -75,7 +75,7 @@ def _write_table(session: ExecSession, folder: Path, rows: int) -> Scan:
         f"FROM range(0, {rows}, 1, 2)"
     )
     target = WriteTarget(folder=str(folder), partition_columns=("p",))
-    written = session.write_files(ReadPlan(text=text, scans=()), target, StatementContext(identity=Identity("bench")))
+    written = session.write_files(ReadPlan(text=text, scans=()), target, StatementRequest(identity=Identity("bench")))
     files = [(file.path, file.size, file.modification_time, list(file.partition_values.items())) for file in written]
     return list_files(folder, COLUMNS, files, partition_columns=("p",))
 
@@ -108,7 +108,7 @@ def _native_reader(driver: SparkDriver, folder: Path) -> Callable[[str], Any]:
 
 
 def _query(session: ExecSession, text: str, *scans: Scan) -> int:
-    result = session.run_query(ReadPlan(text=text, scans=scans), StatementContext(identity=Identity("bench")))
+    result = session.run_query(ReadPlan(text=text, scans=scans), StatementRequest(identity=Identity("bench")))
     return sum(batch.num_rows for batch in result.batches())
 
 

@@ -29,8 +29,8 @@ from pathlib import Path
 from py4j.protocol import Py4JJavaError
 
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.bench.bench_tpch import write_tables
 from tests.bench.dashboard_queries import PARAMETERS, QUERIES
@@ -82,27 +82,27 @@ class Measured:
 
     def once(self, text: str) -> dict[str, float]:
         """Each column's value."""
-        context = StatementContext(identity=Identity("bench"))
+        request = StatementRequest(identity=Identity("bench"))
         compiled, classes = self._codegen.compileTime(), self._classes()
         busy, start = self._busy_ms(), time.perf_counter()
         with counted_calls(self._process.gateway) as calls:
-            result = self._session.execute(text, context)
+            result = self._session.execute(text, request)
             executed = time.perf_counter()
             for _ in result.batches():
                 pass
             result.close()
         ended = time.perf_counter()
-        stages = {each.stage.value: each.duration_ms for each in context.profile.stages}
+        stages = {each.stage.value: each.duration_ms for each in request.profile.stages}
         return {
             "all": (ended - start) * 1000,
             "cpu": self._busy_ms() - busy,
             "fetch": (ended - executed) * 1000,
             **{column: stages.get(stage, 0.0) for column, stage in STAGES.items()},
-            **{column: context.profile.steps.get(step, 0.0) for column, step in STEPS.items()},
+            **{column: request.profile.steps.get(step, 0.0) for column, step in STEPS.items()},
             "compile": (self._codegen.compileTime() - compiled) / 1e6,
             "classes": self._classes() - classes,
             "py4j": len(calls),
-            **self._work_of(context.statement_id),
+            **self._work_of(request.statement_id),
         }
 
     def by_threads(self) -> Counter[str]:

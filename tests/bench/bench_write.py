@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver, SparkOptions
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from tests.paths import ROOT
@@ -193,7 +193,7 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def execute(session: LakeSession, text: str) -> None:
-    session.execute(text, StatementContext(identity=Identity("bench"))).close()
+    session.execute(text, StatementRequest(identity=Identity("bench"))).close()
 
 
 def write_parquet(gateway: Any, text: str, folder: Path, by: str | None) -> None:

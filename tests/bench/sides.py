@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver, SparkOptions
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.tables.scan import TableRead
@@ -43,11 +43,11 @@ def open_lake(driver: SparkDriver, folder: Path) -> LakeSession:
 
 def run(session: LakeSession, text: str) -> tuple[pa.Table, tuple[TableRead, ...]]:
     """The rows of a statement, and what it read."""
-    context = StatementContext(identity=Identity("bench"))
-    result = session.execute(text, context)
+    request = StatementRequest(identity=Identity("bench"))
+    result = session.execute(text, request)
     rows = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
-    return rows, context.profile.reads
+    return rows, request.profile.reads
 
 
 def own_spark(driver: SparkDriver) -> Any:

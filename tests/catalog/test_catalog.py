@@ -21,9 +21,10 @@ from catalog.changes import (
     DropView,
     RenameTable,
 )
+from catalog.conditions import CatalogBusy, LakeNotAvailable, LocationOverlap, PathNotAllowed
 from catalog.discovery.discovery import ServedFolder
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
-from catalog.errors import CatalogBusy, LakeNotAvailable, LocationOverlap, PathNotAllowed, SqlError
+from catalog.errors import SqlError
 from catalog.grants.rights import NOBODY
 from catalog.names import CatalogName, SchemaName, TableName, jdbc_matcher, like_matcher
 from catalog.state import CatalogState

@@ -10,9 +10,9 @@ from pathlib import Path
 import fsspec
 import pytest
 
+from catalog.conditions import LakeNotAvailable, TableAmbiguous
 from catalog.discovery import discovery
 from catalog.discovery.discovery import DEPTH_MAX, ServedFolder
-from catalog.errors import LakeNotAvailable, TableAmbiguous
 from catalog.store.files import UNLISTED_MARK, Child, LocalTree, Tree
 from catalog.store.remote import LISTING_KEPT_S, RemoteTree, open_tree
 from engine.delta.spec.paths import LogFileKind, parse_log_path

@@ -15,14 +15,14 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from catalog.catalog import Catalog
 from catalog.changes import Change, CreateSchema, CreateTable, DropSchema, DropTable, RenameTable, apply
-from catalog.entries import FunctionEntry, SchemaEntry, TableEntry
-from catalog.errors import (
+from catalog.conditions import (
     CatalogOutcomeUnknown,
     CatalogUnreadable,
     StorageNotAvailable,
     StoreSchemeNotSupported,
     TableAlreadyExists,
 )
+from catalog.entries import FunctionEntry, SchemaEntry, TableEntry
 from catalog.grants.privileges import EVERYBODY, Kind, Privilege
 from catalog.grants.right_changes import CreateFunction, GrantPrivileges, RevokePrivileges, Securable
 from catalog.names import SchemaName, TableName

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from catalog.errors import InvalidName, SqlError, TooManyNameParts
+from catalog.conditions import InvalidName, TooManyNameParts
+from catalog.errors import SqlError
 from catalog.names import (
     CatalogName,
     SchemaName,

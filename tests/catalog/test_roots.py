@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import PathNotAllowed, RestTableInLake, StorageNotAvailable
 from catalog.discovery.roots import (
     AllowedRoots,
     canonical_location,
@@ -16,8 +17,6 @@ from catalog.discovery.roots import (
     may_be_below,
     overlap,
 )
-from catalog.errors import PathNotAllowed, StorageNotAvailable
-from catalog.rest.errors import RestTableInLake
 from catalog.rest.places import RestPlaces
 
 

@@ -21,8 +21,8 @@ from catalog.changes import (
     RenameTable,
     apply,
 )
+from catalog.conditions import TableAlreadyExists
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
-from catalog.errors import TableAlreadyExists
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.state import INITIAL_STATE, CatalogState
 from catalog.store.entry_json import to_json

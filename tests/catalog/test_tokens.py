@@ -7,15 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import SecretReadable, SecretUnusable, TokenLifetimeInvalid, TokenNotFound, TooManyTokens
 from catalog.errors import SqlError
 from catalog.grants.tokens import TokenEntry, TokenOwner, TokenRequest, TokenStore, is_well_formed
-from catalog.rest.secret_errors import (
-    SecretReadable,
-    SecretUnusable,
-    TokenLifetimeInvalid,
-    TokenNotFound,
-    TooManyTokens,
-)
 
 ANN = TokenOwner(principal="ann", groups=("a", "b"), method="password")
 DAY_S = 86_400.0

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from py4j.java_gateway import JavaGateway
 
-from catalog.errors import TableNotFound
+from catalog.conditions import TableNotFound
 from gateway.process.tls import TlsFiles, TlsServer
 from gateway.sessions.registry import Registry
 from tests.certificates import Certificate, make_certificate

@@ -14,8 +14,9 @@ from TCLIService.ttypes import TOperationState
 from thrift.Thrift import TApplicationException
 from thrift.transport.TTransport import TTransportException
 
+from catalog.conditions import AuthenticationFailed
 from engine.runtime.identity import Identity
-from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Mechanism, parse_plain
+from gateway.authenticators.exchange import Accepted, Mechanism, parse_plain
 from gateway.authenticators.peer import Peer
 from tests.clients.conftest import Served
 from tests.gateway.arrow_engine import ArrowEngine

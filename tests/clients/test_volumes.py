@@ -22,6 +22,7 @@ from databricks.sdk import WorkspaceClient
 from databricks.sdk.errors import DatabricksError
 from databricks.sql.exc import Error
 
+from catalog.conditions import LinkRefused
 from catalog.volumes.paths import parse_volume_path
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
@@ -29,7 +30,6 @@ from engine.spark.session import SparkDriver
 from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
 from gateway.authenticators.password_file import User, store_user
 from gateway.authenticators.passwords import hash_password
-from gateway.http.errors import LinkRefused
 from gateway.http.staged_links import STAGED, LinkSigner, StagedLinks
 from tests.gateway.authenticators.users import make_users
 from tests.gateway.http.conftest import eventually

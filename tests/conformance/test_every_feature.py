@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import UnsupportedReaderFeatures, UnsupportedWriterFeatures
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.delta.spec.errors import UnsupportedReaderFeatures, UnsupportedWriterFeatures
 from engine.delta.spec.features import FEATURES, TableOperation
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from catalog.conditions import DeltaTableNotFound
 from catalog.errors import SqlError
 from engine.delta import Snapshot, load_snapshot
 from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
@@ -23,7 +24,6 @@ from engine.delta.log.log_segment import Checkpoint, list_log
 from engine.delta.snapshot.history import load_history
 from engine.delta.snapshot.row_files import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.errors import DeltaTableNotFound
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.storage import LocalStorage
 from tests.paths import DAT, GOLDEN, TESTDATA

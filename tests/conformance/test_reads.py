@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.clients.typed_values import typed
 from tests.paths import DAT, GOLDEN, TESTDATA
@@ -80,7 +80,7 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
 
 
 def run(session: LakeSession, text: str) -> pa.Table:
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
+    result = session.execute(text, StatementRequest(identity=Identity("ann")))
     table = pa.Table.from_batches(list(result.batches()), result.schema)
     result.close()
     return table

@@ -20,8 +20,8 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.clients.typed_values import typed
 from tests.duck import open_duckdb
@@ -133,7 +133,7 @@ def duck() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def read(session: LakeSession, table: Path, version: int, columns: str = "*") -> pa.Table:
     text = f"SELECT {columns} FROM delta.`{table}` VERSION AS OF {version}"
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
+    result = session.execute(text, StatementRequest(identity=Identity("ann")))
     rows = pa.Table.from_batches(list(result.batches()), result.schema)
     result.close()
     return rows

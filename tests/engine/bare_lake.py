@@ -12,13 +12,14 @@ from deltalake import DeltaTable, write_deltalake
 
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
-from engine.attempts import run_statement
+from engine.binding.sources import Sources
 from engine.main import EngineOptions, open_sources
-from engine.pipeline import EngineSources, parse_statement
-from engine.runtime.context import StatementContext
+from engine.pipeline import parse_statement
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
 from engine.runtime.statement import Statement
+from tests.engine.contexts import run_on
 
 
 class BareLake:
@@ -28,20 +29,20 @@ class BareLake:
         """`catalog` is the folder of the catalog's files; None: the catalog is kept in memory."""
         self.folder = folder
         options = EngineOptions(lake_folder=str(folder), catalog_folder=None if catalog is None else str(catalog))
-        self.sources: EngineSources = open_sources(options)
+        self.sources: Sources = open_sources(options)
         self.state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
 
-    def answer(self, text: str, context: StatementContext | None = None) -> pa.Table:
+    def answer(self, text: str, request: StatementRequest | None = None) -> pa.Table:
         """What a statement answers."""
-        return self._run(parse_statement(text), context or StatementContext(identity=Identity("ann")))
+        return self._run(parse_statement(text), request or StatementRequest(identity=Identity("ann")))
 
     def rows_of(self, statement: Statement) -> list[tuple[Any, ...]]:
         """The rows of a statement that did not come as text."""
-        found = self._run(statement, StatementContext(identity=Identity("ann")))
+        found = self._run(statement, StatementRequest(identity=Identity("ann")))
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
-    def _run(self, statement: Any, context: StatementContext) -> pa.Table:
-        outcome = run_statement(statement, self.state, self.sources, None, context)  # type: ignore[arg-type]
+    def _run(self, statement: Any, request: StatementRequest) -> pa.Table:
+        outcome = run_on(statement, self.state, self.sources, None, request)
         if outcome.change is not None:
             self.state = outcome.change(self.state)
         return pa.Table.from_batches(outcome.result.batches(), outcome.result.schema)

@@ -14,8 +14,8 @@ from deltalake import DeltaTable
 
 from catalog.errors import SqlError
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 
 SLOW = (
     "SELECT /*+ COALESCE(2) */ id FROM range(0, 100000, 1, 2) "
@@ -34,7 +34,7 @@ def begun(write: Future[Any], folder: Path) -> None:
 
 def table(session: LakeSession, text: str) -> pa.Table:
     """What a statement answers."""
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
+    result = session.execute(text, StatementRequest(identity=Identity("ann")))
     try:
         return pa.Table.from_batches(result.batches(), result.schema)
     finally:
@@ -48,7 +48,7 @@ def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
 
 def run(session: LakeSession, text: str) -> int | None:
     """The number of rows that a statement changed."""
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
+    result = session.execute(text, StatementRequest(identity=Identity("ann")))
     result.close()
     return result.rows_modified
 

@@ -9,8 +9,8 @@ import pytest
 
 from catalog.names import TableName
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from tests.engine.lake_sessions import refuse, rows, run
 
@@ -152,8 +152,8 @@ def test_a_rename_onto_the_name_that_a_view_reads_is_an_error_of_the_reader(view
 
 def test_show_views_has_the_column_of_databricks_where_it_is_asked_for(views: LakeSession) -> None:
     def answer(text: str) -> ResultStream:
-        context = StatementContext(identity=Identity("ann"))
-        return views.execute(text, replace(context, shows_materialized=True))
+        request = StatementRequest(identity=Identity("ann"))
+        return views.execute(text, replace(request, shows_materialized=True))
 
     names = ["namespace", "viewName", "isTemporary", "isMaterialized"]
     found = next(iter(answer("SHOW VIEWS IN changed LIKE 'v'").batches()))

@@ -14,31 +14,31 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from engine.attempts import run_statement
+from engine.binding.sources import Sources
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.main import EngineOptions, open_sources
-from engine.pipeline import EngineSources
 from engine.planning.plans.reads import AnswerPlan, ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
 from engine.statements.parse import parse
 from engine.tables.scan import TableRead
+from tests.engine.contexts import run_on
 from tests.engine.planning.reads.test_answers import ANSWERED, GROUPED, STATE, make_tables, plan, strip_statistics
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> EngineSources:
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
     return make_tables(tmp_path_factory.mktemp("lake"))
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("text", [text for text, _ in (*ANSWERED, *GROUPED)])
-def test_an_answer_has_the_columns_and_values_of_a_read(sources: EngineSources, spark: ExecSession, text: str) -> None:
+def test_an_answer_has_the_columns_and_values_of_a_read(sources: Sources, spark: ExecSession, text: str) -> None:
     def run(statement: str) -> tuple[pa.Table, tuple[TableRead, ...]]:
-        context = StatementContext(identity=Identity("ann"))
-        result = run_statement(parse(statement), STATE, sources, spark, context).result
-        return pa.Table.from_batches(result.batches(), result.schema), context.profile.reads
+        request = StatementRequest(identity=Identity("ann"))
+        result = run_on(parse(statement), STATE, sources, spark, request).result
+        return pa.Table.from_batches(result.batches(), result.schema), request.profile.reads
 
     (answered, none), (read, some) = run(text), run(f"SELECT * FROM ({text}) LIMIT 100")
     assert not none and (some or "empty" in text or "2030" in text)
@@ -82,7 +82,7 @@ def test_random_tables_are_answered_as_they_are_read(tmp_path: Path, spark: Exec
     for text, rows in answers:
         read = plan(sources, f"SELECT * FROM ({text}) LIMIT 100")
         assert isinstance(read, ReadPlan)
-        result = spark.run_query(read, StatementContext(identity=Identity("ann")))
+        result = spark.run_query(read, StatementRequest(identity=Identity("ann")))
         table = pa.Table.from_batches(result.batches(), result.schema)
         expected = [tuple(row.values()) for row in table.to_pylist()]
         assert sorted(map(repr, rows)) == sorted(map(repr, expected)), text

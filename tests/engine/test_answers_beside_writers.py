@@ -22,8 +22,8 @@ import pytest
 
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.accesses import Commit, StatementAccess
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
@@ -118,7 +118,7 @@ class Race:
     def carried(self, session: LakeSession, text: str) -> int | None:
         """The version that a statement makes, if it changes anything."""
         made: list[Commit] = []
-        session.execute(text, StatementContext(identity=ANN, on_commit=made.append)).close()
+        session.execute(text, StatementRequest(identity=ANN, on_commit=made.append)).close()
         return made[-1].version if made else None
 
     def writes(self, table: Written, seed: int) -> int:
@@ -148,8 +148,8 @@ class Race:
 
     def asked(self, session: LakeSession, text: str) -> tuple[dict[str, int], Answer, bool]:
         told: list[StatementAccess] = []
-        context = StatementContext(identity=ANN, on_authorized=told.append)
-        result = session.execute(text, context)
+        request = StatementRequest(identity=ANN, on_authorized=told.append)
+        result = session.execute(text, request)
         answer = pa.Table.from_batches(result.batches(), result.schema)
         result.close()
         versions = {
@@ -158,7 +158,7 @@ class Race:
             if each.version is not None
         }  # fmt: skip
         rows = list(zip(*(column.to_pylist() for column in answer.columns), strict=True))
-        return versions, rows, context.profile.is_from_cache
+        return versions, rows, request.profile.is_from_cache
 
     def run(self, seconds: float) -> Counter[str]:
         counts: Counter[str] = Counter()

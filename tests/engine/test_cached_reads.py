@@ -11,9 +11,9 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import run, table
 
@@ -44,7 +44,7 @@ def opened(engine: LakeEngine, identity: Identity = ANN) -> LakeSession:
 
 
 def rows(session: LakeSession, text: str, identity: Identity = ANN) -> list[tuple[Any, ...]]:
-    result = session.execute(text, StatementContext(identity=identity))
+    result = session.execute(text, StatementRequest(identity=identity))
     found = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
@@ -54,11 +54,11 @@ def is_cached(
     session: LakeSession, text: str, identity: Identity = ANN, parameters: tuple[Parameter, ...] = ()
 ) -> bool:
     """Whether the answer of `text`, which is read to its end, comes from the cache."""
-    context = StatementContext(identity=identity)
-    result = session.execute(text, context, parameters)
+    request = StatementRequest(identity=identity)
+    result = session.execute(text, request, parameters)
     list(result.batches())
     result.close()
-    return context.profile.is_from_cache
+    return request.profile.is_from_cache
 
 
 REPEATED = (
@@ -152,7 +152,7 @@ def test_settings_and_users_have_answers_of_their_own(cached: LakeEngine, sessio
     for _ in range(2):
         (of_ann,) = rows(session, text)
         assert of_ann[0] == "ann"
-        result = other.execute(text, StatementContext(identity=BEN))
+        result = other.execute(text, StatementRequest(identity=BEN))
         (of_ben,) = (row for batch in result.batches() for row in batch.to_pylist())
         assert tuple(of_ben.values())[:2] == ("ben", "2026-01-01 09:00:00")
     other.close()

@@ -17,9 +17,9 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
@@ -40,7 +40,7 @@ class World:
         of_session = text.startswith(("SET ", "USE ", "DECLARE ", "RESET ", "*")) or " TEMPORARY " in text
         text = text.removeprefix("*")
         for each in sessions or ((self.cached, self.plain) if of_session else (self.cached,)):
-            each.execute(text, StatementContext(identity=ANN)).close()
+            each.execute(text, StatementRequest(identity=ANN)).close()
 
     def ask(self, text: str, parameters: tuple[Parameter, ...] = ()) -> tuple[list[Any], bool]:
         """The rows, which are those of the plain session, and whether they came from the cache."""
@@ -61,7 +61,7 @@ class World:
 def _rows(session: LakeSession, text: str, parameters: tuple[Parameter, ...]) -> list[Any]:
     """Sorted; an error is told by its condition."""
     try:
-        result = session.execute(text, StatementContext(identity=ANN), parameters)
+        result = session.execute(text, StatementRequest(identity=ANN), parameters)
         table = pa.Table.from_batches(result.batches(), result.schema)
         result.close()
     except SqlError as error:

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.counted_calls import counted_calls
 
@@ -37,11 +37,11 @@ CALLS_MAX = (
 
 
 def test_a_statement_calls_java_no_more_than_it_has_to(session: LakeSession, spark_driver: SparkDriver) -> None:
-    list(session.execute("SELECT 0", StatementContext(identity=ANN)).batches())  # Java's session is made, and told USE
+    list(session.execute("SELECT 0", StatementRequest(identity=ANN)).batches())  # Java's session is made, and told USE
     called = {}
     for text, _ in CALLS_MAX:
         with counted_calls(spark_driver.process.gateway) as calls:
-            list(session.execute(text, StatementContext(identity=ANN)).batches())
+            list(session.execute(text, StatementRequest(identity=ANN)).batches())
         called[text] = len(calls)
     too_many = {text: (called[text], most) for text, most in CALLS_MAX if called[text] > most}
     assert not too_many

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import StatementCancelled
 from catalog.store.file_store import FileStore
 from engine.delta.commit import transaction
-from engine.errors.statement_errors import StatementCancelled
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from tests.engine.bare_lake import BareLake
 
 PROPERTY = "ALTER TABLE t SET TBLPROPERTIES ('a' = 'b')"
@@ -25,15 +25,15 @@ def lake(tmp_path: Path) -> BareLake:
     return made
 
 
-def context() -> StatementContext:
-    return StatementContext(identity=Identity("ann"))
+def context() -> StatementRequest:
+    return StatementRequest(identity=Identity("ann"))
 
 
-def cancelling(context: StatementContext, inner: Callable[..., Any]) -> Callable[..., Any]:
+def cancelling(request: StatementRequest, inner: Callable[..., Any]) -> Callable[..., Any]:
     """`inner`, in the middle of which the statement is cancelled."""
 
     def cancelled(*arguments: Any, **options: Any) -> Any:
-        context.cancel.cancel()
+        request.cancel.cancel()
         return inner(*arguments, **options)
 
     return cancelled

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
 
@@ -150,7 +150,7 @@ def test_parameters_keep_their_places(session: LakeSession) -> None:
         ),
     ):
         parameters = [Parameter(value=str(value), sql_type="int") for value in values]
-        result = session.execute(text, StatementContext(identity=Identity("ann")), parameters)
+        result = session.execute(text, StatementRequest(identity=Identity("ann")), parameters)
         result.close()
         assert result.rows_modified == affected, text
     assert rows(session, "SELECT * FROM marked ORDER BY k") == [(3, 8), (6, 7)]
@@ -164,7 +164,7 @@ def test_an_append_only_table_takes_new_rows_alone(session: LakeSession) -> None
     for text in ("UPDATE kept SET k = 2", f"{merge} WHEN MATCHED THEN DELETE"):
         assert refuse(session, text).condition == "DELTA_CANNOT_MODIFY_APPEND_ONLY"
     counts = session.execute(
-        f"{merge} WHEN NOT MATCHED THEN INSERT *", StatementContext(identity=Identity("ann"))
+        f"{merge} WHEN NOT MATCHED THEN INSERT *", StatementRequest(identity=Identity("ann"))
     ).row_counts
     assert counts is not None and counts.named == {
         "num_affected_rows": 0,

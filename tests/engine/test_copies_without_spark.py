@@ -15,13 +15,12 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.errors import SqlError
-from engine.attempts import run_statement
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.main import EngineOptions, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
 from engine.statements.parse import parse
 from engine.storage.deletion_vectors import (
@@ -34,6 +33,7 @@ from engine.storage.deletion_vectors import (
 )
 from engine.tables.definition_changes import SetProperty
 from engine.tables.operations import CommitDescription, TableOperation
+from tests.engine.contexts import run_on
 from tests.engine.peer_readers import PEERS
 
 STATE = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
@@ -53,8 +53,8 @@ def run(lake: Path) -> Run:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
 
     def run(text: str) -> list[dict[str, Any]]:
-        context = StatementContext(identity=Identity("ann"))
-        result = run_statement(parse(text), STATE, sources, None, context).result  # type: ignore[arg-type]
+        request = StatementRequest(identity=Identity("ann"))
+        result = run_on(parse(text), STATE, sources, None, request).result
         rows: list[dict[str, Any]] = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
         return rows
 
@@ -239,7 +239,7 @@ def test_clones_are_known_by_what_they_need(lake: Path) -> None:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
 
     def run(text: str) -> None:
-        run_statement(parse(text), STATE, sources, None, StatementContext(identity=Identity("ann")))  # type: ignore[arg-type]
+        run_on(parse(text), STATE, sources, None, StatementRequest(identity=Identity("ann")))
 
     place = str(lake / "default")
     run("CREATE TABLE first (a INT)")
@@ -260,7 +260,7 @@ def test_vacuum_keeps_what_a_clone_needs(lake: Path) -> None:
     state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default", values=settings)
 
     def run(text: str) -> None:
-        run_statement(parse(text), state, sources, None, StatementContext(identity=Identity("ann")))  # type: ignore[arg-type]
+        run_on(parse(text), state, sources, None, StatementRequest(identity=Identity("ann")))
 
     write(lake, "s", 0)
     write(lake, "unrelated", 0)

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, table_of, version_of
 from tests.engine.peer_readers import PEERS
 
@@ -33,7 +33,7 @@ def source(lake: Path) -> Iterator[Path]:
 
 
 def counts(session: LakeSession, text: str) -> tuple[int, int]:
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
+    result = session.execute(text, StatementRequest(identity=Identity("ann")))
     named = result.row_counts.named if result.row_counts else {}
     result.close()
     assert list(named) == ["num_affected_rows", "num_inserted_rows", "num_skipped_corrupt_files"]

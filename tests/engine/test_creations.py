@@ -11,13 +11,11 @@ import pytest
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateSchema, CreateTable
+from catalog.conditions import CommitOutcomeUnknown, RestCatalogNotAvailable, TableAlreadyExists
 from catalog.entries import SchemaEntry, TableEntry
-from catalog.errors import TableAlreadyExists
 from catalog.names import SchemaName, TableName
-from catalog.rest.errors import RestCatalogNotAvailable
 from catalog.store.store import MemoryStore
 from engine.concurrency.retry import RetryPolicy
-from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.execution.writes.commit import commit_creation
 
 NAME = TableName("spark_catalog", "s", "t")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import ResultTypeNotSupported
 from engine.main import LakeSession
-from engine.spark.errors import ResultTypeNotSupported
 from engine.types.schema import TYPE_DEPTH_MAX
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.handmade import Part, column, write_table

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from catalog.conditions import LogWriteFailed
 from engine.delta.commit.transaction import Transaction
-from engine.delta.spec.errors import LogWriteFailed
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
 from tests.engine.peer_readers import PEERS
 
@@ -275,7 +275,7 @@ def test_parameters_and_variables_in_the_condition(session: LakeSession) -> None
         ("DELETE FROM things WHERE p = :p", (("1", "int", "p"),), 5),
     ):
         parameters = [Parameter(value=value, sql_type=kind, name=name) for value, kind, name in given]
-        result = session.execute(text, StatementContext(identity=Identity("ann")), parameters)
+        result = session.execute(text, StatementRequest(identity=Identity("ann")), parameters)
         result.close()
         assert result.rows_modified == affected, text
     run(session, "DECLARE OR REPLACE VARIABLE edge INT DEFAULT 18")

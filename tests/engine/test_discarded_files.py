@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from catalog.errors import CatalogOutcomeUnknown
-from engine.delta.spec.errors import LogWriteFailed
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from catalog.conditions import CatalogOutcomeUnknown, CommitOutcomeUnknown, ConcurrentDrop, LogWriteFailed
 from engine.execution.writes.staged_files import discarded_on_failure
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.spark.run import Run
+from engine.runtime.request import StatementRequest
 from engine.storage.storage import open_storage
+from tests.engine.contexts import context_without_spark
 
 NO_EXECUTOR: Any = None
 
@@ -37,13 +35,13 @@ NO_EXECUTOR: Any = None
 def test_files_stay_where_a_version_may_have_them(
     tmp_path: Path, error: BaseException, is_sealed: bool, goes: bool
 ) -> None:
-    storage, context = open_storage(str(tmp_path)), StatementContext(identity=Identity("ann"))
+    storage, request = open_storage(str(tmp_path)), StatementRequest(identity=Identity("ann"))
     storage.write("a.parquet", b"rows")
     with (
         pytest.raises(type(error)),
-        discarded_on_failure(storage, ["a.parquet"], Run(executor=NO_EXECUTOR, context=context)),
+        discarded_on_failure(storage, ["a.parquet"], context_without_spark(request)),
     ):
         if is_sealed:
-            context.cancel.seal()
+            request.cancel.seal()
         raise error
     assert storage.exists("a.parquet") is not goes

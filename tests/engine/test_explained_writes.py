@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from tests.engine.lake_sessions import refuse, rows, run, version_of
 
 pytestmark = pytest.mark.spark
@@ -51,7 +51,7 @@ def test_what_would_change_is_told(session: LakeSession, lake: Path) -> None:
         "INSERT INTO parts REPLACE WHERE p = ? VALUES (?, 1)",
         "MERGE INTO parts USING (SELECT ? AS k) s ON parts.k = s.k AND parts.p = ? WHEN MATCHED THEN DELETE",
     ):
-        session.execute(f"EXPLAIN {text}", StatementContext(identity=Identity("ann")), given).close()
+        session.execute(f"EXPLAIN {text}", StatementRequest(identity=Identity("ann")), given).close()
     assert (version_of(lake, "parts"), version_of(lake, "marked")) == (1, 0)
     assert refuse(session, "EXPLAIN DELETE FROM missing").condition == "TABLE_OR_VIEW_NOT_FOUND"
     assert refuse(session, "EXPLAIN INSERT INTO parts SELECT nothing").condition.startswith("UNRESOLVED_COLUMN")

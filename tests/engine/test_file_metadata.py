@@ -14,8 +14,8 @@ import pytest
 from catalog.errors import SqlError
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.handmade import Part, column, mapped, protocol, write_table
 
@@ -131,7 +131,7 @@ def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
 
 
 def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
+    result = session.execute(text, StatementRequest(identity=Identity("ann")))
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return list(zip(*(values.to_pylist() for values in table.columns), strict=True))

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import TransactionsNotSupported
 from catalog.errors import SqlError
 from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX
-from engine.runtime.settings import TransactionsNotSupported, opening_settings
+from engine.runtime.settings import opening_settings
 from tests.engine.bare_lake import BareLake
 
 

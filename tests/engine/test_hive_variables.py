@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
+from engine.runtime.request import StatementRequest
 from tests.engine.lake_sessions import refuse, rows, run
 
 pytestmark = pytest.mark.spark
@@ -44,18 +44,18 @@ def test_variables_of_a_session(opened: LakeSession) -> None:
 
 def test_the_text_that_runs_is_reported(opened: LakeSession) -> None:
     texts: list[str] = []
-    context = StatementContext(identity=Identity("ann"), on_substituted=texts.append)
-    opened.execute("SELECT ${limit}", context).close()
-    opened.execute("SELECT 1", context).close()
+    request = StatementRequest(identity=Identity("ann"), on_substituted=texts.append)
+    opened.execute("SELECT ${limit}", request).close()
+    opened.execute("SELECT 1", request).close()
     assert texts == ["SELECT 2"]
 
 
 def test_settings_without_effect_are_warned_of_once(opened: LakeSession) -> None:
-    context = StatementContext(identity=Identity("ann"))
+    request = StatementRequest(identity=Identity("ann"))
     logs = []
     for text in ("USE default", "SELECT 1", "SELECT 1"):
         profile = Profile()
-        opened.execute(text, replace(context, profile=profile)).close()
+        opened.execute(text, replace(request, profile=profile)).close()
         logs.append([line for line in profile.log_lines if line.startswith("WARNING")])
     assert logs == [[], ["WARNING: settings without effect: spark.app.name, spark.driver.memory"], []]
     assert rows(opened, "SET spark.sql.ansi.enabled")[0][1] != "x"

@@ -10,9 +10,9 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import table
 
@@ -32,7 +32,7 @@ def session(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver)
 
 
 def rows(session: LakeSession, text: str, *parameters: Parameter) -> Any:
-    result = session.execute(text, StatementContext(identity=Identity("ann")), parameters)
+    result = session.execute(text, StatementRequest(identity=Identity("ann")), parameters)
     return [
         row for batch in result.batches() for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
     ]

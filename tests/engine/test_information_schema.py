@@ -15,8 +15,8 @@ from catalog.errors import SqlError
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundTable
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
@@ -48,7 +48,7 @@ def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
 
 
 def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
+    result = session.execute(text, StatementRequest(identity=Identity("ann")))
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

@@ -12,9 +12,9 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 
 pytestmark = pytest.mark.spark
 
@@ -23,14 +23,14 @@ ANN = Identity("ann")
 
 def asked(session: LakeSession, text: str, *parameters: Parameter, user: Identity = ANN) -> tuple[list[Any], bool]:
     """The rows of a query, and whether its plan had been kept."""
-    context = StatementContext(identity=user)
-    result = session.execute(text, context, parameters)
+    request = StatementRequest(identity=user)
+    result = session.execute(text, request, parameters)
     rows = [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
-    return rows, "analysis" not in context.profile.steps
+    return rows, "analysis" not in request.profile.steps
 
 
 def run(session: LakeSession, text: str) -> None:
-    list(session.execute(text, StatementContext(identity=ANN)).batches())
+    list(session.execute(text, StatementRequest(identity=ANN)).batches())
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 
 pytestmark = pytest.mark.spark
 
@@ -23,11 +23,11 @@ ANN = Identity("ann")
 
 def asked(session: LakeSession, text: str) -> tuple[list[Any], bool]:
     """The rows of a query, and whether it ran again without a plan."""
-    context = StatementContext(identity=ANN)
-    result = session.execute(text, context)
+    request = StatementRequest(identity=ANN)
+    result = session.execute(text, request)
     rows = [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
     result.close()
-    return rows, "planning" not in context.profile.steps
+    return rows, "planning" not in request.profile.steps
 
 
 def afresh(session: LakeSession, text: str) -> list[Any]:
@@ -38,7 +38,7 @@ def afresh(session: LakeSession, text: str) -> list[Any]:
 
 
 def run(session: LakeSession, text: str) -> None:
-    list(session.execute(text, StatementContext(identity=ANN)).batches())
+    list(session.execute(text, StatementRequest(identity=ANN)).batches())
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import StatementCancelled
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 
 pytestmark = pytest.mark.spark
 
@@ -28,11 +28,11 @@ MAPPED = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.enableDelet
 
 def asked(session: LakeSession, text: str, *parameters: Parameter) -> tuple[list[Any], bool]:
     """The rows of a query, and whether it ran again without a plan."""
-    context = StatementContext(identity=ANN)
-    result = session.execute(text, context, parameters)
+    request = StatementRequest(identity=ANN)
+    result = session.execute(text, request, parameters)
     rows = [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
     result.close()
-    return rows, "planning" not in context.profile.steps
+    return rows, "planning" not in request.profile.steps
 
 
 def ensure_same(session: LakeSession, text: str) -> bool:
@@ -47,7 +47,7 @@ def ensure_same(session: LakeSession, text: str) -> bool:
 
 def run(session: LakeSession, *texts: str) -> None:
     for text in texts:
-        session.execute(text, StatementContext(identity=ANN)).close()
+        session.execute(text, StatementRequest(identity=ANN)).close()
 
 
 CHANGES = (
@@ -211,7 +211,7 @@ def test_a_run_of_kept_tasks_can_be_cancelled(session: LakeSession) -> None:
         timer = threading.Timer(0.3, cancel.cancel)
         timer.start()
         with pytest.raises(StatementCancelled):
-            list(session.execute(text, StatementContext(identity=ANN, cancel=cancel)).batches())
+            list(session.execute(text, StatementRequest(identity=ANN, cancel=cancel)).batches())
         timer.join()
     assert asked(session, text)[0] == [(800,)]
     assert ensure_same(session, text)
@@ -245,7 +245,7 @@ def test_the_same_query_many_times_at_once(engine: LakeEngine, session: LakeSess
                 cancel = CancelToken()
                 threading.Timer(0.01 * turn, cancel.cancel).start()
                 try:
-                    list(own.execute(text, StatementContext(identity=ANN, cancel=cancel)).batches())
+                    list(own.execute(text, StatementRequest(identity=ANN, cancel=cancel)).batches())
                 except StatementCancelled:
                     continue
             rows, kept = asked(own, text)

@@ -12,8 +12,8 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
@@ -28,7 +28,7 @@ NOT_KEPT = {
 
 
 def rows(session: LakeSession, text: str) -> list[Any]:
-    batches = session.execute(text, StatementContext(identity=ANN)).batches()
+    batches = session.execute(text, StatementRequest(identity=ANN)).batches()
     return sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())
 
 
@@ -171,7 +171,7 @@ def test_another_user_writes_as_themselves(session: LakeSession, engine: LakeEng
     run(session, insert, insert, "GRANT ALL PRIVILEGES ON SCHEMA default TO USER bob")
     bob = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
     try:
-        list(bob.execute(insert, StatementContext(identity=Identity("bob"))).batches())
+        list(bob.execute(insert, StatementRequest(identity=Identity("bob"))).batches())
     finally:
         bob.close()
     assert rows(session, "SELECT name FROM kept_users") == [("ann",), ("ann",), ("bob",)]

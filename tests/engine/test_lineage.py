@@ -10,7 +10,7 @@ import pytest
 
 from engine.main import LakeSession
 from engine.runtime.accesses import Commit, Lineage, resolved
-from engine.runtime.context import StatementContext
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
@@ -25,8 +25,8 @@ class Watched(People):
         identity = self._lake.identity("root")
         lineage: list[Lineage] = []
         commits: list[Commit] = []
-        context = StatementContext(identity=identity, on_lineage=lineage.append, on_commit=commits.append)
-        result = self._session("root").execute(text, context)
+        request = StatementRequest(identity=identity, on_lineage=lineage.append, on_commit=commits.append)
+        result = self._session("root").execute(text, request)
         pa.Table.from_batches(result.batches(), result.schema)
         result.close()
         return lineage, commits

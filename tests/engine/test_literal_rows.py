@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
@@ -193,12 +193,12 @@ def logged(lake: Path, name: str) -> str:
 def test_files_and_log_are_those_of_a_job(session: LakeSession, lake: Path, case: str) -> None:
     columns, layout, values = WRITTEN[case]
     names = [f"{case.replace(' ', '_')}_{way}" for way in ("literal", "job")]
-    context = StatementContext(identity=Identity("ann"), now_ms=lambda: 1_700_000_000_000)
+    request = StatementRequest(identity=Identity("ann"), now_ms=lambda: 1_700_000_000_000)
     for name in names:
         run(session, f"CREATE TABLE {name} ({columns}) {layout}")
-    session.execute(f"INSERT INTO {names[0]} {values}", context).close()
+    session.execute(f"INSERT INTO {names[0]} {values}", request).close()
     with jobs_alone():
-        session.execute(f"INSERT INTO {names[1]} {values}", context).close()
+        session.execute(f"INSERT INTO {names[1]} {values}", request).close()
     for ours, theirs in zip(*(stored(lake, session, name) for name in names), strict=True):
         assert ours == theirs
     if "iceberg" not in case:
@@ -224,10 +224,10 @@ def test_what_is_refused_is_refused_as_by_a_job(session: LakeSession, lake: Path
 
 def jobs_of(driver: SparkDriver, session: LakeSession, text: str) -> int:
     """How many jobs a statement runs."""
-    context = StatementContext(identity=Identity("ann"))
-    session.execute(text, context).close()
+    request = StatementRequest(identity=Identity("ann"))
+    session.execute(text, request).close()
     spark = driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
-    return len(spark.sparkContext().statusTracker().getJobIdsForGroup(context.statement_id))
+    return len(spark.sparkContext().statusTracker().getJobIdsForGroup(request.statement_id))
 
 
 # Whether the rows of a source are literals, as Spark's optimizer sees them.

@@ -12,8 +12,8 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from tests.engine.lake_sessions import refuse, rows, run, table, version_of
 
 pytestmark = pytest.mark.spark
@@ -150,11 +150,11 @@ def test_files_are_left_out_by_it(session: LakeSession, kind: str) -> None:
     run(session, f"INSERT INTO parts_{kind} SELECT /*+ COALESCE(1) */ id + 5000, 0 FROM range(10)")
     run(session, f"INSERT INTO parts_{kind} SELECT /*+ COALESCE(1) */ id, 1000000 FROM range(10)")
     for condition, files in ((f"id IN ({NUMBERS})", 2), (f"p IN ({NUMBERS}, 0)", 2), (f"p IN ({QUOTED}, '0')", 2)):
-        context = StatementContext(identity=Identity("ann"))
-        result = session.execute(f"SELECT * FROM parts_{kind} WHERE {condition}", context)
+        request = StatementRequest(identity=Identity("ann"))
+        result = session.execute(f"SELECT * FROM parts_{kind} WHERE {condition}", request)
         assert sum(batch.num_rows for batch in result.batches()) == (6 if "id" in condition else 20)
         result.close()
-        (read,) = context.profile.reads
+        (read,) = request.profile.reads
         assert read.files == files
 
 

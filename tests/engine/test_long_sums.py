@@ -16,8 +16,8 @@ from deltalake import write_deltalake
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.spark.session import SparkDriver
 from tests.bench.sides import own_spark
@@ -234,10 +234,10 @@ def test_rows_that_were_sent_are_not_taken_back(beside: BesideSpark, last: str, 
     fails without longs too says so.
     """
     told: list[ResultStream] = []
-    context = StatementContext(identity=Identity("ann"), on_rows=told.append)
+    request = StatementRequest(identity=Identity("ann"), on_rows=told.append)
     assert _form(beside, last) == "one"
     with pytest.raises(SqlError) as caught:
-        beside.session.execute(f"{_slow_rows(beside)} UNION ALL {last}", context)
+        beside.session.execute(f"{_slow_rows(beside)} UNION ALL {last}", request)
     assert told and caught.value.condition == condition
 
 
@@ -246,8 +246,8 @@ def test_rows_that_were_not_sent_are_computed_again(beside: BesideSpark) -> None
     beside.ensure_same("SELECT sum(h * h) FROM twice")
     rows = f"SELECT if(id < 54000, {SLOW}, id) AS id FROM range(0, 150000, 1, 3) WHERE id >= 50000"
     told: list[ResultStream] = []
-    context = StatementContext(identity=Identity("ann"), on_rows=told.append)
-    result = beside.session.execute(f"{rows} UNION ALL SELECT sum(h * h) FROM twice", context)
+    request = StatementRequest(identity=Identity("ann"), on_rows=told.append)
+    result = beside.session.execute(f"{rows} UNION ALL SELECT sum(h * h) FROM twice", request)
     assert sum(batch.num_rows for batch in (told[0] if told else result).batches()) == 100_001
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from tests.chosen import numbered
 from tests.engine.lake_sessions import refuse, run
 
@@ -40,11 +40,11 @@ FAULTS: tuple[tuple[str, Callable[[Path], object], str], ...] = (
 
 def _ran_again(session: LakeSession, text: str) -> bool:
     """Whether a query was answered by tasks that were kept."""
-    context = StatementContext(identity=Identity("ann"))
-    result = session.execute(text, context)
+    request = StatementRequest(identity=Identity("ann"))
+    result = session.execute(text, request)
     assert list(result.batches())
     result.close()
-    return "planning" not in context.profile.steps
+    return "planning" not in request.profile.steps
 
 
 @pytest.mark.parametrize(("fault", "change", "condition"), numbered(FAULTS, slow={2, 3}))

@@ -8,9 +8,9 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from tests.engine.lake_sessions import refuse, rows, run, version_of
 
 pytestmark = pytest.mark.spark
@@ -62,7 +62,7 @@ def test_the_error_says_what_was_written(tables: LakeSession) -> None:
 def test_parameters_have_names(tables: LakeSession) -> None:
     def execute(text: str, name: str | None) -> None:
         given = [Parameter(value="2", sql_type="int", name=name)]
-        tables.execute(text, StatementContext(identity=Identity("ann")), given).close()
+        tables.execute(text, StatementRequest(identity=Identity("ann")), given).close()
 
     execute("FROM src INSERT INTO a SELECT x WHERE x = :v INSERT INTO b SELECT x + :v WHERE x = 3", "v")
     assert rows(tables, "SELECT (SELECT max(x) FROM a), (SELECT max(x) FROM b)") == [(2, 5)]

@@ -11,9 +11,9 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
@@ -29,7 +29,7 @@ def session(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver)
 
 
 def answer(session: LakeSession, text: str, *parameters: Parameter) -> list[tuple[Any, ...]]:
-    result = session.execute(text, StatementContext(identity=Identity("ann")), parameters)
+    result = session.execute(text, StatementRequest(identity=Identity("ann")), parameters)
     table = pa.Table.from_batches(result.batches(), result.schema)
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from tests.engine.lake_sessions import actions, run
 
 pytestmark = pytest.mark.spark
@@ -106,10 +106,10 @@ def test_files_say_how_many_are_null(lake: Path, table: str) -> None:
 def test_conditions_leave_out_files_by_them(
     session: LakeSession, table: str, condition: str, ids: list[int], files: int | None
 ) -> None:
-    context = StatementContext(identity=Identity("ann"))
-    result = session.execute(f"SELECT id FROM {table} WHERE {condition}", context)
+    request = StatementRequest(identity=Identity("ann"))
+    result = session.execute(f"SELECT id FROM {table} WHERE {condition}", request)
     found = pa.Table.from_batches(result.batches(), result.schema)["id"].to_pylist()
     result.close()
     assert sorted(found) == ids
-    (read,) = context.profile.reads
+    (read,) = request.profile.reads
     assert files in (None, read.files)

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from catalog.conditions import StatementNotSupported
 from engine.delta.commit.transaction import Transaction
-from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.delta.writing import optimize
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
@@ -276,9 +276,9 @@ def test_append_only_tables_may_be_rearranged(session: LakeSession) -> None:
 
 def test_progress_is_told(session: LakeSession) -> None:
     _made(session, "(k INT, s STRING, p INT)", PLAIN_ROWS)
-    context = StatementContext(identity=Identity("ann"))
-    session.execute("OPTIMIZE things", context).close()
-    assert any("became 1" in line and "steps left: 0" in line for line in context.profile.lines)
+    request = StatementRequest(identity=Identity("ann"))
+    session.execute("OPTIMIZE things", request).close()
+    assert any("became 1" in line and "steps left: 0" in line for line in request.profile.lines)
 
 
 REFUSED = [

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import engine.formats.delta.writing.optimize as optimize_module
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.spark.run import Run
+from engine.runtime.request import StatementRequest
+from engine.spark.execution_context import ExecutionContext
+from tests.engine.contexts import context_without_spark
 
 
 class Jobs:
@@ -25,10 +26,10 @@ class Jobs:
         self.removed: set[int] = set()
 
     @contextmanager
-    def write(self, table: Any, part: int, run: Run) -> Iterator[int]:
+    def write(self, table: Any, part: int, context: ExecutionContext) -> Iterator[int]:
         if part == self.broken:
             raise ValueError(part)
-        self.statements.add(run.context.statement_id)
+        self.statements.add(context.request.statement_id)
         self.written.add(part)
         try:
             yield part
@@ -37,9 +38,10 @@ class Jobs:
             raise
 
     def run(self, count: int) -> list[Any]:
-        run, plan = Run(executor=None, context=StatementContext(identity=Identity("ann"))), SimpleNamespace(table=None)  # type: ignore[arg-type]
+        context = context_without_spark(StatementRequest(identity=Identity("ann")))
+        plan = SimpleNamespace(table=None)
         with ExitStack() as written:
-            return optimize_module._written(plan, list(range(count)), written, run)  # type: ignore[arg-type]
+            return optimize_module._written(plan, list(range(count)), written, context)  # type: ignore[arg-type]
 
 
 def test_files_come_in_the_order_of_their_jobs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,15 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from catalog.conditions import LogWriteFailed, StatementCancelled
 from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
-from engine.delta.spec.errors import LogWriteFailed
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.planning.plans.file_writes import WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.tables import rearrangement
 from tests.engine.lake_sessions import actions, rows, version_of
 
@@ -164,16 +163,16 @@ def test_other_writers_lose_nothing(
 def test_cancelling_leaves_the_steps_that_are_done(
     session: LakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context, commit = StatementContext(identity=Identity("ann"), cancel=CancelToken()), Transaction.commit
+    request, commit = StatementRequest(identity=Identity("ann"), cancel=CancelToken()), Transaction.commit
 
     def last(transaction: Transaction, *args: Any) -> Any:
         committed = commit(transaction, *args)
-        context.cancel.cancel()
+        request.cancel.cancel()
         return committed
 
     monkeypatch.setattr(Transaction, "commit", last)
     with pytest.raises(StatementCancelled):
-        session.execute("OPTIMIZE things", context)
+        session.execute("OPTIMIZE things", request)
     assert _operations(tmp_path) == ["OPTIMIZE"]
     assert _numbers(tmp_path) == list(range(60))
     _ensure_nothing_is_left_over(tmp_path)
@@ -219,16 +218,16 @@ def test_a_compaction_is_cancelled_without_the_statement_before_it(
     session: LakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows(session, "ALTER TABLE things SET TBLPROPERTIES ('delta.autoOptimize.autoCompact' = 'true')")
-    context, ended = StatementContext(identity=Identity("ann")), list[StatementCancelled]()
+    request, ended = StatementRequest(identity=Identity("ann")), list[StatementCancelled]()
 
-    def compact(_: Any, __: Any, way: Any) -> Any:
-        assert not context.cancel.cancel(), "the outcome of the statement is known"
+    def compact(_: Any, __: Any, context: Any) -> Any:
+        assert not request.cancel.cancel(), "the outcome of the statement is known"
         with pytest.raises(StatementCancelled) as cancelled:
-            way.run.context.cancel.ensure_live()
+            context.request.cancel.ensure_live()
         ended.append(cancelled.value)
         raise cancelled.value
 
     monkeypatch.setattr("engine.attempts._step_by_step", compact)
-    session.execute("DELETE FROM things", context).close()
-    assert len(ended) == 1 and context.cancel.reason is None
+    session.execute("DELETE FROM things", request).close()
+    assert len(ended) == 1 and request.cancel.reason is None
     assert _numbers(tmp_path) == []

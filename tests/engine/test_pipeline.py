@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from catalog.conditions import StatementCancelled
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import sql_type_of
 from engine.runtime.statement import Statement
 from engine.spark.session import SparkDriver
@@ -64,11 +64,11 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
 
 
 def rows(session: LakeSession, statement: str | Statement, *parameters: Parameter) -> list[tuple[Any, ...]]:
-    context = StatementContext(identity=Identity("ann"))
+    request = StatementRequest(identity=Identity("ann"))
     if isinstance(statement, str):
-        result = session.execute(statement, context, parameters)
+        result = session.execute(statement, request, parameters)
     else:
-        result = session.run(statement, context)
+        result = session.run(statement, request)
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
@@ -272,14 +272,14 @@ def test_a_statement_cancelled_before_it_starts_runs_nothing(session: LakeSessio
     token = CancelToken()
     token.cancel()
     with pytest.raises(StatementCancelled):
-        session.execute("SELECT 1", StatementContext(identity=Identity("ann"), cancel=token))
+        session.execute("SELECT 1", StatementRequest(identity=Identity("ann"), cancel=token))
 
 
 def test_result_columns_carry_their_sql_types(session: LakeSession) -> None:
     text = (
         "SELECT id, name, day, array(id) AS a, named_struct('x', 1) AS s, interval '1' day AS i, null AS n FROM items"
     )
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
+    result = session.execute(text, StatementRequest(identity=Identity("ann")))
     assert [sql_type_of(field) for field in result.schema] == [
         "bigint", "string", "date", "array<bigint>", "struct<x:int>", "interval day", "void",
     ]  # fmt: skip

@@ -15,12 +15,12 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 import pytest
 
+from catalog.conditions import LogWriteFailed
 from catalog.errors import SqlError
-from engine.delta.spec.errors import LogWriteFailed
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.storage.storage import LocalStorage
 from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
@@ -224,10 +224,10 @@ def logged(lake: Path, name: str) -> str:
 
 def write(session: LakeSession, name: str, case: str, shape: tuple[str, str, str]) -> None:
     columns, layout, values = shape
-    context = StatementContext(identity=Identity("ann"), now_ms=lambda: 1_700_000_000_000)
+    request = StatementRequest(identity=Identity("ann"), now_ms=lambda: 1_700_000_000_000)
     run(session, f"CREATE TABLE {name} ({columns}) {layout}")
     word = "OVERWRITE" if case == "overwritten" else "INTO"
-    session.execute(f"INSERT {word} {name} {values}", context).close()
+    session.execute(f"INSERT {word} {name} {values}", request).close()
 
 
 def writer_of(session: LakeSession, name: str) -> str:
@@ -270,8 +270,8 @@ def insert(session: LakeSession, name: str, values: str, given: list[tuple[str |
         Parameter(value=value, sql_type=kind, name=f"p{number}" if by_name else None)
         for number, (value, kind) in enumerate(given)
     ]
-    context = StatementContext(identity=Identity("ann"), now_ms=lambda: 1_700_000_000_000)
-    session.execute(f"INSERT INTO {name} {text}", context, parameters).close()
+    request = StatementRequest(identity=Identity("ann"), now_ms=lambda: 1_700_000_000_000)
+    session.execute(f"INSERT INTO {name} {text}", request, parameters).close()
 
 
 @pytest.mark.parametrize("by_name", [False, True])

@@ -18,15 +18,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import MalformedLogEntry
+from engine.binding.sources import Sources
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.errors.table_errors import MalformedLogEntry
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.pipeline import EngineSources
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.file_choice import FileChoice
 from engine.pruning.predicates import Predicate
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
 from engine.spark.session import ExecSession, SparkDriver
 from engine.tables.scan import ChosenFiles, TableRead
@@ -182,31 +182,31 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sources(lake: Path) -> Iterator[EngineSources]:
+def sources(lake: Path) -> Iterator[Sources]:
     opened = open_sources(EngineOptions(lake_folder=str(lake)))
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def session(sources: EngineSources, spark_driver: SparkDriver) -> Iterator[LakeSession]:
+def session(sources: Sources, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     opened = LakeEngine(sources, spark_driver).open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 
 
 def run(session: LakeSession, text: str) -> tuple[list[tuple[Any, ...]], tuple[TableRead, ...]]:
-    context = StatementContext(identity=Identity("ann"))
-    result = session.execute(text, context)
+    request = StatementRequest(identity=Identity("ann"))
+    result = session.execute(text, request)
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True)), context.profile.reads
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True)), request.profile.reads
 
 
 @pytest.mark.parametrize("count", [9, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("table", TABLES, ids=[table.name for table in TABLES])
 def test_random_conditions_find_the_same_rows_with_and_without_pruning(
-    lake: Path, sources: EngineSources, session: LakeSession, spark: ExecSession, table: Table, count: int
+    lake: Path, sources: Sources, session: LakeSession, spark: ExecSession, table: Table, count: int
 ) -> None:
     random, name = Random(f"pruning {table.name}"), f"{table.name}_{count}"
     run(session, f"CREATE TABLE {name} ({COLUMNS}) {table.layout} {table.properties}")
@@ -224,13 +224,13 @@ def test_random_conditions_find_the_same_rows_with_and_without_pruning(
     assert isinstance(plan, ReadPlan)
 
     def found(read: ReadPlan) -> tuple[dict[int, list[int]], tuple[TableRead, ...]]:
-        context = StatementContext(identity=Identity("ann"))
-        result = spark.run_query(read, context)
+        request = StatementRequest(identity=Identity("ann"))
+        result = spark.run_query(read, request)
         rows = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
         ids: dict[int, list[int]] = {number: [] for number in range(len(conditions))}
         for row in sorted(rows, key=lambda row: (row["condition"], row["id"])):
             ids[row["condition"]].append(row["id"])
-        return ids, context.profile.reads
+        return ids, request.profile.reads
 
     pruned, reads = found(plan)
     whole, _ = found(replace(plan, scans=tuple(replace(scan, choice=None) for scan in plan.scans)))
@@ -404,12 +404,12 @@ class BrokenChoice(FileChoice):
 
 
 def test_what_fails_while_spark_plans_is_told_as_what_it_is(
-    sources: EngineSources, session: LakeSession, spark: ExecSession, events: str
+    sources: Sources, session: LakeSession, spark: ExecSession, events: str
 ) -> None:
     state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
     plan = planned(f"SELECT word FROM {events} WHERE id = 1", state, sources)
     assert isinstance(plan, ReadPlan)
     broken = tuple(replace(scan, choice=BrokenChoice("t", scan.choice.snapshot)) for scan in plan.scans if scan.choice)
     with pytest.raises(MalformedLogEntry):
-        spark.run_query(replace(plan, scans=broken), StatementContext(identity=Identity("ann")))
+        spark.run_query(replace(plan, scans=broken), StatementRequest(identity=Identity("ann")))
     assert run(session, f"SELECT word FROM {events} WHERE id = 1")[0] == [("word1",)]

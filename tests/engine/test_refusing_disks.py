@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from catalog.conditions import DiskFull, TableFilesNotWritable
 from catalog.errors import SqlError
-from engine.errors.disk_errors import DiskFull, TableFilesNotWritable
 from engine.main import LakeSession
 from engine.spark.session import SparkDriver
 from engine.spark.spark_errors import translated

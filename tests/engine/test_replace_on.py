@@ -13,8 +13,8 @@ import duckdb
 import pytest
 
 from engine.main import LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from tests.chosen import numbered
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 
@@ -173,10 +173,10 @@ def test_columns_that_come_with_the_statement_can_decide(session: LakeSession, l
 def test_now_is_one_moment_for_all_that_a_statement_runs(session: LakeSession, lake: Path) -> None:
     """The clock of the jobs runs on; the instant that the statement has is long ago."""
     instant = dt.datetime(2024, 2, 29, 23, 59, 59, 123456, dt.UTC)
-    context = StatementContext(identity=Identity("ann"), instant_us=int(instant.timestamp()) * 10**6 + 123456)
+    request = StatementRequest(identity=Identity("ann"), instant_us=int(instant.timestamp()) * 10**6 + 123456)
 
     def ask(text: str) -> list[Any]:
-        result = session.execute(text, replace(context, statement_id=uuid.uuid4().hex))
+        result = session.execute(text, replace(request, statement_id=uuid.uuid4().hex))
         try:
             return [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
         finally:

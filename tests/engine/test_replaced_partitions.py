@@ -29,7 +29,7 @@ DYNAMIC = "SET spark.sql.sources.partitionOverwriteMode = dynamic"
 
 @pytest.fixture
 def run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.spark.run.RetryPolicy", partial(RetryPolicy, runs_max=1))
+    monkeypatch.setattr("engine.spark.execution_context.RetryPolicy", partial(RetryPolicy, runs_max=1))
 
 
 @pytest.fixture

@@ -144,7 +144,7 @@ def test_another_commit_in_between_is_a_reason_to_begin_again(
     lake: BareLake, back: Path, monkeypatch: pytest.MonkeyPatch, others: int, expected: list[int]
 ) -> None:
     """Until the retry policy allows no more."""
-    monkeypatch.setattr("engine.spark.run.RetryPolicy", partial(RetryPolicy, runs_max=2))
+    monkeypatch.setattr("engine.spark.execution_context.RetryPolicy", partial(RetryPolicy, runs_max=2))
     commit, left = Transaction.commit, [others]
 
     def late(self: Transaction, *args: Any, **options: Any) -> Any:

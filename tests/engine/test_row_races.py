@@ -124,7 +124,7 @@ def test_what_concerns_each_other(
     expected: str,
 ) -> None:
     """Those that both commit leave what they leave one after the other."""
-    monkeypatch.setattr("engine.spark.run.RetryPolicy", partial(RetryPolicy, runs_max=1))
+    monkeypatch.setattr("engine.spark.execution_context.RetryPolicy", partial(RetryPolicy, runs_max=1))
     run(session, f"CREATE OR REPLACE TABLE t SHALLOW CLONE {table}")
     before_commit(lambda: run(other, theirs))
     try:

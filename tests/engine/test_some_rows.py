@@ -12,8 +12,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.bench.sides import own_spark
 from tests.engine.lake_sessions import run
@@ -47,11 +47,11 @@ def lake(spark_driver: SparkDriver, folder: Path) -> Iterator[LakeSession]:
 
 def answered(session: LakeSession, text: str) -> tuple[list[dict[str, Any]], list[int]]:
     """The rows, and how many files were read of each table."""
-    context = StatementContext(identity=Identity("ann"))
-    result = session.execute(text, context)
+    request = StatementRequest(identity=Identity("ann"))
+    result = session.execute(text, request)
     rows = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
     result.close()
-    return rows, [read.files for read in context.profile.reads]
+    return rows, [read.files for read in request.profile.reads]
 
 
 CASES = (
@@ -105,8 +105,8 @@ def test_a_count_that_is_too_high_loses_no_rows(lake: LakeSession, folder: Path,
     for limit, expected in ((15, 15), (30, 20), (9, 9)):
         rows, _ = answered(lake, f"SELECT id FROM wrong LIMIT {limit}")
         assert len({row["id"] for row in rows}) == len(rows) == expected
-    context = StatementContext(identity=Identity("ann"))
-    lake.execute("SELECT id + 1 FROM wrong LIMIT 16", context).close()
+    request = StatementRequest(identity=Identity("ann"))
+    lake.execute("SELECT id + 1 FROM wrong LIMIT 16", request).close()
     spark = own_spark(spark_driver).sparkContext()
     spark.listenerBus().waitUntilEmpty()
-    assert len(spark.statusTracker().getJobIdsForGroup(context.statement_id)) == 3, "all files are not for one task"
+    assert len(spark.statusTracker().getJobIdsForGroup(request.statement_id)) == 3, "all files are not for one task"

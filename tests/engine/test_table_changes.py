@@ -16,9 +16,9 @@ from deltalake import DeltaTable, write_deltalake
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.engine.feed_tables import FEED, time_of
 from tests.engine.logged_changes import LOGGED, set_commit_times, write_sales
@@ -52,7 +52,7 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
 
 
 def run(session: LakeSession, text: str, *parameters: Parameter) -> pa.Table:
-    result = session.execute(text, StatementContext(identity=Identity("ann")), parameters)
+    result = session.execute(text, StatementRequest(identity=Identity("ann")), parameters)
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return table
@@ -355,13 +355,13 @@ PRUNED = (
 def test_files_that_cannot_match_are_left_out(
     session: LakeSession, condition: str, expected: list[int], data_files: int, change_files: int
 ) -> None:
-    context = StatementContext(identity=Identity("ann"))
+    request = StatementRequest(identity=Identity("ann"))
     text = f"SELECT id FROM table_changes('counted', 1) WHERE {condition} ORDER BY id"
-    result = session.execute(text, context)
+    result = session.execute(text, request)
     found = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     assert found["id"].to_pylist() == expected
-    data, change = sorted(context.profile.reads, key=lambda read: -read.files_total)
+    data, change = sorted(request.profile.reads, key=lambda read: -read.files_total)
     assert ((data.files_total, data.files), (change.files_total, change.files)) == ((4, data_files), (1, change_files))
     assert str(data).startswith("the changes of `spark_catalog`.`logged`.`counted`: versions 1 to 4, 4 files, ")
 

@@ -11,9 +11,9 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows
 
@@ -168,7 +168,7 @@ def test_markers_take_values_in_the_order_of_the_text(session: LakeSession, text
     rows(session, "CREATE OR REPLACE FUNCTION less(x INT, y INT) RETURNS INT RETURN y - x")
     rows(session, "CREATE OR REPLACE FUNCTION less_table(x INT, y INT) RETURNS TABLE RETURN SELECT y - x AS d")
     given = [Parameter(value=value, sql_type="INT") for value in ("1", "10", "100")][: text.count("?")]
-    result = session.execute(text, StatementContext(identity=Identity("ann")), given)
+    result = session.execute(text, StatementRequest(identity=Identity("ann")), given)
     assert pa.Table.from_batches(result.batches(), result.schema).column(0).to_pylist() == [expected]
 
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from engine.errors.statement_errors import StatementCancelled
+from catalog.conditions import StatementCancelled
 from engine.formats.delta.delta_format import DeltaFormat
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.storage.storage import LocalStorage
 from engine.tables.formats import watched
 from tests.engine.bare_aging import age, data_files
@@ -185,15 +185,15 @@ def test_what_stops_it_is_recorded(lake: BareLake, worn: Path, monkeypatch: pyte
 def test_a_cancelled_one_leaves_the_table_as_it_was(
     lake: BareLake, worn: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context, listing = StatementContext(identity=Identity("ann")), LocalStorage.list_folder
+    request, listing = StatementRequest(identity=Identity("ann")), LocalStorage.list_folder
 
     def cancel(self: LocalStorage, directory: str) -> Any:
-        context.cancel.cancel()
+        request.cancel.cancel()
         return listing(self, directory)
 
     monkeypatch.setattr(LocalStorage, "list_folder", cancel)
     with pytest.raises(StatementCancelled):
-        lake.answer("VACUUM worn", context)
+        lake.answer("VACUUM worn", request)
     monkeypatch.undo()
     assert len(data_files(worn)) == 2
     assert lake.sources.pins.of(str(worn)) == frozenset()
@@ -272,7 +272,7 @@ def test_shallow_clones_keep_their_files(lake: BareLake, worn: Path, clone: str)
 
 def test_a_running_statement_keeps_what_it_uses(lake: BareLake, worn: Path) -> None:
     lake.answer(CHECK_OFF)
-    pins, now_ms = lake.sources.pins, StatementContext(identity=Identity("ann")).now_ms
+    pins, now_ms = lake.sources.pins, StatementRequest(identity=Identity("ann")).now_ms
     with pins.statement(now_ms) as uses:
         watched(lake.sources.formats, uses)["delta"].load(str(worn), 1)
         assert lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN") == []

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
 from engine.spark.session import ExecSession
@@ -37,7 +37,7 @@ COMPLEX = [
 def ensure_equal(spark: ExecSession, expressions: list[str], as_text: str, zone: str) -> None:
     """Compare our text of each expression with Spark's, which `as_text` makes of it; all in one query."""
     columns = ", ".join(f"{expression}, {as_text.format(expression)}" for expression in expressions)
-    stream = spark.run_query(ReadPlan(text=f"SELECT {columns}", scans=()), StatementContext(identity=Identity("ada")))
+    stream = spark.run_query(ReadPlan(text=f"SELECT {columns}", scans=()), StatementRequest(identity=Identity("ada")))
     answer = pa.Table.from_batches(list(stream.batches()), stream.schema)
     ours = [
         to_text(answer.column(2 * i), sql_type_of(answer.schema.field(2 * i)), zone).to_pylist()

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
+from catalog.conditions import StatementCancelled
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from engine.statements.scripting.grammar_declarations import KNOWN_CONDITIONS
 from tests.engine.lake_sessions import table
@@ -430,12 +430,12 @@ def test_a_text_that_runs_itself_ends(session: LakeSession) -> None:
 
 
 def test_a_script_takes_parameters_by_name_alone(session: LakeSession) -> None:
-    context = StatementContext(identity=Identity("ann"))
+    request = StatementRequest(identity=Identity("ann"))
     text = "BEGIN DECLARE x INT; SET x = :n + 1; SELECT x; END"
-    stream = session.execute(text, context, [Parameter(value="4", sql_type="int", name="n")])
+    stream = session.execute(text, request, [Parameter(value="4", sql_type="int", name="n")])
     assert [batch.to_pylist() for batch in stream.batches()] == [[{"x": 5}]]
     with pytest.raises(SqlError) as caught:
-        session.execute("BEGIN SELECT ?; END", context, [Parameter(value="4", sql_type="int")])
+        session.execute("BEGIN SELECT ?; END", request, [Parameter(value="4", sql_type="int")])
     assert caught.value.condition == "UNSUPPORTED_FEATURE.SQL_SCRIPTING_WITH_POSITIONAL_PARAMETERS"
 
 
@@ -453,6 +453,6 @@ def test_a_handler_catches_no_cancelling(session: LakeSession) -> None:
         return 0
 
     with pytest.raises(StatementCancelled):
-        session.execute(text, StatementContext(identity=Identity("ann"), cancel=cancel, now_ms=now_ms))
+        session.execute(text, StatementRequest(identity=Identity("ann"), cancel=cancel, now_ms=now_ms))
     assert turns == 5
     assert answered(session, "SELECT 1") == [(1,)]

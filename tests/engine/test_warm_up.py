@@ -14,8 +14,8 @@ import pytest
 
 from engine.engine import EngineSession
 from engine.main import EngineOptions, LakeEngine, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from engine.spark.session import SparkDriver
 from engine.warm_up import STATEMENTS, RunningStatements, WarmUp
@@ -35,8 +35,8 @@ class Session:
         self.folders.append(folder)
         yield self  # type: ignore[misc]
 
-    def execute(self, text: str, context: StatementContext) -> ResultStream:
-        self._at(text, context)
+    def execute(self, text: str, request: StatementRequest) -> ResultStream:
+        self._at(text, request)
         self.texts.append(text)
         return empty_result()
 
@@ -61,7 +61,7 @@ def test_all_statements_run_on_a_lake_of_their_own(
     assert not os.listdir(local)
     assert not os.listdir(lake)
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
-    shown = session.execute("SHOW SCHEMAS", StatementContext(identity=Identity("ann")))
+    shown = session.execute("SHOW SCHEMAS", StatementRequest(identity=Identity("ann")))
     assert "shop" not in str([batch.to_pylist() for batch in shown.batches()])
     session.close()
 
@@ -71,7 +71,7 @@ def test_none_starts_while_a_client_s_statement_runs(tmp_path: Path) -> None:
     reached = threading.Event()
     may_end = threading.Event()
 
-    def at(text: str, context: StatementContext) -> None:
+    def at(text: str, request: StatementRequest) -> None:
         if len(session.texts) == 1:
             reached.set()
             assert may_end.wait(60)
@@ -105,12 +105,12 @@ def test_it_ends_where_clients_ask_all_the_time(tmp_path: Path, caplog: pytest.L
 def test_the_server_s_end_ends_the_statement_that_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     runs = threading.Event()
 
-    def at(text: str, context: StatementContext) -> None:
+    def at(text: str, request: StatementRequest) -> None:
         cancelled = threading.Event()
-        context.cancel.on_cancel(cancelled.set)
+        request.cancel.on_cancel(cancelled.set)
         runs.set()
         assert cancelled.wait(60)
-        context.cancel.ensure_live()
+        request.cancel.ensure_live()
 
     session = Session(at)
     warm_up = WarmUp(session.opened, RunningStatements(), str(tmp_path))
@@ -127,7 +127,7 @@ def test_the_server_s_end_ends_the_statement_that_runs(tmp_path: Path, caplog: p
 def test_what_fails_ends_the_rest_only(error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     session = Session()
 
-    def at(text: str, context: StatementContext) -> None:
+    def at(text: str, request: StatementRequest) -> None:
         if len(session.texts) == 3:
             raise error
 

@@ -11,8 +11,8 @@ import pytest
 from deltalake import WriterProperties, write_deltalake
 
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import run
 
@@ -50,8 +50,8 @@ def lake(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) ->
 
 def worked(driver: SparkDriver, session: LakeSession, text: str) -> tuple[list[tuple[object, ...]], Work]:
     """The rows of a query, and what Spark did for it."""
-    context = StatementContext(identity=Identity("ann"))
-    result = session.execute(text, context)
+    request = StatementRequest(identity=Identity("ann"))
+    result = session.execute(text, request)
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     spark = (
@@ -59,7 +59,7 @@ def worked(driver: SparkDriver, session: LakeSession, text: str) -> tuple[list[t
     )
     spark.listenerBus().waitUntilEmpty()
     store = spark.statusStore()
-    jobs = [store.job(each) for each in spark.statusTracker().getJobIdsForGroup(context.statement_id)]
+    jobs = [store.job(each) for each in spark.statusTracker().getJobIdsForGroup(request.statement_id)]
     stages = {job.stageIds().apply(at) for job in jobs for at in range(job.stageIds().size())}
     read = sum(store.lastStageAttempt(stage).inputRecords() for stage in stages)
     rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 
+from catalog.conditions import StatementCancelled
 from catalog.errors import SqlError
-from engine.errors.statement_errors import StatementCancelled
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 
 pytestmark = pytest.mark.spark
@@ -42,15 +42,15 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
     opened.close()
 
 
-def run(session: LakeSession, text: str, context: StatementContext | None = None) -> int | None:
+def run(session: LakeSession, text: str, request: StatementRequest | None = None) -> int | None:
     """Execute; the number of rows that the statement changed."""
-    result = session.execute(text, context or StatementContext(identity=Identity("ann")))
+    result = session.execute(text, request or StatementRequest(identity=Identity("ann")))
     result.close()
     return result.rows_modified
 
 
 def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
-    result = session.execute(text, StatementContext(identity=Identity("ann")))
+    result = session.execute(text, StatementRequest(identity=Identity("ann")))
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
@@ -423,10 +423,10 @@ def test_sessions_that_create_one_table_at_once_make_one(engine: LakeEngine, ses
 
 def test_a_cancelled_insert_leaves_the_table_as_it_was(session: LakeSession, lake: Path) -> None:
     run(session, "CREATE TABLE slow (id BIGINT)")
-    context = StatementContext(identity=Identity("ann"))
-    threading.Timer(1.5, context.cancel.cancel).start()
+    request = StatementRequest(identity=Identity("ann"))
+    threading.Timer(1.5, request.cancel.cancel).start()
     with pytest.raises(StatementCancelled):
-        run(session, "INSERT INTO slow SELECT id FROM range(0, 1000000000000, 1, 2) WHERE hash(id) % 100 = 1", context)
+        run(session, "INSERT INTO slow SELECT id FROM range(0, 1000000000000, 1, 2) WHERE hash(id) % 100 = 1", request)
     assert rows(session, "SELECT count(*) FROM range(0, 10, 1, 2)") == [(10,)], "its tasks have ended"
     assert version_of(lake, "slow") == 0
     assert rows(session, "SELECT count(*) FROM slow") == [(0,)]

@@ -18,8 +18,8 @@ import pyarrow as pa
 from engine.binding.sources import Sources
 from engine.main import EngineOptions, open_sources
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
 from engine.spark.session import ExecSession, SparkDriver
 from tests.engine.planned import planned
@@ -54,7 +54,7 @@ class Readers:
         """Sorted; `EVERYTHING` opens every file."""
         if way == EVERYTHING:
             plan = replace(plan, scans=tuple(replace(scan, choice=None) for scan in plan.scans))
-        result = self.sessions[way].run_query(plan, StatementContext(identity=Identity("ann")))
+        result = self.sessions[way].run_query(plan, StatementRequest(identity=Identity("ann")))
         table = pa.Table.from_batches(result.batches(), result.schema)
         return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True), key=repr)
 

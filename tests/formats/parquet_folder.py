@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from catalog.conditions import DeltaError, FilesNotShareable, StatementNotSupported
+from catalog.errors import declare_error
 from engine.concurrency.retry import RetryPolicy
-from engine.errors.copy_errors import FilesNotShareable
-from engine.errors.statement_errors import StatementNotSupported
-from engine.errors.table_errors import DeltaError
+from engine.errors.table_errors import COPY_ROWS
 from engine.pruning.estimates import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
@@ -55,10 +55,16 @@ _SUPPORTED = frozenset(
 _FILES = NO_FILES.schema.append(pa.field("rows", pa.int64())).append(pa.field("deletion_vector", DELETION_VECTOR))
 
 
-@dataclass(eq=False)
-class LostRace(DeltaError, condition="FOLDER_CONCURRENT_WRITE", sqlstate="2D521"):
-    table: str
-    template = "Another writer made the next version of {table}. Run the statement again."
+LostRace = declare_error(
+    "FOLDER_CONCURRENT_WRITE",
+    {
+        "class": "LostRace",
+        "sqlstate": "2D521",
+        "parameters": "table: str",
+        "message": "Another writer made the next version of {table}. Run the statement again.",
+    },
+    DeltaError,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +241,7 @@ class FolderSnapshot:
         return DistinctCounts()
 
     def shared_files(self, label: str, wanted: str) -> SharedFiles:
-        raise FilesNotShareable(label, wanted, "nothing says the ids of its columns")
+        raise FilesNotShareable(label, wanted, "nothing says the ids of its columns", COPY_ROWS)
 
     def history(self, limit: int | None = None) -> pa.Table:
         versions = range(self.version, -1, -1)[:limit]

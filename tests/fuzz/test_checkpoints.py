@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
+from catalog.conditions import LogFileNotFound, MalformedLogEntry
 from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.log.log_segment import Checkpoint
 from engine.delta.spec.paths import LOG_DIR, checkpoint_name, parse_log_path
-from engine.errors.table_errors import MalformedLogEntry
-from engine.storage.errors import LogFileNotFound
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, add, parquet_bytes, remove
 from tests.fuzz.mutations import anything
 from tests.fuzz.seeds import foreign

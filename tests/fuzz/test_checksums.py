@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.snapshot.checksum import parse_checksum
-from engine.errors.table_errors import MalformedLogEntry
 from tests.fuzz.mutations import anything
 from tests.fuzz.seeds import CHECKSUMS, foreign
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.log.commit_reader import parse_commit_info, parse_commits
 from engine.delta.log.file_table import CDC_SCHEMA, FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.replay import reconcile_files
-from engine.errors.table_errors import MalformedLogEntry
 from tests.fuzz.mutations import anything
 from tests.fuzz.seeds import COMMITS, foreign
 

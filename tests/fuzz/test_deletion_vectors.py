@@ -6,11 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.conditions import DeletionVectorCardinalityMismatch, DeltaError, MalformedLogEntry
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path, read_inline
-from engine.errors.table_errors import DeltaError, MalformedLogEntry
 from engine.storage.deletion_vectors import parse_rows, unframe
-from engine.storage.errors import DeletionVectorCardinalityMismatch
 from tests.fuzz.mutations import anything
 from tests.fuzz.seeds import VECTOR_FILES, VECTORS, foreign
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.snapshot.file_stats import parse_stats
 from engine.delta.spec.stats import parse_file_stats
-from engine.errors.table_errors import MalformedLogEntry
 from tests.engine.delta.snapshot.test_file_stats import STATS
 from tests.fuzz.mutations import anything
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors.table_errors import PartitionValueNotCastable
+from catalog.conditions import PartitionValueNotCastable
 from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import DecimalType, PrimitiveType
 

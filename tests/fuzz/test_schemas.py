@@ -6,7 +6,7 @@ import json
 
 from hypothesis import given
 
-from engine.errors.table_errors import MalformedLogEntry, UnsupportedDataType
+from catalog.conditions import MalformedLogEntry, UnsupportedDataType
 from engine.types.schema import parse_schema
 from tests.fuzz.mutations import anything
 from tests.fuzz.seeds import SCHEMAS, foreign

@@ -23,13 +23,13 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from catalog.errors import SqlError
-from engine.errors.statement_errors import StatementCancelled
+from catalog.conditions import StatementCancelled
+from catalog.errors import declare_error
 from engine.runtime.activity import ActivitySource, NoActivity
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import (
     INT,
     STRING,
@@ -51,7 +51,7 @@ from engine.statements.listings.statement import (
 )
 from engine.statements.show.statement import ShowCatalogs
 
-Answer = Callable[[StatementContext], ResultStream]
+Answer = Callable[[StatementRequest], ResultStream]
 CATALOG = "spark_catalog"
 BATCH_ROWS = 1000
 PRIMARY_KEY = {**dict.fromkeys(("catalog", "schema", "table", "column"), STRING), "position": INT, "name": STRING}
@@ -59,16 +59,24 @@ _PARENT_AND_CHILD = [f"{side}_{part}" for side in ("pk", "fk") for part in ("cat
 FOREIGN_KEY = {**dict.fromkeys(_PARENT_AND_CHILD, STRING), "position": INT, "fk_name": STRING, "pk_name": STRING}
 
 
-@dataclass(eq=False)
-class ScriptSyntaxError(SqlError, condition="PARSE_SYNTAX_ERROR.TEST", sqlstate="42601"):
-    text: str
-    template = "Syntax error at or near {text!r}."
-
-
-@dataclass(eq=False)
-class SchemaMissing(SqlError, condition="SCHEMA_NOT_FOUND.TEST", sqlstate="42704"):
-    name: str
-    template = "The schema {name} cannot be found."
+ScriptSyntaxError = declare_error(
+    "PARSE_SYNTAX_ERROR.TEST",
+    {
+        "class": "ScriptSyntaxError",
+        "sqlstate": "42601",
+        "parameters": "text: str",
+        "message": "Syntax error at or near {text!r}.",
+    },
+)
+SchemaMissing = declare_error(
+    "SCHEMA_NOT_FOUND.TEST",
+    {
+        "class": "SchemaMissing",
+        "sqlstate": "42704",
+        "parameters": "name: str",
+        "message": "The schema {name} cannot be found.",
+    },
+)
 
 
 def typed(table: pa.Table, sql_types: Mapping[str, str] | None = None, default: str | None = None) -> pa.Table:
@@ -93,15 +101,15 @@ def modifies(affected: int, inserted: int | None = None, *, defines_table: bool 
     """Answer like a DML statement that counted so many rows."""
     counts = RowCounts(affected=affected, inserted=inserted, defines_table=defines_table)
 
-    def answer(context: StatementContext) -> ResultStream:
-        context.on_parsed(False)
+    def answer(request: StatementRequest) -> ResultStream:
+        request.on_parsed(False)
         return ResultStream(schema=pa.schema([]), has_rows=False, row_counts=counts)
 
     return answer
 
 
 def fails(error: Exception) -> Answer:
-    def answer(_: StatementContext) -> ResultStream:
+    def answer(_: StatementRequest) -> ResultStream:
         raise error
 
     return answer
@@ -110,12 +118,12 @@ def fails(error: Exception) -> Answer:
 def sleeps(seconds: float) -> Answer:
     """Run for `seconds` or until the statement is cancelled."""
 
-    def answer(context: StatementContext) -> ResultStream:
+    def answer(request: StatementRequest) -> ResultStream:
         cancelled = threading.Event()
-        context.cancel.on_cancel(cancelled.set)
+        request.cancel.on_cancel(cancelled.set)
         cancelled.wait(seconds)
-        context.cancel.ensure_live()
-        return rows(pa.table({"slept": [seconds]}), {"slept": "double"})(context)
+        request.cancel.ensure_live()
+        return rows(pa.table({"slept": [seconds]}), {"slept": "double"})(request)
 
     return answer
 
@@ -152,12 +160,12 @@ class Streams:
             self._error, self._has_ended = error, True
             self._changed.notify_all()
 
-    def __call__(self, context: StatementContext) -> ResultStream:
-        context.cancel.on_cancel(lambda: self.end(StatementCancelled()))
+    def __call__(self, request: StatementRequest) -> ResultStream:
+        request.cancel.on_cancel(lambda: self.end(StatementCancelled()))
         stream = ResultStream(schema=self.schema, source=self._pull(), wait_ready=self._wait)
         self._wait(None)
-        if context.on_rows and not self._has_ended:
-            context.on_rows(stream)
+        if request.on_rows and not self._has_ended:
+            request.on_rows(stream)
         with self._changed:
             self._changed.wait_for(lambda: self._has_ended)
         if self._error:
@@ -180,7 +188,7 @@ class Streams:
 @dataclass
 class Run:
     text: str
-    context: StatementContext
+    context: StatementRequest
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -262,27 +270,27 @@ class ArrowSession:
     def principal(self) -> str:
         return self.identity.principal
 
-    def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
-        self.engine.runs.append(Run(text, context, tuple(parameters)))
-        context.cancel.on_cancel(self.engine.stall)
+    def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
+        self.engine.runs.append(Run(text, request, tuple(parameters)))
+        request.cancel.on_cancel(self.engine.stall)
         self.engine.stall()
         text = text.strip().rstrip("; \n")
         if text in self.engine.answers:
-            return self.engine.answers[text](context)
-        context.on_parsed(not text.startswith(("USE", "SET")))
+            return self.engine.answers[text](request)
+        request.on_parsed(not text.startswith(("USE", "SET")))
         match text.split():
             case [verb, "1"] if verb.upper() == "SELECT":
-                return rows(pa.table({"1": pa.array([1], pa.int32())}))(context)
+                return rows(pa.table({"1": pa.array([1], pa.int32())}))(request)
             case ["ROWS", n]:
-                return numbered(int(n))(context)
+                return numbered(int(n))(request)
             case ["SLEEP", seconds]:
-                return sleeps(float(seconds))(context)
+                return sleeps(float(seconds))(request)
             case [verb, *_] if verb.upper() in ("USE", "SET"):
                 return empty_result()
         raise ScriptSyntaxError(text)
 
-    def run(self, statement: Statement, context: StatementContext) -> ResultStream:
-        self.engine.runs.append(Run(type(statement).__name__, context))
+    def run(self, statement: Statement, request: StatementRequest) -> ResultStream:
+        self.engine.runs.append(Run(type(statement).__name__, request))
         tables = self.engine.tables
         match statement:
             case ShowCatalogs():

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from engine.runtime.context import StatementContext
+from catalog.conditions import QueuedTooLong, TooManyQueued
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from engine.runtime.statement_class import StatementClass, class_of
 from gateway.sessions.admission import Admission
 from gateway.sessions.admission_rules import AdmissionRules, GroupRules
-from gateway.sessions.errors import QueuedTooLong, TooManyQueued
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
@@ -202,8 +202,8 @@ def test_the_first_words_tell_the_class(text: str, kind: str | None) -> None:
 def test_a_group_limits_reads_however_they_are_written(text: str, user: str, limit: int) -> None:
     engine, read = ArrowEngine(), list[int]()
 
-    def answer(context: StatementContext) -> ResultStream:
-        read.append(context.scan_bytes_max)
+    def answer(request: StatementRequest) -> ResultStream:
+        read.append(request.scan_bytes_max)
         return empty_result()
 
     engine.answers[text] = answer
@@ -228,9 +228,9 @@ def busy() -> Iterator[tuple[Registry, Callable[[], None]]]:
     """A server of four places, half of them for one user, whose statements end when they are let go."""
     engine, free = ArrowEngine(), threading.Event()
 
-    def hold(context: StatementContext) -> ResultStream:
+    def hold(request: StatementRequest) -> ResultStream:
         while not free.wait(0.01):
-            context.cancel.ensure_live()
+            request.cancel.ensure_live()
         return empty_result()
 
     engine.answers["LONG"], engine.answers["SHOW TABLES"] = hold, lambda _: empty_result()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
 from catalog.errors import SqlError
 from gateway.configuration.config import Config, LogLevel, settings
 from gateway.configuration.loader import load_config
-from gateway.process.start_errors import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
 from gateway.sessions.limits import Limits
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import RestCatalogInvalid
 from gateway.configuration.catalogs import open_rest_policy
 from gateway.configuration.loader import load_config
-from gateway.process.start_errors import RestCatalogInvalid
 
 SECRET = '[[catalogs.secrets]]\nname = "prod"\nvalue = "env:PROD"\nurls = ["https://catalog.example.com"]\n'
 

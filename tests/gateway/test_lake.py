@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import LakeNotFound
 from gateway.cli.serve import with_lake
 from gateway.configuration.config import Config, LakeSection
-from gateway.process.start_errors import LakeNotFound
 
 
 def config(folder: str) -> Config:

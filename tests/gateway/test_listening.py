@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
 from gateway.configuration.config import Risk
 from gateway.process.lifecycle import Ports
 from gateway.process.listening import ensure_may_listen, ensure_port_free, remove_port_file, write_port_file
-from gateway.process.start_errors import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
 
 
 def ensure(host: str, *risks: Risk, authenticates: bool = False, encrypts: bool = False) -> None:

@@ -9,15 +9,20 @@ from collections.abc import Callable, Iterable, Iterator
 import pyarrow as pa
 import pytest
 
-from catalog.errors import InternalError
-from engine.errors.conflict_errors import CommitOutcomeUnknown
-from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
+from catalog.conditions import (
+    CommitOutcomeUnknown,
+    InternalError,
+    OperationClosed,
+    ResultNotReady,
+    ResultTooLarge,
+    StatementCancelled,
+    StatementTimedOut,
+)
 from engine.runtime.accesses import Commit
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, sql_field
 from gateway.results.result_buffer import ResultBuffer
-from gateway.sessions.errors import OperationClosed, ResultNotReady
 from gateway.sessions.operation import FetchFrom, Operation
 from gateway.sessions.operation_state import TRANSITIONS, OperationState
 
@@ -109,11 +114,11 @@ def test_the_stream_is_closed_when_it_is_read_to_its_end_or_the_operation_closes
         left.fetch(1)
 
 
-def waits(context: StatementContext) -> ResultStream:
+def waits(request: StatementRequest) -> ResultStream:
     ended = threading.Event()
-    context.cancel.on_cancel(ended.set)
+    request.cancel.on_cancel(ended.set)
     assert ended.wait(60)
-    context.cancel.ensure_live()
+    request.cancel.ensure_live()
     raise AssertionError("the token was thrown without a reason")
 
 
@@ -144,7 +149,7 @@ def test_closing_a_running_statement_cancels_it_and_gives_back_a_late_result() -
     closed = threading.Event()
     entered, go_on = threading.Event(), threading.Event()
 
-    def run(context: StatementContext) -> ResultStream:
+    def run(request: StatementRequest) -> ResultStream:
         entered.set()
         assert go_on.wait(60)
         return ResultStream(SCHEMA, batches(1), on_close=closed.set)
@@ -164,17 +169,17 @@ def test_closing_a_running_statement_cancels_it_and_gives_back_a_late_result() -
 class Commits:
     """A statement that makes a version of `t`, and then what `after` does; `entered` while the commit is put."""
 
-    def __init__(self, after: Callable[[StatementContext], None] = lambda _: None) -> None:
+    def __init__(self, after: Callable[[StatementRequest], None] = lambda _: None) -> None:
         self.entered, self._go_on, self._after = threading.Event(), threading.Event(), after
         self.running = operation(self._run)
         self.thread = threading.Thread(target=self.running.run)
 
-    def _run(self, context: StatementContext) -> ResultStream:
-        context.cancel.seal()
+    def _run(self, request: StatementRequest) -> ResultStream:
+        request.cancel.seal()
         self.entered.set()
         assert self._go_on.wait(60)
-        context.on_commit(Commit("default.t", 7))
-        self._after(context)
+        request.on_commit(Commit("default.t", 7))
+        self._after(request)
         return stream()
 
     def ended(self, end: Callable[[Operation], None]) -> Operation:
@@ -214,7 +219,7 @@ def test_a_statement_that_ends_between_two_commits_names_the_first(end: Callable
 
 
 def test_a_commit_of_unknown_outcome_is_not_a_cancelled_one() -> None:
-    def unknown(_: StatementContext) -> None:
+    def unknown(_: StatementRequest) -> None:
         raise CommitOutcomeUnknown("t", 7, "id", "lost")
 
     done = Commits(unknown).ended(Operation.cancel)
@@ -230,7 +235,7 @@ def test_an_operation_cancelled_before_it_started_never_runs() -> None:
 
 
 def test_a_bug_shows_the_client_an_id_and_the_log_the_trace(caplog: pytest.LogCaptureFixture) -> None:
-    def run(context: StatementContext) -> ResultStream:
+    def run(request: StatementRequest) -> ResultStream:
         raise ZeroDivisionError("secret detail")
 
     broken = operation(run)

@@ -12,15 +12,12 @@ from typing import Any
 
 import pytest
 
-from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTimedOut, StatementTooLong
-from engine.runtime.context import StatementContext
-from engine.runtime.identity import Identity, Method, Scope
-from engine.runtime.results import ResultStream, empty_result
-from gateway.sessions.admission_rules import AdmissionRules, GroupRules
-from gateway.sessions.errors import (
+from catalog.conditions import (
     OperationNotFound,
     ServerDraining,
     SessionNotFound,
+    StatementTimedOut,
+    StatementTooLong,
     TooManyAbandoned,
     TooManyAbandonedOfOwner,
     TooManySessions,
@@ -28,6 +25,11 @@ from gateway.sessions.errors import (
     TooManyStatements,
     TooManyStatementsOfUser,
 )
+from engine.errors.statement_errors import TEXT_LENGTH_MAX
+from engine.runtime.identity import Identity, Method, Scope
+from engine.runtime.request import StatementRequest
+from engine.runtime.results import ResultStream, empty_result
+from gateway.sessions.admission_rules import AdmissionRules, GroupRules
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
 from gateway.sessions.operation_state import OperationState
@@ -159,9 +161,9 @@ def test_statements_over_the_running_limit_wait_their_turn(make: Maker) -> None:
 def hangs(until: threading.Event) -> Answer:
     """Spark's analyzer in the middle of a rule: no cancelling reaches it."""
 
-    def answer(context: StatementContext) -> ResultStream:
+    def answer(request: StatementRequest) -> ResultStream:
         until.wait(200)
-        context.cancel.ensure_live()
+        request.cancel.ensure_live()
         return empty_result()
 
     return answer

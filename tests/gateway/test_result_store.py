@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors.disk_errors import SpooledRowsLost, SpoolFullOfOwner
-from engine.errors.statement_errors import ResultTooLarge
-from engine.runtime.context import StatementContext
+from catalog.conditions import OperationClosed, ResultTooLarge, SpooledRowsLost, SpoolFullOfOwner
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, sql_field
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import Spool
@@ -23,7 +22,6 @@ from gateway.http.result_rows import Orders, sorted_indices
 from gateway.observability.history import statement_info
 from gateway.results.result_buffer import ResultBuffer
 from gateway.results.result_store import HeldRows, ResultStore
-from gateway.sessions.errors import OperationClosed
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
@@ -155,7 +153,7 @@ def store(tmp_path: Path) -> ResultStore:
 
 
 def buffer(store: ResultStore, rows: int, bytes_max: int = 1 << 20) -> ResultBuffer:
-    stream = numbered(rows)(StatementContext(identity=Identity("ann")))
+    stream = numbered(rows)(StatementRequest(identity=Identity("ann")))
     return ResultBuffer(stream, bytes_max, lambda _: None, store, "ann")
 
 
@@ -247,7 +245,7 @@ def test_messages_in_the_history_are_bounded() -> None:
     assert "hunter2" not in info.failure.message and "***" in info.failure.message
 
 
-def fails(context: StatementContext) -> ResultStream:
+def fails(request: StatementRequest) -> ResultStream:
     raise SpooledRowsLost(f"at password='hunter2{' x' * 2500}', {' y' * 2500}")
 
 

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import HostNotLoopback, PortFileUnwritable, PortInUse, SparkUnavailable
 from engine.runtime.results import empty_result
-from engine.spark.errors import SparkUnavailable
 from gateway.configuration.config import Config
 from gateway.configuration.loader import load_config
 from gateway.process.lifecycle import Ports
-from gateway.process.start_errors import HostNotLoopback, PortFileUnwritable, PortInUse
 from gateway.server import OnFailure, Progress, Server
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import STATEMENTS, eventually

@@ -7,19 +7,23 @@ from http import HTTPStatus
 
 import pytest
 
-from catalog.errors import SqlError, declared_errors
-from engine.errors.statement_errors import ResultTooLarge, SparkFailure, StatementCancelled, StatementTimedOut
-from engine.spark.errors import SparkRestarting, SparkUnavailable
-from engine.statements.scripting.statement_errors import HandlerConditionNotFound
-from gateway.observability.status import Failure, describe
-from gateway.sessions.errors import (
+from catalog.conditions import (
+    HandlerConditionNotFound,
     OperationNotFound,
     ResultNotReady,
+    ResultTooLarge,
     ServerDraining,
     SessionNotFound,
+    SparkFailure,
+    SparkRestarting,
+    SparkUnavailable,
+    StatementCancelled,
+    StatementTimedOut,
     TooManyAbandoned,
     TooManySessions,
 )
+from catalog.errors import SqlError, declared_errors
+from gateway.observability.status import Failure, describe
 
 CASES = [
     (SessionNotFound(), "08003", HTTPStatus.NOT_FOUND, "RESOURCE_DOES_NOT_EXIST"),
@@ -35,7 +39,7 @@ CASES = [
     (ResultTooLarge(10), "54000", HTTPStatus.BAD_REQUEST, "BAD_REQUEST"),
     (SparkFailure("DIVIDE_BY_ZERO", "22012", "[…]"), "22012", HTTPStatus.BAD_REQUEST, "BAD_REQUEST"),
     (SparkFailure("INSUFFICIENT_PERMISSIONS", "42501", "no"), "42501", HTTPStatus.FORBIDDEN, "PERMISSION_DENIED"),
-    (SparkFailure(None, None, "?"), "XX000", HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
+    (SparkFailure("SPARK_ERROR", "XX000", "?"), "XX000", HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
 ]
 
 

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import OperationClosed, StatementCancelled, StatementTimedOut
 from catalog.errors import SqlError
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from gateway.results.result_buffer import Page
-from gateway.sessions.errors import OperationClosed
 from gateway.sessions.operation import FetchFrom, Operation
 from gateway.sessions.operation_state import OperationState
 from tests.gateway.arrow_engine import Streams

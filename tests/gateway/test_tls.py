@@ -19,10 +19,10 @@ import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.THttpClient import THttpClient
 
+from catalog.conditions import HostNotLoopback, TlsUnusable
 from gateway.hs2 import transport
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from gateway.process.start_errors import HostNotLoopback, TlsUnusable
 from gateway.process.tls import TlsFailed, TlsFiles, TlsServer, TlsSession
 from tests.certificates import Certificate, make_certificate
 from tests.gateway.arrow_engine import rows

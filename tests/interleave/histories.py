@@ -17,12 +17,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import ConcurrentModification
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.definition.table_config import choose_protocol
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, Metadata, SetTransaction, parse_action, parse_json_stream
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path
-from engine.errors.conflict_errors import ConcurrentModification
 from engine.storage.storage import Storage
 from engine.tables.operations import CommitDescription, TableOperation
 from engine.tables.row_files import FilePredicate

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
+from catalog.conditions import ConcurrentDrop, ConcurrentModification
 from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.commit.metadata_files import METADATA_FOLDER, version_of
 from engine.iceberg.manifests.manifest import DATA, SPEC_ID

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import ConcurrentDrop
 from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.paths import LOG_DIR
-from engine.errors.conflict_errors import ConcurrentDrop
 from engine.storage.storage import FileStatus, Storage, open_storage
 from tests.engine.delta.committing import NOW_MS, add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage, Interposed

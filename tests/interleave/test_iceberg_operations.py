@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
+from catalog.conditions import ConcurrentDrop, ConcurrentModification
 from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.formats.iceberg.procedures.reference_changes import reference_updates
 from engine.iceberg.commit.metadata_files import METADATA_FOLDER, version_of

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from catalog.catalog import Catalog
-from catalog.errors import TableAlreadyExists
+from catalog.conditions import TableAlreadyExists
 from engine.storage.storage import LocalStorage
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.foreign import open_duckdb

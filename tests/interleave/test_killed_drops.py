@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from catalog.catalog import Catalog
+from catalog.conditions import CatalogNotWritable, DropByPath, SchemaNotRemovable, TableNotFound, TableNotRemovable
 from catalog.discovery.discovery import ServedFolder
 from catalog.entries import TableEntry
-from catalog.errors import CatalogNotWritable, SqlError, TableNotFound
+from catalog.errors import SqlError
 from catalog.names import SchemaName
 from catalog.store.file_store import FileStore
 from catalog.store.files import LocalFiles, LocalTree
 from engine.binding.sources import Sources
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.errors.definition_errors import DropByPath, SchemaNotRemovable, TableNotRemovable
 from engine.execution.writes import folder_marks
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.main import EngineOptions, remove_leftovers

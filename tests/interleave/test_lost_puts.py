@@ -8,11 +8,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from engine.delta.commit.conflict_errors import ConcurrentAppend
+from catalog.conditions import CommitOutcomeUnknown, ConcurrentAppend, LogWriteFailed
 from engine.delta.commit.transaction import Committed
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import LogWriteFailed
-from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.storage.settled_put import StorageRetries
 from tests.interleave import histories
 from tests.interleave.histories import begin, check_history, create_table

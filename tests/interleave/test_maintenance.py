@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from catalog.conditions import MetadataChanged
 from engine.delta.commit.transaction import Transaction
 from engine.delta.spec.actions import Add
-from engine.errors.conflict_errors import MetadataChanged
 from engine.tables.formats import watched
 from engine.tables.operations import TableOperation
 from tests.engine.bare_aging import age

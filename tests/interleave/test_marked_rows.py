@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import ConcurrentModification
 from engine.delta.commit.marks import read_vector
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
-from engine.errors.conflict_errors import ConcurrentModification
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.vector_files import write_vectors
 from engine.tables.operations import TableOperation

@@ -19,9 +19,17 @@ from typing import Any
 import pytest
 
 from catalog.catalog import Catalog
+from catalog.conditions import (
+    CatalogNotWritable,
+    ConcurrentDrop,
+    DiscoveredObject,
+    LogWriteFailed,
+    TableAlreadyExists,
+    TableNotFound,
+    TableNotRemovable,
+)
 from catalog.discovery.discovery import ServedFolder
 from catalog.entries import TableEntry
-from catalog.errors import CatalogNotWritable, DiscoveredObject, TableAlreadyExists, TableNotFound
 from catalog.names import TableName
 from catalog.state import CatalogState
 from catalog.store.file_store import FileStore
@@ -32,9 +40,6 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
-from engine.delta.spec.errors import LogWriteFailed
-from engine.errors.conflict_errors import ConcurrentDrop
-from engine.errors.definition_errors import TableNotRemovable
 from engine.execution.writes import folder_marks
 from engine.execution.writes.commit import commit, removal_told
 from engine.execution.writes.staged_write import StagedWrite

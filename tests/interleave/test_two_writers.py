@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from engine.delta.commit.conflict_errors import (
+from catalog.conditions import (
     ConcurrentAppend,
     ConcurrentDeleteDelete,
     ConcurrentDeleteRead,
     ConcurrentTransaction,
     ConcurrentWrite,
+    MetadataChanged,
 )
 from engine.delta.commit.transaction import Committed
 from engine.delta.maintenance.after_commit import PostCommit, run_hooks
-from engine.errors.conflict_errors import MetadataChanged
 from tests.chosen import numbered
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, run_op, table_in_memory

@@ -21,12 +21,13 @@ from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.formats.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan
 from engine.formats.delta.writing.vacuum import vacuum
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.spark.run import Run
+from engine.runtime.request import StatementRequest
+from engine.spark.execution_context import ExecutionContext
 from engine.storage.storage import Storage
 from engine.tables.formats import TableFormats, formats_of, watched
 from engine.tables.operations import CommitDescription, TableOperation
+from tests.engine.contexts import context_without_spark
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage, Interposed
@@ -68,9 +69,9 @@ def ticking(storage: DictStorage) -> Callable[[], int]:
     return now_ms
 
 
-def run_of(now_ms: Callable[[], int]) -> Run:
-    context = StatementContext(identity=Identity("ann"), cancel=CancelToken(), now_ms=now_ms)
-    return Run(executor=None, context=context)  # type: ignore[arg-type]
+def context_of(now_ms: Callable[[], int], sources: Sources) -> ExecutionContext:
+    request = StatementRequest(identity=Identity("ann"), cancel=CancelToken(), now_ms=now_ms)
+    return context_without_spark(request, sources)
 
 
 def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
@@ -82,7 +83,7 @@ def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
             table=table, retention_ms=0, lite=False, dry_run=False, tells_place=True, begin=DESCRIPTION, end=DESCRIPTION
         )
         storage.now_ms += 10
-        with vacuum(plan, sources, run_of(ticking(storage))) as staged:
+        with vacuum(plan, context_of(ticking(storage), sources)) as staged:
             assert staged.transaction is not None
             staged.transaction.commit()
 
@@ -233,6 +234,6 @@ def _vacuum(used: Storage, storage: DictStorage, shared: Sources) -> None:
         table=table, retention_ms=0, lite=False, dry_run=False, tells_place=True, begin=DESCRIPTION, end=DESCRIPTION
     )
     sources = replace(shared, formats=formats_over(used, lambda: None))
-    with vacuum(plan, sources, run_of(ticking(storage))) as staged:
+    with vacuum(plan, context_of(ticking(storage), sources)) as staged:
         assert staged.transaction is not None
         staged.transaction.commit()

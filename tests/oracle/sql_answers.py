@@ -21,12 +21,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import write_deltalake
 
+from catalog.conditions import StatementTimedOut
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementTimedOut
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
 from engine.spark.session import SparkDriver
@@ -94,7 +94,7 @@ def answer(session: LakeSession, statement: str) -> Answer:
     timer = threading.Timer(STATEMENT_S, cancel.cancel, (StatementTimedOut(STATEMENT_S),))
     timer.start()
     try:
-        result = session.execute(statement, StatementContext(identity=Identity("ann"), cancel=cancel))
+        result = session.execute(statement, StatementRequest(identity=Identity("ann"), cancel=cancel))
         table = pa.Table.from_batches(result.batches(), result.schema)
         columns = [[field.name, sql_type_of(field)] for field in table.schema]
         cells = [

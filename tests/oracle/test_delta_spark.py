@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from engine.main import EngineOptions, LakeEngine, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.sample.lake import ensure_sample_lake
 from engine.spark.session import SparkDriver
 from tests.oracle.conftest import Oracle
@@ -24,7 +24,7 @@ def rows_of(engine: LakeEngine, statement: str) -> list[list[Any]]:
     session = engine.open_session(
         Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
     )
-    result = session.execute(statement, StatementContext(identity=Identity("ann")))
+    result = session.execute(statement, StatementRequest(identity=Identity("ann")))
     table = pa.Table.from_batches(result.batches(), result.schema)
     session.close()
     return [list(row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]

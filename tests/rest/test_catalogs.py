@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import RestCatalogNotAvailable, RestOptionInvalid
 from catalog.entries import CatalogEntry, FunctionEntry
 from catalog.grants.right_changes import CreateFunction
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.rest.connections import RestPolicy, RestSecret, options_of
-from catalog.rest.errors import RestCatalogNotAvailable, RestOptionInvalid
 from catalog.rest.names import RestCatalogs, RestNames
 from engine.main import EngineOptions, open_sources
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET

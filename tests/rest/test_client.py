@@ -8,11 +8,17 @@ import pytest
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateTable, RenameTable
+from catalog.conditions import (
+    RestCatalogNotAvailable,
+    RestCatalogRefused,
+    RestConflict,
+    RestOutcomeUnknown,
+    TableAmbiguous,
+)
 from catalog.entries import TableEntry
-from catalog.errors import SqlError, TableAmbiguous
+from catalog.errors import SqlError
 from catalog.names import TableName
 from catalog.rest.client import RestClient
-from catalog.rest.errors import RestCatalogNotAvailable, RestCatalogRefused, RestConflict, RestOutcomeUnknown
 from catalog.rest.names import RestCatalogs, RestNames, location_of
 from catalog.rest.options import RestOptions
 from catalog.store.store import MemoryStore

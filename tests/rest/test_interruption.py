@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 
+from catalog.conditions import StatementCancelled
 from catalog.rest.client import RestClient
 from catalog.rest.names import RestNames
 from catalog.rest.vended import LentOptions, StorageOptions
 from catalog.store.interruption import Interruption, interrupted_by
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
 from tests.rest.conftest import RestServer
 

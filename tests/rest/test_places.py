@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from catalog.conditions import LocationOverlap
 from catalog.entries import FunctionEntry, FunctionParameter
-from catalog.errors import LocationOverlap
 from catalog.grants.right_changes import CreateFunction
 from catalog.names import ICEBERG, SchemaName, TableName
 from catalog.policies.policies import PolicyArgument, PolicyFunction

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import CommitOutcomeUnknown, ConcurrentDrop, IcebergTableNotFound
 from catalog.rest.names import RestAddress
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.formats.iceberg.rest_store import RestMetadataStore
 from engine.iceberg.commit.updates import AddSnapshot, AssertRefSnapshotId, SetProperties, SetSnapshotRef
-from engine.iceberg.spec.errors import IcebergTableNotFound
 from engine.iceberg.spec.metadata import Reference
 from engine.storage.storage import open_storage
 from tests.rest.conftest import RestServer

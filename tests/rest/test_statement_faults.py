@@ -13,8 +13,8 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
@@ -117,13 +117,13 @@ def test_a_statement_that_waits_for_a_catalog_is_cancelled(open_session: Opened,
     session = open_session(timeout_s=60.0)
     rows(session, text)
     server.faults({"method": "GET", "contains": "/shop", "holds": True})
-    context, ends = StatementContext(identity=Identity("ann")), []
+    request, ends = StatementRequest(identity=Identity("ann")), []
     server.requests()
     with ThreadPoolExecutor(1) as pool:
-        running: Future[Any] = pool.submit(session.execute, text, context)
+        running: Future[Any] = pool.submit(session.execute, text, request)
         _wait(lambda: any("/shop" in each for each in server.requests()))
         began = time.monotonic()
-        context.cancel.cancel()
+        request.cancel.cancel()
         error = running.exception(30)
         ends.append(time.monotonic() - began)
     server.release()

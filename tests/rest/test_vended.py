@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from catalog.conditions import RestCatalogNotAvailable, RestSigningNotSupported
 from catalog.entries import CatalogEntry
 from catalog.names import ICEBERG, CatalogName
 from catalog.rest.connections import RestPolicy, RestSecret
 from catalog.rest.credentials import Credential, use_credentials
-from catalog.rest.errors import RestCatalogNotAvailable, RestSigningNotSupported
 from catalog.rest.names import RestCatalogs
 from catalog.rest.vended import (
     GivenCredentials,

@@ -11,8 +11,8 @@ from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateTable, CreateView, DropView
+from catalog.conditions import TableAlreadyExists
 from catalog.entries import TableEntry, ViewColumn, ViewEntry
-from catalog.errors import TableAlreadyExists
 from catalog.names import SchemaName, TableName
 from catalog.rest.names import RestCatalogs, location_of
 from catalog.rest.new_views import creation

@@ -15,8 +15,8 @@ from catalog.rest.connections import RestPolicy
 from catalog.rest.options import RestOptions
 from engine.main import EngineOptions, LakeSession, open_sources
 from engine.runtime.activity import NoActivity
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
+from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
 
 ROOT = Identity("root", is_admin=True, method=Method.PASSWORD)
@@ -77,9 +77,9 @@ class GuardedLake:
     def answer(self, who: str | Identity, statement: Any) -> pa.Table:
         """What a statement, in a text or as a value, answers; raises `Reached` where Spark would be asked."""
         identity = self.identity(who) if isinstance(who, str) else who
-        session, context = self.session(identity), StatementContext(identity=identity)
+        session, request = self.session(identity), StatementRequest(identity=identity)
         is_text = isinstance(statement, str)
-        result = session.execute(statement, context) if is_text else session.run(statement, context)
+        result = session.execute(statement, request) if is_text else session.run(statement, request)
         return pa.Table.from_batches(result.batches(), result.schema)
 
     def rows(self, who: str | Identity, statement: Any) -> list[tuple[Any, ...]]:

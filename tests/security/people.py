@@ -9,7 +9,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.statement import Statement
 from engine.spark.session import SparkDriver
@@ -23,21 +23,21 @@ class People:
         self._lake, self._engine = lake, LakeEngine(lake.sources, driver)
         self._sessions: dict[str, LakeSession] = {}
 
-    def _result(self, who: str, text: str | Statement, context: StatementContext | None = None) -> ResultStream:
+    def _result(self, who: str, text: str | Statement, request: StatementRequest | None = None) -> ResultStream:
         identity = self._lake.identity(who)
         if who not in self._sessions:
             self._sessions[who] = self._engine.open_session(identity, settings={}, catalog=None, schema=None)
-        context = context or StatementContext(identity=identity)
+        request = request or StatementRequest(identity=identity)
         session = self._sessions[who]
-        return session.execute(text, context) if isinstance(text, str) else session.run(text, context)
+        return session.execute(text, request) if isinstance(text, str) else session.run(text, request)
 
     def told(self, who: str, text: str) -> tuple[str, ...]:
         """The log of a statement that has ended, as a client reads it."""
-        context = StatementContext(identity=self._lake.identity(who))
-        result = self._result(who, text, context)
+        request = StatementRequest(identity=self._lake.identity(who))
+        result = self._result(who, text, request)
         list(result.batches())
         result.close()
-        return context.profile.log_lines
+        return request.profile.log_lines
 
     def table(self, who: str, text: str | Statement) -> pa.Table:
         result = self._result(who, text)

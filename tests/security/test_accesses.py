@@ -11,7 +11,7 @@ from catalog.grants.right_changes import CreateFunction
 from catalog.grants.right_differences import RightDifference
 from catalog.names import DEFAULT_CATALOG, SchemaName, TableName
 from engine.runtime.accesses import StatementAccess
-from engine.runtime.context import StatementContext
+from engine.runtime.request import StatementRequest
 from tests.security.guarded_lake import GuardedLake, Reached
 
 
@@ -37,9 +37,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> GuardedLake:
 def told(lake: GuardedLake, who: str, text: str) -> list[tuple[str, str, str, str | None]]:
     found: list[StatementAccess] = []
     identity = lake.identity(who)
-    context = StatementContext(identity=identity, on_authorized=found.append)
+    request = StatementRequest(identity=identity, on_authorized=found.append)
     try:
-        lake.session(identity).execute(text, context)
+        lake.session(identity).execute(text, request)
     except Reached:
         pass
     plain = [
@@ -88,6 +88,6 @@ def test_what_a_statement_did_to_rights(
 ) -> None:
     found: list[RightDifference] = []
     lake.session(lake.identity("root")).execute(
-        text, StatementContext(identity=lake.identity("root"), on_rights=found.extend)
+        text, StatementRequest(identity=lake.identity("root"), on_rights=found.extend)
     )
     assert [(each.removed, each.added) for each in found] == ([] if removed is None else [(removed, added)])

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import AuthenticationIncomplete, ConfigInvalidValue, ProxyUserNotAllowed
 from engine.runtime.identity import Identity, Scope
 from gateway.authenticators.acting import Acting, ProxyRule
-from gateway.authenticators.errors import ProxyUserNotAllowed
 from gateway.authenticators.password_file import User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
 from gateway.authenticators.peer import Peer
 from gateway.hs2.gen import ttypes as t
-from gateway.process.start_errors import AuthenticationIncomplete, ConfigInvalidValue
 from tests.gateway.hs2.wire import OK, V10, execute, fetch, open_session
 from tests.security.house import STATEMENTS, SecureHouse, basic
 

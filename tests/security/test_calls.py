@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from catalog.conditions import PolicyForbidsStatement
 from catalog.entries import FunctionEntry, FunctionParameter
 from catalog.grants.right_changes import CreateFunction
 from catalog.names import SchemaName, TableName
@@ -17,11 +18,11 @@ from catalog.policies.policy_changes import SetRowFilter
 from engine.authorization.policies import ensure_hides
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.policy_errors import PolicyForbidsStatement
 from engine.pipeline import bind_statement, parse_statement
 from engine.runtime.session_state import SessionState
 from engine.statements.procedures.statement import Call
 from engine.statements.registry import spec_of
+from tests.engine.contexts import NO_CONSTANTS
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
 
@@ -109,7 +110,7 @@ def test_a_snapshot_takes_the_rows_of_its_source_and_a_place(lake: GuardedLake) 
         assert lake.outcome(who, f"CALL spark_catalog.system.snapshot('{source}', 'eves.t')") in expected, (who, source)
     statement = parse_statement("CALL system.snapshot('shop.d', 'eves.other')")
     state = SessionState(identity=lake.identity("eve"), catalog="spark_catalog", schema="default")
-    bound = bind_statement(statement, Binder(state, lake.sources))
+    bound = bind_statement(statement, Binder(state, lake.sources, NO_CONSTANTS))
     assert isinstance(bound, BoundStatement)
     (source,) = bound.relations
     assert isinstance(source, BoundTable)
@@ -129,7 +130,7 @@ def test_files_of_a_table_take_its_rows(lake: GuardedLake) -> None:
         assert lake.outcome("eve", text) in ("42501", "42P01") and lake.outcome("both", text) == "R", source
     state = SessionState(identity=lake.identity("both"), catalog="spark_catalog", schema="default")
     bound = bind_statement(
-        parse_statement("CALL system.add_files('shop.t', 'shop.other')"), Binder(state, lake.sources)
+        parse_statement("CALL system.add_files('shop.t', 'shop.other')"), Binder(state, lake.sources, NO_CONSTANTS)
     )
     assert isinstance(bound, BoundStatement)
     (source_table,) = bound.relations
@@ -186,7 +187,7 @@ def test_procedures_tell_nothing_of_a_table_with_policies(lake: GuardedLake, cal
     state = SessionState(identity=lake.identity("ann"), catalog="spark_catalog", schema="default")
     statement = parse_statement(f"CALL system.{call}")
     assert isinstance(statement, Call)
-    bound = bind_statement(statement, Binder(state, lake.sources))
+    bound = bind_statement(statement, Binder(state, lake.sources, NO_CONSTANTS))
     assert isinstance(bound, BoundStatement)
     assert isinstance(bound.target, BoundTable)
     policed = replace(bound, target=replace(bound.target, is_policed=True))
@@ -201,7 +202,9 @@ def test_procedures_tell_nothing_of_a_table_with_policies(lake: GuardedLake, cal
 def test_statement_that_declares_no_effect_is_rejected(lake: GuardedLake) -> None:
     """Its spec is wrong: a statement that nobody thought about must not pass."""
     state = SessionState(identity=lake.identity("ann"), catalog="spark_catalog", schema="default")
-    bound = bind_statement(parse_statement("CALL system.expire_snapshots('shop.t')"), Binder(state, lake.sources))
+    bound = bind_statement(
+        parse_statement("CALL system.expire_snapshots('shop.t')"), Binder(state, lake.sources, NO_CONSTANTS)
+    )
     assert isinstance(bound, BoundStatement)
     ensure_hidden(bound)
     with pytest.raises(ValueError, match="declares no effect"):

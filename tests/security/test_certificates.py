@@ -19,10 +19,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TTransport import TBufferedTransport
 
+from catalog.conditions import AuthenticationIncomplete, ConfigInvalidValue, TlsUnusable
 from gateway.authenticators.password_file import remove_user
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from gateway.process.start_errors import AuthenticationIncomplete, ConfigInvalidValue, TlsUnusable
 from tests.certificates import Certificate, make_certificate
 from tests.gateway.hs2.wire import V10, connect, execute, open_session, sasl_frame
 from tests.security.house import STATEMENTS, SecureHouse, Stream, basic

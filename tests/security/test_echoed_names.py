@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from catalog.errors import ECHO_MAX, CatalogNotFound, shortened
+from catalog.conditions import CatalogNotFound
+from catalog.errors import ECHO_MAX, shortened
 from engine.main import LakeEngine
 from engine.spark.session import SparkDriver
 from gateway.hs2.gen import ttypes as t

@@ -10,8 +10,8 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 
@@ -36,7 +36,7 @@ class Sessions:
 
     def rows(self, who: str, text: str) -> list[tuple[Any, ...]]:
         session, identity = self._sessions[who]
-        result = session.execute(text, StatementContext(identity=identity))
+        result = session.execute(text, StatementRequest(identity=identity))
         table = pa.Table.from_batches(result.batches(), result.schema)
         result.close()
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

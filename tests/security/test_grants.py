@@ -12,8 +12,8 @@ from catalog.entries import FunctionEntry, FunctionParameter, ViewEntry
 from catalog.grants.privileges import Privilege
 from catalog.grants.right_changes import CreateFunction
 from catalog.names import SchemaName, TableName
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
+from engine.runtime.request import StatementRequest
 from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables
 from tests.security.guarded_lake import GuardedLake
 
@@ -198,10 +198,10 @@ def test_whether_a_name_is_known_is_told_to_nobody_who_may_not_grant(lake: Guard
 )
 def test_without_authentication_statements_about_rights_warn(lake: GuardedLake, text: str, is_told: bool) -> None:
     for identity, expected in ((Identity("any"), is_told), (lake.identity("root"), False)):
-        context = StatementContext(identity=identity)
+        request = StatementRequest(identity=identity)
         lake.do("root", "GRANT SELECT ON TABLE shop.t TO USER stranger")
-        lake.session(identity).execute(text, context).close()
-        assert any("authenticates nobody" in line for line in context.profile.log_lines) is expected
+        lake.session(identity).execute(text, request).close()
+        assert any("authenticates nobody" in line for line in request.profile.log_lines) is expected
 
 
 @pytest.mark.parametrize(("text", "condition", "sqlstate"), REFUSED)

@@ -9,12 +9,11 @@ from functools import partial
 
 import pytest
 
+from catalog.conditions import PolicyForbidsStatement, TableNotFound
 from catalog.entries import TableEntry
-from catalog.errors import TableNotFound
 from catalog.names import TableName
 from engine.binding.bound import BoundMetadata, BoundPolicy, BoundTable
 from engine.binding.metadata_parts import relation_or_part
-from engine.errors.policy_errors import PolicyForbidsStatement
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake
 

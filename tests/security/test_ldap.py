@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import CredentialsRefused, DirectoryUnavailable, LogInEnded
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.chain import Chain, Methods
-from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable
 from gateway.authenticators.ldap import GROUPS_GOOD_FOR_S, LdapDirectory, LdapRules
-from gateway.sessions.errors import LogInEnded
 from tests.certificates import Certificate, make_certificate
 from tests.security.house import STATEMENTS, SecureHouse, basic
 from tests.security.slapd import SERVICE, SERVICE_PASSWORD, Directory, directory

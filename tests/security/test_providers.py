@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from databricks.sdk import WorkspaceClient
 
+from catalog.conditions import AuthenticationIncomplete
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from gateway.process.start_errors import AuthenticationIncomplete
 from tests.gateway.hs2.wire import OK, execute, fetch, open_session
 from tests.gateway.http.conftest import eventually
 from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic

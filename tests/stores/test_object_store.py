@@ -12,11 +12,11 @@ from catalog.entries import TableEntry
 from catalog.names import TableName
 from catalog.store.file_store import FileStore
 from catalog.store.remote import open_files
-from engine.attempts import run_statement
 from engine.pipeline import parse_statement
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.storage.storage import open_storage
+from tests.engine.contexts import run_on
 from tests.security.guarded_lake import NoSpark, Reached
 from tests.stores.s3_lake import BUCKET, S3Lake, S3Server, s3_server
 
@@ -175,7 +175,7 @@ def test_query_that_names_nothing_sends_no_request(lake: S3Lake, store: S3Server
     for text, requests in (("SELECT 1", 0), ("SELECT abs(-1), current_date()", 0), ("SELECT is_member('x')", 1)):
         store.requests()
         with pytest.raises(Reached):
-            run_statement(parse_statement(text), lake.state, lake.sources, NoSpark(), _context())  # type: ignore[arg-type]
+            run_on(parse_statement(text), lake.state, lake.sources, NoSpark(), _context())
         assert len(store.requests()) == requests, text
 
 
@@ -233,5 +233,5 @@ def test_list_of_tables_asks_once_for_each_folder_that_the_catalog_has_not(
     assert len(sent) <= 12 + 200, sent[:20]
 
 
-def _context() -> StatementContext:
-    return StatementContext(identity=Identity("ann"))
+def _context() -> StatementRequest:
+    return StatementRequest(identity=Identity("ann"))

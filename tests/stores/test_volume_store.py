@@ -12,8 +12,8 @@ from threading import Barrier
 import pytest
 
 from catalog.errors import SqlError
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.storage.storage import open_storage
 from engine.storage.volume_files import FileTransfer
 from tests.engine.bare_lake import BareLake
@@ -50,7 +50,7 @@ def transfer(lake: BareLake, text: str) -> FileTransfer:
         found.append(allowed)
         return ""
 
-    lake.answer(text, StatementContext(identity=Identity("ann"), stage=stage))
+    lake.answer(text, StatementRequest(identity=Identity("ann"), stage=stage))
     return found[0]
 
 

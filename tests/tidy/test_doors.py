@@ -25,6 +25,7 @@ DOORS = {
     "werkzeug": r"gateway/http/",
     "fastavro": r"engine/iceberg/manifests/avro\.py$",
     "fsspec": r"catalog/store/conditional_put\.py$",
+    "httpx": r"catalog/rest/transport\.py$",
 }
 # Comes with a library that is declared.
 OPTIONAL = {"opentelemetry": "otel"}

@@ -45,7 +45,7 @@ ROOMS = (
     ("engine.formats.delta", "engine.formats.iceberg"),
     ("engine.formats.delta.planning", "engine.formats.iceberg.planning"),
     ("engine.formats.delta.writing", "engine.formats.iceberg.procedures"),
-    ("engine.statements:spec",),
+    ("engine.formats.registry", "engine.statements:spec"),
     ("engine.execution",),
     ("engine",),
 )
@@ -115,6 +115,7 @@ def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
         "engine.pruning",
         "engine.storage",
         "engine.tables",
+        "catalog.conditions",
         "catalog.errors",
         "catalog.store.files",
     )
@@ -128,7 +129,7 @@ def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
     assert not others
 
 
-KNOW_DELTA = ("engine.delta", "engine.formats.delta", "engine.main", "engine.sample")
+KNOW_DELTA = ("engine.delta", "engine.formats.delta", "engine.formats.registry", "engine.main", "engine.sample")
 """Delta's own packages, the place where the formats of a server are put together, and the lake of samples."""
 
 

@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from catalog.conditions import LogFileNotFound, MalformedLogEntry
 from engine.delta.checkpoint.unique_keys import UniqueKeys
 from engine.delta.log.arrow_json import format_json, is_json_scalar
 from engine.delta.log.commit_reader import CommitParser, LogActions
@@ -38,9 +39,7 @@ from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA, make_ba
 from engine.delta.log.log_segment import Checkpoint
 from engine.delta.spec.actions import Sidecar, camel_case
 from engine.delta.spec.paths import LOG_DIR, SIDECAR_DIR
-from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import DELETION_VECTOR
-from engine.storage.errors import LogFileNotFound
 from engine.storage.paths import decode_path, is_absolute_path, resolve_path
 from engine.storage.storage import Storage
 from engine.types.arrow_types import Array, RecordBatch

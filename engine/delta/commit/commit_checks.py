@@ -19,14 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.commit.staged_commit import StagedCommit
-from engine.delta.definition.schema_rules import ensure_schema
-from engine.delta.definition.table_config import TableConfig
-from engine.delta.log.file_table import file_keys
-from engine.delta.snapshot.row_files import num_records
-from engine.delta.spec import properties
-from engine.delta.spec.actions import Protocol
-from engine.delta.spec.errors import (
+from catalog.conditions import (
+    CannotModifyAppendOnly,
     DeletionVectorsDisallowed,
     DeletionVectorWithoutRowCount,
     DomainMetadataNotSupported,
@@ -35,10 +29,16 @@ from engine.delta.spec.errors import (
     InvalidProtocolDowngrade,
     MissingPartitionColumn,
 )
+from engine.delta.commit.staged_commit import StagedCommit
+from engine.delta.definition.schema_rules import ensure_schema
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.file_table import file_keys
+from engine.delta.snapshot.row_files import num_records
+from engine.delta.spec import properties
+from engine.delta.spec.actions import Protocol
 from engine.delta.spec.features import FEATURES, is_listed
 from engine.delta.spec.properties import ensure_consistent
 from engine.delta.spec.protocols import protocol_features
-from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.types.arrow_types import Array
 
 

@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import RowIdsWithoutStatistics
 from engine.delta.commit.conflicts import Head
 from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit
 from engine.delta.definition.clustering import with_clustering
@@ -34,7 +35,6 @@ from engine.delta.log.wire_columns import wire_columns
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Action, AddCdcFile, CommitInfo, DomainMetadata, Json, Metadata, format_actions
-from engine.delta.spec.errors import RowIdsWithoutStatistics
 from engine.types.arrow_types import Array, RecordBatch
 
 ENGINE_INFO = "delta-gateway"

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from catalog.conditions import CommitOutcomeUnknown, ConcurrentDrop, DeltaError, LogWriteFailed
 from engine.delta.commit.conflicts import WinningCommit
 from engine.delta.log.commit_reader import parse_commits
-from engine.delta.spec.errors import LogWriteFailed
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
-from engine.errors.table_errors import DeltaError
 from engine.storage.settled_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_settled
 from engine.storage.storage import FileStatus, Storage
 

@@ -37,13 +37,15 @@ from typing import Any, TypeAlias, assert_never
 
 import pyarrow.compute as pc
 
-from engine.delta.commit.conflict_errors import (
+from catalog.conditions import (
     ConcurrentAppend,
     ConcurrentDeleteDelete,
     ConcurrentDeleteRead,
+    ConcurrentModification,
     ConcurrentTransaction,
     ConcurrentWrite,
     FeatureDropConflict,
+    MetadataChanged,
     ProtocolChanged,
 )
 from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit
@@ -54,7 +56,6 @@ from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Metadata
 from engine.delta.spec.features import FEATURES
 from engine.delta.spec.protocols import protocol_features
-from engine.errors.conflict_errors import ConcurrentModification, MetadataChanged
 from engine.types.arrow_types import RecordBatch
 
 

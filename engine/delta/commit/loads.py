@@ -24,11 +24,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from catalog.conditions import LogFileNotFound, MalformedLogEntry
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import SetTransaction
 from engine.delta.spec.paths import LOG_DIR
-from engine.errors.table_errors import MalformedLogEntry
-from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import Storage
 
 APP_ID = "delta-gateway.copy-into"

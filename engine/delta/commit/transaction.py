@@ -33,12 +33,18 @@ from typing import Any, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import (
+    CommitAttemptsExceeded,
+    CommitOutcomeUnknown,
+    ConcurrentDrop,
+    DuplicateActions,
+    NoMetadata,
+)
 from catalog.errors import SqlError
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.commit_checks import PendingCommit, ensure_commit_checks
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import put_commit, read_winners, take_back
-from engine.delta.commit.conflict_errors import CommitAttemptsExceeded
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
 from engine.delta.commit.loads import APP_ID as LOADS_APP_ID
 from engine.delta.commit.loads import read_loads, write_load
@@ -61,10 +67,8 @@ from engine.delta.definition.table_draft import Definition
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
-from engine.delta.spec.errors import DuplicateActions, NoMetadata
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.storage.deletion_vectors import Rows
 from engine.storage.settled_put import StorageRetries
 from engine.storage.storage import Storage

@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from catalog.conditions import FooterNotReadable
 from engine.delta.commit.footer_stats import FooterStats
-from engine.delta.conversion.errors import FooterNotReadable
 from engine.delta.conversion.folder_files import folder_values
 from engine.delta.conversion.parquet_types import merged_schema, schema_of_footer
 from engine.delta.definition.table_config import TableConfig

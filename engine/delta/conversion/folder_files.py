@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
 from urllib.parse import unquote
 
-from engine.delta.conversion.errors import (
+from catalog.conditions import (
     FolderValueNotCastable,
     PartitionCountDiffers,
     PartitionNameDiffers,
+    PartitionValueNotCastable,
     TableInside,
 )
 from engine.delta.spec.paths import LOG_DIR
-from engine.errors.table_errors import PartitionValueNotCastable
 from engine.storage.storage import Storage
 from engine.tables.source_files import FolderFile
 from engine.types.partition_values import HIVE_NULL, format_partition_value, parse_partition_value

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.delta.conversion.errors import ConvertedColumnsRepeated, ConvertedSchemasDiffer, ConvertedTypeNotSupported
+from catalog.conditions import ConvertedColumnsRepeated, ConvertedSchemasDiffer, ConvertedTypeNotSupported
 from engine.types.schema import (
     ArrayType,
     DataType,

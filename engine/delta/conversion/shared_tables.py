@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from catalog.conditions import FilesNotShareable
 from engine.delta.commit.footer_stats import FooterStats
 from engine.delta.commit.marks import read_vector
 from engine.delta.conversion.converted_files import READERS_MAX, ConvertedFiles, read_sized_footer
@@ -31,7 +32,7 @@ from engine.delta.schema.column_mapping import BY_ID, BY_NAME, PHYSICAL_NAME
 from engine.delta.schema.type_widening import TYPE_CHANGES
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID, COLUMN_MAPPING_MODE, DELETION_VECTORS, TYPE_WIDENING
 from engine.delta.spec.stats import FileStats
-from engine.errors.copy_errors import COPY_ROWS, FilesNotShareable
+from engine.errors.table_errors import COPY_ROWS
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.paths import encode_path, is_absolute_path
 from engine.storage.storage import Storage

@@ -21,8 +21,8 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
+from catalog.conditions import ClusteredTableNotPartitionable
 from engine.delta.definition.clustering import CLUSTERING, CLUSTERING_DOMAIN, format_clustering
-from engine.delta.definition.clustering_errors import ClusteredTableNotPartitionable
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition

@@ -21,11 +21,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import physical_name
 from engine.delta.schema.stats_columns import stats_columns
 from engine.delta.spec.actions import DomainMetadata
-from engine.errors.table_errors import MalformedLogEntry
 from engine.types.column_paths import Path, field_at, format_name
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructType
 

@@ -6,27 +6,27 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from engine.delta.definition.clustering import CLUSTERING, COLUMNS_MAX, can_cluster, format_clustering, physical_path
-from engine.delta.definition.clustering_errors import (
+from catalog.conditions import (
+    AddedColumnNotNull,
+    ClusteredAndPartitioned,
     ClusteringColumnNotDroppable,
     ClusteringTypeNotSupported,
-    DuplicateClusteringColumns,
-    PartitionedTableNotClusterable,
-    TooManyClusteringColumns,
-)
-from engine.delta.definition.table_draft import TableDraft
-from engine.delta.schema.column_mapping import NO_MAPPING
-from engine.delta.schema.schema_errors import (
+    ColumnChangeNotSupported,
+    ColumnNotFound,
     DropNeedsMapping,
+    DuplicateClusteringColumns,
+    KeyHoldsColumn,
     LastColumnNotDroppable,
     PartitionColumnNotDroppable,
+    PartitionedTableNotClusterable,
     RenameNeedsMapping,
+    TooManyClusteringColumns,
 )
+from engine.delta.definition.clustering import CLUSTERING, COLUMNS_MAX, can_cluster, format_clustering, physical_path
+from engine.delta.definition.table_draft import TableDraft
+from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.type_widening import widen_field
 from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
-from engine.errors.column_errors import AddedColumnNotNull, ColumnChangeNotSupported, ColumnNotFound
-from engine.errors.definition_errors import ClusteredAndPartitioned
-from engine.errors.key_errors import KeyHoldsColumn
 from engine.tables.keys import PrimaryKey, keys_of
 from engine.types.column_paths import Path, field_at, format_name, parse_name, split_names
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type, walk_fields

@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.spec.properties import CONSTRAINT_PREFIX, Configuration
-from engine.errors.table_errors import MalformedLogEntry
 from engine.tables.column_metadata import read_settings
 from engine.tables.rules import Constraint
 from engine.types.schema import StructType, walk_fields

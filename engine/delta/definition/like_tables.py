@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import assert_never
 
+from catalog.conditions import LayoutNotSupported
 from catalog.errors import SqlError
 from engine.delta.definition.clustering import CLUSTERING, clustering_columns
 from engine.delta.definition.constraints import check_constraints
@@ -26,7 +27,6 @@ from engine.delta.spec.properties import (
     is_settable,
 )
 from engine.delta.spec.protocols import DEFAULT_FEATURES, WRITER_FEATURES_VERSION, protocol_features
-from engine.errors.definition_errors import LayoutNotSupported
 from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import AddConstraint, ClusterBy, DefinitionChange, SetDescription, set_properties
 from engine.types.partition_terms import IDENTITY

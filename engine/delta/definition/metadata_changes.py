@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, assert_never
 
+from catalog.conditions import ClusteredTableNotPartitionable, LayoutNotSupported
 from engine.delta.definition.clustering import CLUSTERING, format_clustering, unmeasured_columns
-from engine.delta.definition.clustering_errors import ClusteredTableNotPartitionable
 from engine.delta.definition.column_changes import (
     add_column,
     change_column_metadata,
@@ -47,7 +47,6 @@ from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
 from engine.delta.spec.properties import canonical_key, default_properties, ensure_distinct
 from engine.delta.spec.protocols import add_features, protocol_features
-from engine.errors.definition_errors import LayoutNotSupported
 from engine.tables.definition_changes import (
     AddColumn,
     AddConstraint,

@@ -11,33 +11,34 @@ import json
 import uuid
 from dataclasses import replace
 
-from engine.delta.definition.clustering import CLUSTERING, format_clustering
-from engine.delta.definition.clustering_errors import ClusteringFeatureOfNewTable, ClusteringFeatureOfTable
-from engine.delta.definition.constraints import CONSTRAINT_SETTINGS_PREFIX, find_constraint
-from engine.delta.definition.schema_rules import odd_names
-from engine.delta.definition.table_draft import TableDraft
-from engine.delta.schema.column_ids import keep_logical_name, without_ids
-from engine.delta.schema.column_mapping import NO_MAPPING
-from engine.delta.schema.schema_errors import (
+from catalog.conditions import (
+    ClusteringFeatureOfNewTable,
+    ClusteringFeatureOfTable,
     ConstraintAlreadyExists,
     ConstraintDoesNotExist,
     ConstraintFeatureInUse,
     ConstraintsAreNoProperties,
-    MappingModeNotChangeable,
-    MappingNeededByNames,
-)
-from engine.delta.spec import properties
-from engine.delta.spec.errors import (
     FeatureHasDependents,
     FeatureNotPresent,
     FeatureNotRemovable,
     InvalidProtocolDowngrade,
     InvalidTableProperty,
+    KeyNameTaken,
+    MappingModeNotChangeable,
+    MappingNeededByNames,
     PropertyNotSettable,
     ProtocolPropertyNotInteger,
+    SeveralPrimaryKeys,
     UnsupportedFeaturesInConfig,
     UnsupportedFeatureStatus,
 )
+from engine.delta.definition.clustering import CLUSTERING, format_clustering
+from engine.delta.definition.constraints import CONSTRAINT_SETTINGS_PREFIX, find_constraint
+from engine.delta.definition.schema_rules import odd_names
+from engine.delta.definition.table_draft import TableDraft
+from engine.delta.schema.column_ids import keep_logical_name, without_ids
+from engine.delta.schema.column_mapping import NO_MAPPING
+from engine.delta.spec import properties
 from engine.delta.spec.features import FEATURES, Feature, Removal, find_feature
 from engine.delta.spec.properties import (
     CONSTRAINT_PREFIX,
@@ -48,7 +49,6 @@ from engine.delta.spec.properties import (
     parse_setting,
 )
 from engine.delta.spec.protocols import READER_VERSION_MAX, WRITER_VERSION_MAX, protocol_features, remove_feature
-from engine.errors.key_errors import KeyNameTaken, SeveralPrimaryKeys
 from engine.tables.keys import KEY_PREFIX, PrimaryKey, TableKey, is_key_property, keys_of, primary_key, property_of
 
 _VERSIONS = {MIN_READER_VERSION.lower(): READER_VERSION_MAX, MIN_WRITER_VERSION.lower(): WRITER_VERSION_MAX}

@@ -13,10 +13,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-from engine.delta.definition.table_config import TableConfig
-from engine.delta.schema.column_mapping import NO_MAPPING, PHYSICAL_NAME, column_id, physical_schema
-from engine.delta.schema.schema_errors import (
+from catalog.conditions import (
     AllColumnsArePartitions,
+    DuplicateColumns,
     InvalidColumnNames,
     InvalidPartitionColumnType,
     MappingInconsistent,
@@ -25,8 +24,9 @@ from engine.delta.schema.schema_errors import (
     PartitionColumnNotFound,
     ReservedColumnNames,
 )
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.schema.column_mapping import NO_MAPPING, PHYSICAL_NAME, column_id, physical_schema
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
-from engine.errors.column_errors import DuplicateColumns
 from engine.types.schema import ArrayType, MapType, PrimitiveType, StructType, format_data_type, walk_fields
 from engine.types.schema_changes import ensure_distinct_names
 

@@ -21,21 +21,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar, assert_never
 
+from catalog.conditions import (
+    FeaturesProtocolMismatch,
+    FeaturesRequireManualEnablement,
+    InvalidProtocolVersion,
+    StructFieldsDiffer,
+    UnsupportedFileFormat,
+    UnsupportedReaderFeatures,
+    UnsupportedWriterFeatures,
+)
 from catalog.errors import SqlError
 from engine.delta.definition.constraints import check_constraints, column_invariants
 from engine.delta.definition.dormant import effective_schema
 from engine.delta.schema.column_mapping import physical_name, stored_schema
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
-from engine.delta.spec.errors import (
-    FeaturesProtocolMismatch,
-    FeaturesRequireManualEnablement,
-    InvalidProtocolVersion,
-    StructFieldsDiffer,
-    UnsupportedReaderFeatures,
-    UnsupportedWriterFeatures,
-)
 from engine.delta.spec.features import FEATURES, READS, MetadataFacts, demanded_features, is_listed, metadata_facts
-from engine.delta.spec.log_errors import UnsupportedFileFormat
 from engine.delta.spec.properties import (
     APPEND_ONLY,
     COLUMN_MAPPING_MODE,

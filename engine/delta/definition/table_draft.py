@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
+from catalog.conditions import ClusteringColumnMissingStats, FeaturesProtocolMismatch
 from engine.delta.definition.clustering import clustering_columns, logical_paths, parse_clustering, unmeasured_columns
-from engine.delta.definition.clustering_errors import ClusteringColumnMissingStats
 from engine.delta.definition.schema_rules import ensure_schema
 from engine.delta.definition.table_config import TableConfig, choose_protocol
 from engine.delta.schema.column_ids import assign_ids
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
-from engine.delta.spec.errors import FeaturesProtocolMismatch
 from engine.delta.spec.features import LegacyVersions
 from engine.delta.spec.protocols import DEFAULT_FEATURES, at_least, implied_features, weakest_protocol
 from engine.tables.definition import TableDetails

@@ -20,8 +20,8 @@ from datetime import tzinfo
 
 import pyarrow as pa
 
+from catalog.conditions import ChangeDataMissing, IncompatibleDataSchema, IncompatibleSchemaChange, ReservedColumnNames
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.feed.change_errors import ChangeDataMissing, IncompatibleDataSchema, IncompatibleSchemaChange
 from engine.delta.feed.change_files import ChangedFiles
 from engine.delta.feed.change_range import load_changes
 from engine.delta.schema.column_mapping import (
@@ -32,7 +32,6 @@ from engine.delta.schema.column_mapping import (
     physical_names,
     physical_schema,
 )
-from engine.delta.schema.schema_errors import ReservedColumnNames
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.commit_times import CommitTimes
 from engine.delta.snapshot.file_stats import batch_pruning

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.feed.change_errors import ChangeFileNotFound, RemoveWithoutMetadata
+from catalog.conditions import ChangeFileNotFound, RemoveWithoutMetadata
 from engine.delta.feed.change_range import VersionChanges
 from engine.delta.log.commit_reader import FileRows
 from engine.delta.log.file_table import CDC_SCHEMA, FILES_SCHEMA, STRING_MAP, TOMBSTONES_SCHEMA, nulls, with_entries

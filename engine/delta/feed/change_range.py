@@ -13,13 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from engine.delta.feed.change_errors import RangeBackwards, StartAfterLatest
+from catalog.conditions import LogFileNotFound, RangeBackwards, StartAfterLatest, VersionNotFound
 from engine.delta.log.commit_reader import LogActions, parse_commits
 from engine.delta.snapshot.commit_times import CommitTimes, load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import VersionNotFound
 from engine.delta.spec.paths import LOG_DIR, commit_name
-from engine.storage.errors import LogFileNotFound
 from engine.tables.changes import AtTime, AtVersion, Bound
 
 

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.log.file_table import CDC_SCHEMA, FILES_SCHEMA, TOMBSTONES_SCHEMA, make_batch, map_array
 from engine.delta.spec.actions import (
     Action,
@@ -40,7 +41,6 @@ from engine.delta.spec.actions import (
     parse_action,
     parse_json_stream,
 )
-from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.types.arrow_types import RecordBatch
 

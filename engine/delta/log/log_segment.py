@@ -23,7 +23,8 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import assert_never
 
-from engine.delta.spec.errors import (
+from catalog.conditions import (
+    DeltaError,
     DeltaTableNotFound,
     LogTruncated,
     MissingPartFiles,
@@ -40,7 +41,6 @@ from engine.delta.spec.paths import (
     parse_log_path,
     version_prefix,
 )
-from engine.errors.table_errors import DeltaError
 from engine.storage.storage import FileStatus, Storage
 
 _PREFERENCE = {LogFileKind.CHECKPOINT_V2: 2, LogFileKind.CHECKPOINT_CLASSIC: 1, LogFileKind.CHECKPOINT_PART: 0}

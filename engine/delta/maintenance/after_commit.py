@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.commit.transaction import Committed, clock_ms
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.maintenance.checksum_writer import checksum_after, checksum_of, write_checksum
@@ -31,7 +32,6 @@ from engine.delta.maintenance.symlink_manifest import write_manifests
 from engine.delta.snapshot.checksum import VersionChecksum, load_checksum
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import CHECKPOINT_INTERVAL, DAY_MS, EXPIRED_LOG_CLEANUP, SYMLINK_MANIFEST
-from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.storage import Storage
 
 _log = logging.getLogger(__name__)

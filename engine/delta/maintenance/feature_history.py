@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from catalog.conditions import HistoricalVersionsExist, WaitForRetention
 from engine.delta.log.commit_reader import LogActions
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.maintenance.log_cleanup import LogListing, truncate_log
@@ -27,7 +28,6 @@ from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
-from engine.delta.spec.errors import HistoricalVersionsExist, WaitForRetention
 from engine.delta.spec.features import MetadataFacts, metadata_facts
 from engine.delta.spec.paths import LogFileKind
 from engine.storage.storage import Storage

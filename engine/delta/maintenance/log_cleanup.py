@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from catalog.conditions import DeltaError
 from engine.delta.checkpoint.checkpoint_reader import CheckpointReader, sidecar_path
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import LogActions
@@ -33,7 +34,6 @@ from engine.delta.spec.paths import (
     parse_log_path,
     version_prefix,
 )
-from engine.errors.table_errors import DeltaError
 from engine.storage.put_if_absent import TEMPORARY_SUFFIX
 from engine.storage.storage import FileStatus, Storage
 from engine.tables.operations import TableOperation

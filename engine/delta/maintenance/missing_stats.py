@@ -18,13 +18,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.commit.footer_stats import FooterStats
 from engine.delta.definition.clustering import measured_columns
 from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.stats import FileStats, parse_file_stats
-from engine.errors.table_errors import MalformedLogEntry
 from engine.types.schema import ArrayType, MapType, StructType
 
 _THREADS = 8

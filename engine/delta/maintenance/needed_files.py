@@ -20,12 +20,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import DeltaError
 from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.delta.spec.paths import LogFileKind, LogPath, parse_log_path
-from engine.errors.table_errors import DeltaError
 from engine.storage.deletion_vectors import INLINE
 from engine.storage.paths import is_absolute_path
 from engine.storage.storage import FileStatus, Storage

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from catalog.conditions import ManifestWithColumnMapping, ManifestWithDeletionVectors
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import ManifestWithColumnMapping, ManifestWithDeletionVectors
 from engine.storage.storage import Storage
 from engine.types.partition_values import HIVE_NULL
 

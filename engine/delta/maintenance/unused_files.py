@@ -31,11 +31,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import VacuumLiteImpossible
 from engine.delta.maintenance.needed_files import NeededFiles, Retained, file_paths, load_commits
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import VacuumLiteImpossible
 from engine.delta.spec.paths import LOG_DIR
 from engine.storage.storage import FileStatus, FolderListing, Storage
 from engine.types.arrow_types import RecordBatch

@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from engine.delta.spec.errors import UnsupportedTypeChange
-from engine.errors.table_errors import DeltaError
+from catalog.conditions import DeltaError, UnsupportedTypeChange
 from engine.types.schema import (
     ArrayType,
     DataType,

@@ -16,11 +16,10 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 
+from catalog.conditions import LogIntegrityFailed, MalformedLogEntry
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol, SetTransaction
-from engine.delta.spec.errors import LogIntegrityFailed
 from engine.delta.spec.paths import LOG_DIR, checksum_name
-from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.storage import Storage
 
 

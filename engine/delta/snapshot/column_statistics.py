@@ -21,11 +21,11 @@ from typing import Any
 
 import msgspec
 
+from catalog.conditions import LogPathNotAllowed
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.spec.paths import LOG_DIR
 from engine.pruning.estimates import DistinctCount, DistinctCounts
-from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import Storage
 from engine.types.sql_types import ddl_type
 

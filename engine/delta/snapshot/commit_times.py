@@ -17,15 +17,20 @@ from typing import Protocol
 
 import numpy as np
 
+from catalog.conditions import (
+    LogFileNotFound,
+    MissingCommitInfo,
+    MissingCommitTimestamp,
+    NoCommitsFound,
+    TimestampAfterLog,
+    TimestampBeforeLog,
+)
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.log.log_segment import earliest_version
 from engine.delta.spec.actions import CommitInfo
-from engine.delta.spec.errors import MissingCommitInfo, MissingCommitTimestamp, TimestampAfterLog, TimestampBeforeLog
-from engine.delta.spec.log_errors import NoCommitsFound
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
 from engine.delta.spec.properties import ICT_ENABLEMENT_VERSION
-from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import Storage
 
 

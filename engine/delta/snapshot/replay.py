@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from catalog.conditions import DeltaError, LogFileNotFound, MalformedLogEntry
 from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
 from engine.delta.checkpoint.unique_keys import UniqueKeys
 from engine.delta.log.commit_reader import CommitParser, FileRows, LogActions
@@ -34,8 +35,6 @@ from engine.delta.log.log_segment import LogSegment, RecentCommits
 from engine.delta.snapshot.live_files import LiveFiles, drop_rows
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath
-from engine.errors.table_errors import DeltaError, MalformedLogEntry
-from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import Storage
 from engine.types.arrow_types import Array, RecordBatch
 

@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import LogFileNotFound, MalformedLogEntry
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.snapshot.file_stats import batch_pruning
@@ -29,11 +30,9 @@ from engine.delta.snapshot.table_scan import table_scan, with_decoded_vectors
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path, read_inline
 from engine.delta.spec.stats import parse_file_stats
-from engine.errors.table_errors import MalformedLogEntry
 from engine.pruning.predicates import Predicate
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import FRAME_BYTES, INLINE, RELATIVE, VECTOR_BYTES_MAX, Rows, parse_rows, unframe
-from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import Storage
 from engine.storage.vector_files import write_vectors
 from engine.tables.row_files import FilePredicate, MarkedFiles

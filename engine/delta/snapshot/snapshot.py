@@ -26,6 +26,15 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import (
+    DeltaError,
+    InvalidProtocolVersion,
+    LogFileNotFound,
+    MalformedLogEntry,
+    MissingCommitInfo,
+    MissingCommitTimestamp,
+    StateNotRecoverable,
+)
 from engine.delta.definition.clustering import CLUSTERING_DOMAIN
 from engine.delta.definition.constraints import check_constraints
 from engine.delta.definition.like_tables import creating_properties
@@ -60,22 +69,14 @@ from engine.delta.snapshot.row_files import DeltaRowFiles, table_columns
 from engine.delta.snapshot.shared_files import shared_files
 from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
-from engine.delta.spec.errors import (
-    InvalidProtocolVersion,
-    MissingCommitInfo,
-    MissingCommitTimestamp,
-    StateNotRecoverable,
-)
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
 from engine.delta.spec.protocols import READER_VERSION_MAX
-from engine.errors.table_errors import DeltaError, MalformedLogEntry
 from engine.pruning.estimates import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.confinement import Confinement
-from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import FileStatus, Storage, open_storage
 from engine.tables.column_metadata import GENERATION
 from engine.tables.definition import TableDetails

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
-from engine.errors.table_errors import MalformedLogEntry
+from catalog.conditions import MalformedLogEntry
 from engine.storage.paths import decode_path, resolve_path
 
 Json: TypeAlias = Any

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from catalog.conditions import DeletionVectorSizeMismatch, MalformedLogEntry
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, Rows, vector_file_name, z85_decode
-from engine.storage.errors import DeletionVectorSizeMismatch
 from engine.storage.paths import decode_path, resolve_path
 from engine.storage.vector_files import inline_vector
 

@@ -22,14 +22,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from catalog.errors import ECHO_MAX
-from engine.delta.spec.errors import (
+from catalog.conditions import (
+    DuplicateKey,
     InvalidTableProperty,
     ManifestPropertyWithDeletionVectors,
     PropertyNotSettable,
     UnknownTableProperty,
 )
-from engine.errors.statement_errors import DuplicateKey
+from catalog.errors import ECHO_MAX
 from engine.tables.keys import is_key_property
 
 T = TypeVar("T")

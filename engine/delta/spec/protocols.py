@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.features import FEATURES, with_requirements
-from engine.errors.table_errors import MalformedLogEntry
 
 READER_VERSION_MAX = 3
 WRITER_VERSION_MAX = 7

@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from engine.errors.table_errors import MalformedLogEntry
+from catalog.conditions import MalformedLogEntry
 
 BoundValue: TypeAlias = str | int | float | bool | date | datetime | Decimal
 Values: TypeAlias = Mapping[str, Any]

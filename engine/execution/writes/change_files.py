@@ -18,7 +18,7 @@ from engine.execution.writes.marked_rows import RowsOfFiles, only
 from engine.execution.writes.staged_files import new_files
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.tables.changes import CHANGE_FOLDER, CHANGE_TYPE
 from engine.tables.rules import Capability, TableRules
@@ -39,7 +39,7 @@ class Change:
 
 @contextmanager
 def change_files(
-    table: BoundTable, rules: TableRules, changes: Sequence[Change], run: Run
+    table: BoundTable, rules: TableRules, changes: Sequence[Change], context: ExecutionContext
 ) -> Iterator[NewFiles | None]:
     """The files of these changes for a table that has a feed, none for others; if the block that commits them fails,
     they go. `rules` are those of the table from now on.
@@ -66,5 +66,5 @@ def change_files(
             extra_columns=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
         )
         source = ReadPlan(text=" UNION ALL ".join(texts), scans=tuple(scans))
-        with new_files(table, source, rows, replace(run, parameters=()), CHANGE_FOLDER) as written:
+        with new_files(table, source, rows, replace(context, parameters=()), CHANGE_FOLDER) as written:
             yield written

@@ -20,19 +20,22 @@ from dataclasses import replace
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateTable, DropTable, RecordClone, SetFormat
-from catalog.discovery.roots import is_local
-from catalog.entries import TableEntry
-from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists, TableNotFound
-from catalog.rest.names import is_rest, without_place
-from catalog.store.files import LOG_FOLDER, is_version
-from engine.binding.bound import BoundTable, Outcome
-from engine.concurrency.retry import RetryPolicy
-from engine.errors.conflict_errors import (
+from catalog.conditions import (
+    CatalogOutcomeUnknown,
     CommitOutcomeUnknown,
     ConcurrentDrop,
     ConcurrentModification,
     ConvertedTableChanged,
+    TableAlreadyExists,
+    TableNotFound,
 )
+from catalog.discovery.roots import is_local
+from catalog.entries import TableEntry
+from catalog.errors import SqlError
+from catalog.rest.names import is_rest, without_place
+from catalog.store.files import LOG_FOLDER, is_version
+from engine.binding.bound import BoundTable, Outcome
+from engine.concurrency.retry import RetryPolicy
 from engine.errors.table_errors import naming
 from engine.execution.writes.folder_marks import mark_new, unmark
 from engine.execution.writes.staged_write import StagedWrite

@@ -21,7 +21,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import Arrangement, WritePlan
 from engine.planning.reads.scans import row_id_columns, scan_of
 from engine.runtime.parameters import Parameter
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.tables.rules import TableRules
 from engine.tables.scan import Scan
@@ -45,7 +45,7 @@ class Copying:
 
 
 @contextmanager
-def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) -> Iterator[NewFiles]:
+def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, context: ExecutionContext) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
     snapshot = table.snapshot
     config, alias = copying.config or snapshot.rules, copying.alias
@@ -55,7 +55,7 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) 
     rows = replace(rows, arrangement=copying.arrangement)
     text = f"SELECT {columns} FROM {scan.relation} AS {alias} {copying.rest}"
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
-    with new_files(table, source, rows, replace(run, parameters=copying.parameters)) as copied:
+    with new_files(table, source, rows, replace(context, parameters=copying.parameters)) as copied:
         yield copied
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from catalog.conditions import IdentityExhausted
 from engine.binding.bound import Outcome
-from engine.errors.statement_errors import IdentityExhausted
 from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import AlterPlan, SyncIdentityPlan

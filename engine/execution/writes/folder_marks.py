@@ -23,9 +23,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from catalog.catalog import Catalog
+from catalog.conditions import LogPathNotAllowed, TableNotRemovable
 from catalog.entries import TableEntry
-from engine.errors.definition_errors import TableNotRemovable
-from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import UNLISTED_MARK, Storage, open_storage
 
 

@@ -25,16 +25,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import ChangedRowsDiffer, StatementCancelled, StatementTimedOut
 from catalog.errors import SqlError
 from engine.binding.bound import BoundTable
-from engine.errors.change_errors import ChangedRowsDiffer
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.execution.writes.marked_rows import RowSet, RowsOfFiles, count_rows
 from engine.planning.plans.reads import ReadPlan, TargetRead
 from engine.planning.reads.target_reads import with_numbers
 from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.row_files import FilePredicate
 from engine.tables.scan import Choice, ChosenFiles, TableRead
 from engine.types.arrow_types import Array, RecordBatch
@@ -73,7 +72,7 @@ class FoundRows:
 
 
 def find_rows(
-    table: BoundTable, places: TargetRead, run: Run, *, once: bool = True, given: Predicate = ALWAYS
+    table: BoundTable, places: TargetRead, context: ExecutionContext, *, once: bool = True, given: Predicate = ALWAYS
 ) -> FoundRows:
     """Runs a query that `engine.planning.reads.target_reads` composed. `given` is true of all rows of the table that it
     can answer. Raises `ChangedRowsDiffer` where it answers a place twice and should answer each `once`.
@@ -81,10 +80,10 @@ def find_rows(
     watched = _Watched.of(narrowed(places, given))
     kinds: dict[int, dict[int, RowSet]] = {}
     times: dict[int, int] = {}
-    for file, kind, number, bitmap, count in answered_places(watched.read, run, _MATCHING):
+    for file, kind, number, bitmap, count in answered_places(watched.read, context, _MATCHING):
         kinds.setdefault(kind, {}).setdefault(file, RowSet()).add(number, bitmap)
         times[kind] = times.get(kind, 0) + count
-    reads = _LaterRows(watched.file_predicate(table, given), table, places, run)
+    reads = _LaterRows(watched.file_predicate(table, given), table, places, context)
     found = FoundRows(
         kinds=kinds,
         reads=reads.are_in,
@@ -120,12 +119,14 @@ class _Narrowed:
         return conjunction((*conjuncts(predicate), self.given))
 
 
-def answered_places(read: ReadPlan, run: Run, purpose: str) -> Iterator[tuple[int, int, int, bytes, int]]:
+def answered_places(
+    read: ReadPlan, context: ExecutionContext, purpose: str
+) -> Iterator[tuple[int, int, int, bytes, int]]:
     """What a query of `bitmaps` answers: file, kind, number of the bitmap, bitmap, how often. `purpose` tells it from
     other queries of the statement.
     """
-    context = replace(run.context, statement_id=f"{run.context.statement_id}-{purpose}")
-    result = run.executor.run_query(read, context, run.parameters)
+    request = replace(context.request, statement_id=f"{context.request.statement_id}-{purpose}")
+    result = context.executor.run_query(read, request, context.parameters)
     try:
         for batch in result.batches():
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
@@ -140,7 +141,7 @@ class _LaterRows:
     may_hold: FilePredicate
     table: BoundTable
     places: TargetRead
-    run: Run
+    context: ExecutionContext
     questions: int = 0
 
     def are_in(self, files: RecordBatch) -> Array:
@@ -155,7 +156,7 @@ class _LaterRows:
         try:
             added = self.table.snapshot.row_files.readable(pa.Table.from_batches([files]))
             read = with_numbers(self.places.over(replace(self.places.scan, files=added, choice=None)))
-            return any(True for _ in answered_places(read.read, self.run, _MATCHING))
+            return any(True for _ in answered_places(read.read, self.context, _MATCHING))
         except (StatementCancelled, StatementTimedOut):
             raise
         except SqlError:  # a file that went again, or that cannot be read

@@ -19,7 +19,7 @@ from engine.execution.writes.staged_files import discard
 from engine.planning.plans.file_writes import FieldMatching, RowRules, WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.rules.query_columns import kept_columns
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.storage.storage import Storage
 from engine.tables.scan import NO_FILES, Scan
@@ -27,7 +27,7 @@ from engine.types.schema import PrimitiveType, StructField, StructType
 
 
 @contextmanager
-def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, run: Run) -> Iterator[Scan]:
+def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, context: ExecutionContext) -> Iterator[Scan]:
     """`scan` (`engine.planning.rules.query_columns`) with files that have the rows of `source`, below the table's
     folder."""
     storage.ensure_writable()
@@ -50,9 +50,9 @@ def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, run: Run) -> Itera
         joins_tasks=True,
         names=tuple(columns.names),
     )
-    name = f"rows kept for {run.context.statement_id}: {scan.relation}"
+    name = f"rows kept for {context.request.statement_id}: {scan.relation}"
     target = WriteTarget(folder=storage.root, rules=rules, keeps=name)
-    written = run.executor.write_files(replace(source, text=text), target, run.context, run.parameters)
+    written = context.executor.write_files(replace(source, text=text), target, context.request, context.parameters)
     try:
         yield replace(scan, files=_files(written), name=name)
     finally:

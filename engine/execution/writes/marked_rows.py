@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from engine.binding.bound import BoundTable
 from engine.execution.writes.staged_files import discard, discarded_on_failure
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.vector_files import VectorRow, inline_vector, write_vectors
 from engine.tables.row_files import MarkedFiles
@@ -30,15 +30,17 @@ _INLINE_ROWS_MAX = 20_000
 
 
 @contextmanager
-def marked_rows(table: BoundTable, files: pa.Table, going: Sequence[RowSet], run: Run) -> Iterator[MarkedFiles]:
+def marked_rows(
+    table: BoundTable, files: pa.Table, going: Sequence[RowSet], context: ExecutionContext
+) -> Iterator[MarkedFiles]:
     """Live files whose number of rows is known, with marks of these rows too; if the block that commits them fails,
     what was written for that goes.
     """
     storage = table.snapshot.storage
     storage.ensure_writable()
     marked = table.snapshot.row_files.mark(files, [rows.indices() for rows in going])
-    with discarded_on_failure(storage, marked.written, run):
-        run.context.cancel.ensure_live()
+    with discarded_on_failure(storage, marked.written, context):
+        context.request.cancel.ensure_live()
         yield marked
 
 

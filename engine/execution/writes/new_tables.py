@@ -18,7 +18,7 @@ from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
 from engine.planning.rules.idempotence import stage_number, was_written
 from engine.runtime.results import empty_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.formats import TableFormats
 from engine.tables.operations import CommitDescription, with_metrics
 from engine.tables.transaction import TableTransaction
@@ -41,13 +41,13 @@ def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> S
 
 
 @contextmanager
-def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, run: Run) -> Iterator[StagedWrite]:
+def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Files, then the first version, then the name."""
-    entry, label, now_ms = plan.entry, str(plan.entry.name), run.context.now_ms()
+    entry, label, now_ms = plan.entry, str(plan.entry.name), context.request.now_ms()
     own = formats[entry.format]
     with naming(label):
         location = own.prepared(entry.location, plan.definition)
-    written = written_files(own, own.folder(location), plan.source, plan.rows, run)
+    written = written_files(own, own.folder(location), plan.source, plan.rows, context)
     with removal_told(entry), written as new, naming(label):
         transaction = own.create(location, plan.definition, with_file_metrics(plan.description, new), now_ms)
         transaction.add_files(new)
@@ -71,16 +71,16 @@ def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
 
 
 @contextmanager
-def replace_table_as(plan: ReplaceTableAsPlan, run: Run) -> Iterator[StagedWrite]:
+def replace_table_as(plan: ReplaceTableAsPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Files, then another definition with them in the place of all others, as one version."""
     table = plan.table
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=counted(0, defines_table=True))
         return
-    with drop_told(table), new_files(table, plan.source, plan.rows, run) as new, naming(table.label):
+    with drop_told(table), new_files(table, plan.source, plan.rows, context) as new, naming(table.label):
         transaction = _replacing(plan, with_file_metrics(plan.description, new))
         transaction.add_files(new)
-        stage_number(transaction, plan.numbered, run.context.now_ms())
+        stage_number(transaction, plan.numbered, context.request.now_ms())
         yield StagedWrite(outcome=counted(new.num_rows, defines_table=True), transaction=transaction, label=table.label)
 
 

@@ -26,14 +26,14 @@ from engine.planning.plans.write_plan import (
     LiteralRows,
     TaskPerFile,
 )
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.tables.transaction import NewFiles
 
 
 @contextmanager
 def rearranged_rows(
-    table: BoundTable, bins: Sequence[pa.Table], arrangement: Arrangement, run: Run
+    table: BoundTable, bins: Sequence[pa.Table], arrangement: Arrangement, context: ExecutionContext
 ) -> Iterator[NewFiles]:
     """The rows of live files in new ones; if the block that commits them fails, these go."""
     names = Names(table.snapshot.schema.names)
@@ -45,7 +45,7 @@ def rearranged_rows(
         f"SELECT {hint} {columns} FROM {scan.relation} AS {alias}" for scan, (_, hint) in zip(scans, parts, strict=True)
     )
     source = ReadPlan(text=text, scans=scans)
-    with new_files(table, source, replace(rows, arrangement=arrangement), replace(run, parameters=())) as written:
+    with new_files(table, source, replace(rows, arrangement=arrangement), replace(context, parameters=())) as written:
         yield written
 
 

@@ -31,7 +31,7 @@ from engine.execution.writes.marked_rows import RowsOfFiles, count_rows, marked_
 from engine.planning.plans.reads import TargetRead
 from engine.planning.plans.write_plan import Arrangement, TaskPerFile
 from engine.planning.reads.target_reads import places_where
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.tables.row_files import FilePredicate, MarkedFiles
 from engine.tables.rules import Capability
@@ -118,7 +118,7 @@ def without_files(table: BoundTable, found: FoundRows) -> Remainder:
 
 @contextmanager
 def without_rows(
-    table: BoundTable, found: FoundRows, run: Run, marks: Capability = Capability.DELETED_ROW_MARKS
+    table: BoundTable, found: FoundRows, context: ExecutionContext, marks: Capability = Capability.DELETED_ROW_MARKS
 ) -> Iterator[Remainder]:
     """What takes the rows away, by marks where the table has `marks`; if the block that commits it fails, the files
     that it wrote go.
@@ -138,10 +138,10 @@ def without_rows(
                 alias=Names(table.snapshot.schema.names).new("rows"), arrangement=_arrangement(table, files, copied)
             )
             with without(table, copied) as kept:
-                remainder = replace(remainder, copied=staged.enter_context(copied_rows(table, kept, copying, run)))
+                remainder = replace(remainder, copied=staged.enter_context(copied_rows(table, kept, copying, context)))
         if marked.any():
             deleted = [rows[position] for position in np.flatnonzero(marked).tolist()]
-            vectors = marked_rows(table, files.filter(pa.array(marked)), deleted, run)
+            vectors = marked_rows(table, files.filter(pa.array(marked)), deleted, context)
             remainder = replace(remainder, marked=staged.enter_context(vectors))
         yield remainder
 

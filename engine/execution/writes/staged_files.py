@@ -15,17 +15,16 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from catalog.errors import CatalogOutcomeUnknown, SqlError
+from catalog.conditions import CatalogOutcomeUnknown, CommitOutcomeUnknown, ConcurrentDrop, SparkFailure
+from catalog.errors import SqlError
 from engine.binding.bound import BoundTable
 from engine.enforcement.plain_literals import columns_of_literals, takes_values_as_they_stand
 from engine.enforcement.row_rules import row_rules, violation
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
-from engine.errors.statement_errors import SparkFailure
 from engine.planning.plans.file_writes import WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
+from engine.spark.execution_context import ExecutionContext
 from engine.spark.jvm import SPARK_VERSION
-from engine.spark.run import Run
 from engine.sql.query.plain_values import plain_rows
 from engine.storage.lent_storage import lease_of
 from engine.storage.storage import Storage
@@ -59,25 +58,27 @@ _IRRELEVANT = (
 
 
 @contextmanager
-def new_files(table: BoundTable, source: ReadPlan, rows: WritePlan, run: Run, folder: str = "") -> Iterator[NewFiles]:
+def new_files(
+    table: BoundTable, source: ReadPlan, rows: WritePlan, context: ExecutionContext, folder: str = ""
+) -> Iterator[NewFiles]:
     """Writes the rows of `source` as files of a table; if the block that commits them fails, they go.
 
     They are written below a folder of the table's (`name/`).
     """
-    with written_files(table.own, table.snapshot.storage, source, rows, run, folder) as new:
+    with written_files(table.own, table.snapshot.storage, source, rows, context, folder) as new:
         yield new
 
 
 @contextmanager
 def written_files(
-    own: TableFormat, target: Storage, source: ReadPlan, rows: WritePlan, run: Run, folder: str = ""
+    own: TableFormat, target: Storage, source: ReadPlan, rows: WritePlan, context: ExecutionContext, folder: str = ""
 ) -> Iterator[NewFiles]:
     """The same for a table of the format `own` that may be not there yet."""
     target.ensure_writable()
-    written = write_plain_rows(source, rows, target, folder, run)
+    written = write_plain_rows(source, rows, target, folder, context)
     if written is None:
-        written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), lease_of(target), run)
-    with discarded_on_failure(target, [f"{folder}{file.path}" for file in written], run):
+        written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), lease_of(target), context)
+    with discarded_on_failure(target, [f"{folder}{file.path}" for file in written], context):
         files = [
             DataFile(
                 path=f"{folder}{file.path}",
@@ -90,19 +91,19 @@ def written_files(
         ]
         new = own.describe_files(target, rows.config, files, rows.identity_names)
         discard(target, new.empty)
-        run.context.cancel.ensure_live()
+        context.request.cancel.ensure_live()
         yield new
 
 
-def ensure_can_write(table: BoundTable, source: ReadPlan, rows: WritePlan, run: Run) -> None:
+def ensure_can_write(table: BoundTable, source: ReadPlan, rows: WritePlan, context: ExecutionContext) -> None:
     """Raises what `new_files` would, whichever rows `source` has; nothing runs."""
     storage = table.snapshot.storage
     target = _target(rows, storage.root, lease_of(storage), uuid.uuid4().hex)
-    run.executor.check_write(source, target, run.context, run.parameters)
+    context.executor.check_write(source, target, context.request, context.parameters)
 
 
 @contextmanager
-def discarded_on_failure(storage: Storage, paths: Iterable[str], run: Run) -> Iterator[None]:
+def discarded_on_failure(storage: Storage, paths: Iterable[str], context: ExecutionContext) -> Iterator[None]:
     """If the block fails, and surely has not committed, the data files at `paths` go.
 
     A failure of ours while a commit is put says nothing about the commit: the files stay.
@@ -112,7 +113,7 @@ def discarded_on_failure(storage: Storage, paths: Iterable[str], run: Run) -> It
     except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
         raise
     except BaseException as error:
-        if isinstance(error, SqlError) or not run.context.cancel.is_sealed:
+        if isinstance(error, SqlError) or not context.request.cancel.is_sealed:
             discard(storage, paths)
         raise
 
@@ -129,14 +130,14 @@ def drop_told(table: BoundTable) -> Iterator[None]:
 
 
 def write_plain_rows(
-    source: ReadPlan, rows: WritePlan, target: Storage, folder: str, run: Run
+    source: ReadPlan, rows: WritePlan, target: Storage, folder: str, context: ExecutionContext
 ) -> tuple[WrittenFile, ...] | None:
     """The file of rows that need no Spark (`engine.enforcement.plain_literals`); None for others."""
     if source.scans or source.views or not takes_values_as_they_stand(rows) or rows.config.compression not in _CODECS:
         return None
-    if run.context.on_lineage is not None or not all(map(_is_irrelevant, run.executor.setting_names)):
+    if context.request.on_lineage is not None or not all(map(_is_irrelevant, context.executor.setting_names)):
         return None
-    values = plain_rows(source.text, run.parameters)
+    values = plain_rows(source.text, context.parameters)
     columns = columns_of_literals(rows, values) if values is not None and len(values) <= _PLAIN_ROWS_MAX else None
     if columns is None:
         return None
@@ -175,10 +176,14 @@ def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
     return output.getvalue()
 
 
-def _write(source: ReadPlan, rows: WritePlan, folder: str, lease: str | None, run: Run) -> tuple[WrittenFile, ...]:
+def _write(
+    source: ReadPlan, rows: WritePlan, folder: str, lease: str | None, context: ExecutionContext
+) -> tuple[WrittenFile, ...]:
     token = uuid.uuid4().hex
     try:
-        return run.executor.write_files(source, _target(rows, folder, lease, token), run.context, run.parameters)
+        return context.executor.write_files(
+            source, _target(rows, folder, lease, token), context.request, context.parameters
+        )
     except SparkFailure as failure:
         error = violation(rows, token, failure)
         if error is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from catalog.conditions import DeltaOnlyOperation, DeltaTableNotFound
 from engine.delta.commit.loads import not_loaded, read_loads
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
 from engine.delta.commit.new_files import describe_files
@@ -22,8 +23,6 @@ from engine.delta.feed.change_feed import load_change_feed
 from engine.delta.feed.change_range import resolve_range
 from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import DeltaTableNotFound
-from engine.delta.spec.log_errors import DeltaOnlyOperation
 from engine.delta.spec.properties import parse_setting
 from engine.storage.storage import Storage, open_storage
 from engine.tables.changes import Bound, TableChanges

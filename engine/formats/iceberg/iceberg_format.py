@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 
+from catalog.conditions import IcebergSnapshotNotFound, IcebergTableNotFound, RestConflict, TableAlreadyExists
 from catalog.discovery.roots import AllowedRoots, canonical_location
-from catalog.errors import TableAlreadyExists
-from catalog.rest.errors import RestConflict
 from catalog.rest.names import RestCatalogs, is_rest, table_at, without_place
 from engine.formats.iceberg.rest_creation import NewRestTable, staged_address
 from engine.formats.iceberg.rest_store import RestMetadataStore
@@ -29,7 +28,6 @@ from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.changes import IcebergChanges, load_changes
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.conditions import own_condition
-from engine.iceberg.spec.errors import IcebergSnapshotNotFound, IcebergTableNotFound
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files

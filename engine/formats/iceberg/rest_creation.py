@@ -16,10 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from catalog.conditions import CommitOutcomeUnknown, RestCatalogNotAvailable, RestConflict, RestOutcomeUnknown
 from catalog.rest.client import RestTable
-from catalog.rest.errors import RestCatalogNotAvailable, RestConflict, RestOutcomeUnknown
 from catalog.rest.names import RestAddress, with_place
-from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.formats.iceberg.rest_store import RestMetadataStore, loaded_of
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import (

@@ -12,14 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from catalog.conditions import (
+    CommitOutcomeUnknown,
+    ConcurrentDrop,
+    IcebergTableNotFound,
+    RestConflict,
+    RestOutcomeUnknown,
+)
 from catalog.errors import SqlError
 from catalog.rest.client import RestTable
-from catalog.rest.errors import RestConflict, RestOutcomeUnknown
 from catalog.rest.names import RestAddress
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import AddSnapshot, Requirement, Update, requirement_json, update_json
-from engine.iceberg.spec.errors import IcebergTableNotFound
 from engine.iceberg.spec.metadata import read_metadata
 from engine.storage.storage import Storage
 

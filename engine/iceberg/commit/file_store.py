@@ -34,19 +34,21 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
-from catalog.errors import SqlError
-from catalog.store.files import LOG_FOLDER, is_version
-from engine.errors.conflict_errors import CommitOutcomeUnknown, CommittedWhileConverted, ConcurrentDrop
-from engine.iceberg.commit.fold import apply, new_metadata, unmet
-from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest, name_of, newest_metadata, version_of
-from engine.iceberg.commit.metadata_store import LoadedMetadata
-from engine.iceberg.commit.updates import Json, Requirement, SetLocation, Update
-from engine.iceberg.spec.errors import (
+from catalog.conditions import (
+    CommitOutcomeUnknown,
+    CommittedWhileConverted,
+    ConcurrentDrop,
     IcebergCommitFailed,
     IcebergTableIsStatic,
     IcebergUpdateRefused,
     MalformedIcebergFile,
 )
+from catalog.errors import SqlError
+from catalog.store.files import LOG_FOLDER, is_version
+from engine.iceberg.commit.fold import apply, new_metadata, unmet
+from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest, name_of, newest_metadata, version_of
+from engine.iceberg.commit.metadata_store import LoadedMetadata
+from engine.iceberg.commit.updates import Json, Requirement, SetLocation, Update
 from engine.iceberg.spec.metadata import parse_json, read_metadata
 from engine.storage.settled_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_settled
 from engine.storage.storage import FileStatus, Storage

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 from uuid import uuid4
 
+from catalog.conditions import IcebergUpdateRefused
 from engine.iceberg.commit.updates import (
     LAST_ADDED,
     AddSchema,
@@ -50,7 +51,6 @@ from engine.iceberg.commit.updates import (
     UpgradeFormatVersion,
     reference_json,
 )
-from engine.iceberg.spec.errors import IcebergUpdateRefused
 from engine.iceberg.spec.metadata import FORMAT_VERSION_MAX, MAIN, NO_SNAPSHOT
 from engine.iceberg.spec.partitions import FIRST_PARTITION_ID
 

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from engine.iceberg.spec.errors import AmbiguousIcebergMetadata, IcebergFileNotFound, IcebergTableNotFound
+from catalog.conditions import AmbiguousIcebergMetadata, IcebergFileNotFound, IcebergTableNotFound
 from engine.storage.storage import METADATA_FOLDER, FileStatus, Storage
 
 METADATA_SUFFIX = ".metadata.json"

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from catalog.conditions import IcebergChangeNotSupported, IcebergColumnInUse, IcebergPropertyRefused
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.columns import ColumnReader, Numbering, spark_columns, with_ids_of
 from engine.iceberg.definition.definition import IcebergDefinition, Layout, details_of
@@ -34,7 +35,6 @@ from engine.iceberg.definition.properties import (
     ensure_settable,
     parse_format_version,
 )
-from engine.iceberg.spec.errors import IcebergChangeNotSupported, IcebergColumnInUse, IcebergPropertyRefused
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import FIRST_PARTITION_ID, PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder

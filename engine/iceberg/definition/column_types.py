@@ -21,7 +21,7 @@ from datetime import time
 from typing import Any, assert_never
 from uuid import UUID
 
-from engine.iceberg.spec.errors import MalformedIcebergFile
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.spec.types import (
     IcebergField,
     IcebergType,

@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
-from engine.errors.column_errors import AddedColumnNotNull
+from catalog.conditions import AddedColumnNotNull, IcebergChangeNotSupported, IcebergColumnChangeRefused
 from engine.iceberg.definition.column_types import CURRENT_DEFAULT, default_text, table_type
 from engine.iceberg.definition.defaults import default_json
-from engine.iceberg.spec.errors import IcebergChangeNotSupported, IcebergColumnChangeRefused
 from engine.iceberg.spec.types import (
     FIELD_ID_MAX,
     IcebergField,

@@ -14,7 +14,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any, assert_never
 from uuid import UUID
 
-from engine.iceberg.spec.errors import IcebergDefaultRefused
+from catalog.conditions import IcebergDefaultRefused
 from engine.iceberg.spec.types import Kind, SimpleType, type_name
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?(BD|[LSYFD])?", re.IGNORECASE)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from catalog.conditions import IcebergFeatureNotSupported, IcebergOperationNotSupported
 from engine.iceberg.definition.column_types import quoted, stored_schema, table_schema
 from engine.iceberg.definition.partitioning import partition_terms, sort_terms, source_path
 from engine.iceberg.definition.properties import COMMENT, DISTRIBUTION_MODE, ensure_writable, target_file_size
 from engine.iceberg.definition.value_sql import storable_sql, stored_sql
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergOperationNotSupported
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from catalog.conditions import IcebergChangeNotSupported
 from engine.iceberg.definition.changes import change_definition, define_table
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.properties import GC_ENABLED, NAME_MAPPING
-from engine.iceberg.spec.errors import IcebergChangeNotSupported
 from engine.iceberg.spec.partitions import TransformKind
 from engine.iceberg.spec.sort_orders import UNSORTED
 from engine.iceberg.spec.types import IcebergField, IcebergType, ListType, MapOfType, SimpleType, StructOfType

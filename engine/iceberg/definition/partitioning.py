@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from engine.iceberg.spec.errors import IcebergPartitioningRefused
+from catalog.conditions import IcebergPartitioningRefused
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, Transform, TransformKind
 from engine.iceberg.spec.sort_orders import UNSORTED, SortField, SortOrder
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from catalog.conditions import IcebergFeatureNotSupported, IcebergPropertyRefused
 from engine.concurrency.retry import RetryPolicy
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergPropertyRefused
 from engine.iceberg.spec.metadata import FORMAT_VERSION_MAX
 from engine.iceberg.spec.partitions import PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder

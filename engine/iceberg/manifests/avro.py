@@ -25,8 +25,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from fastavro import parse_schema, schemaless_reader
 
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.manifests.avro_values import as_number
-from engine.iceberg.spec.errors import MalformedIcebergFile
 
 _MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16

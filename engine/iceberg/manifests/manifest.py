@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.manifests.avro import AvroBlocks, decimal_fields, read_blocks, rows_of
 from engine.iceberg.manifests.avro_values import PADDING
 from engine.iceberg.manifests.avro_walk import Column, NotWalked, columns_of, walk
 from engine.iceberg.manifests.columns import Values
 from engine.iceberg.manifests.metrics import METRICS, encoded, numbers
-from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.transforms import unscaled_bytes
 
 EXISTING, ADDED, DELETED = 0, 1, 2

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.manifests.avro import read_rows
 from engine.iceberg.manifests.manifest import spec_id_of
-from engine.iceberg.spec.errors import MalformedIcebergFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.manifests.avro_values import PADDING, Bytes, Places, as_number, lengths_at, numbers_at, slices
 from engine.iceberg.manifests.avro_walk import items_at
-from engine.iceberg.spec.errors import MalformedIcebergFile
 
 COUNTS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts")
 BOUNDS = ("lower_bounds", "upper_bounds")

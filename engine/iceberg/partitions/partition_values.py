@@ -18,9 +18,9 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.definition.value_sql import shown_value_sql
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
-from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField
 from engine.iceberg.spec.types import Kind, SimpleType, type_name
 

@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import IcebergChangesNotTold, IcebergFeatureNotSupported
 from engine.iceberg.definition.column_types import file_field, scanned_field
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.definition.value_sql import shown_columns
@@ -32,7 +33,6 @@ from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.metadata_tables import ancestry, time_text
 from engine.iceberg.snapshot.scans import needs_footers
 from engine.iceberg.snapshot.snapshot import NO_VERSION, IcebergSnapshot
-from engine.iceberg.spec.errors import IcebergChangesNotTold, IcebergFeatureNotSupported
 from engine.iceberg.spec.metadata import SnapshotInfo
 from engine.iceberg.writing.new_files import is_partition_column
 from engine.pruning.pruning import FilePruning

@@ -21,13 +21,13 @@ import pyarrow.compute as pc
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
+from catalog.conditions import IcebergFeatureNotSupported, IcebergFileNotFound, MalformedIcebergFile
 from engine.iceberg.manifests.avro import no_avro, read_rows
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest import EQUALITY_DELETES, POSITION_DELETES
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.places import Places
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergFileNotFound, MalformedIcebergFile
 from engine.iceberg.writing.row_marks import FILE_PATH_ID, POSITION_ID
 from engine.storage.deletion_vectors import (
     ABSOLUTE,

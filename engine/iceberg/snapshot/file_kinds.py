@@ -21,11 +21,11 @@ from typing import assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import IcebergFeatureNotSupported
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.avro_files import read_avro_headers, unread_in_avro
 from engine.iceberg.snapshot.footers import FileColumns, MappedName, read_footers, read_orc_footers
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.iceberg.spec.types import IcebergField, Kind, SimpleType, walk
 from engine.storage.storage import Storage
 from engine.tables.scan import FileKind

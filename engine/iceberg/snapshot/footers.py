@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.types import IcebergSchema, walk
 from engine.storage.storage import Storage
 from engine.tables.scan import FileKind

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.decoding import decode_all
 from engine.iceberg.manifests.manifest import (
@@ -33,7 +34,6 @@ from engine.iceberg.manifests.manifest import (
 )
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.manifests.metrics import METRICS
-from engine.iceberg.spec.errors import MalformedIcebergFile
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.types.value_bytes import value_bytes

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import IcebergOperationNotSupported
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, POSITION_DELETES, SPEC_ID
 from engine.iceberg.manifests.manifest_list import Manifest
@@ -26,7 +27,6 @@ from engine.iceberg.partitions.partition_struct import PartitionStruct, Row, res
 from engine.iceberg.partitions.readable_metrics import READABLE_METRICS, ReadableMetrics
 from engine.iceberg.partitions.shown_partitions import shown_partition
 from engine.iceberg.snapshot.deletes import Positions
-from engine.iceberg.spec.errors import IcebergOperationNotSupported
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField
 from engine.iceberg.spec.single_values import from_bytes

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import IcebergFeatureNotSupported, IcebergOperationNotSupported
 from engine.iceberg.definition.column_types import has_sql_default, scanned_field
 from engine.iceberg.definition.value_sql import shown_columns
 from engine.iceberg.manifests.manifest import SPEC_ID
@@ -24,7 +25,6 @@ from engine.iceberg.snapshot.deletes import own_marks, rows_of
 from engine.iceberg.snapshot.live_files import FilesOfTable
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning
 from engine.iceberg.snapshot.scans import ScanSource, with_partition_values
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergOperationNotSupported
 from engine.iceberg.writing.new_files import partitions_of, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.predicates import Predicate

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from catalog.conditions import IcebergFeatureNotSupported, IcebergRowsNotChangeable, MalformedIcebergFile
 from engine.iceberg.definition.column_types import file_field, has_sql_default, quoted, scanned_field
 from engine.iceberg.definition.value_sql import shown_columns, shown_sql
 from engine.iceberg.manifests.manifest import SPEC_ID
@@ -36,7 +37,6 @@ from engine.iceberg.snapshot.file_kinds import unread_part
 from engine.iceberg.snapshot.footers import FileColumns, common_names
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns
 from engine.iceberg.snapshot.live_files import PARTITION
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergRowsNotChangeable, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
 from engine.storage.confinement import FilePlaces

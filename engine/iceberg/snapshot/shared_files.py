@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from catalog.conditions import FilesNotShareable, FolderOfTwoTables, PartitionValueNotCastable
 from catalog.store.files import LOG_FOLDER, is_version
-from engine.errors.copy_errors import COPY_ROWS, FilesNotShareable, FolderOfTwoTables
-from engine.errors.table_errors import PartitionValueNotCastable
+from engine.errors.table_errors import COPY_ROWS
 from engine.iceberg.definition.columns import ID, spark_columns
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.manifests.manifest import SPEC_ID

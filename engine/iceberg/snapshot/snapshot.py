@@ -22,6 +22,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import (
+    IcebergFeatureNotSupported,
+    IcebergFileNotFound,
+    IcebergMetadataTableNotFound,
+    IcebergRefNotWritable,
+    IcebergRowsNotChangeable,
+    IcebergTableIsStatic,
+)
 from engine.iceberg.commit.metadata_files import load_newest, version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
@@ -44,14 +52,6 @@ from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, disti
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
 from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_deleted, build_scan, needs_footers
 from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
-from engine.iceberg.spec.errors import (
-    IcebergFeatureNotSupported,
-    IcebergFileNotFound,
-    IcebergMetadataTableNotFound,
-    IcebergRefNotWritable,
-    IcebergRowsNotChangeable,
-    IcebergTableIsStatic,
-)
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import scanned_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from engine.iceberg.spec.errors import MalformedIcebergFile
+from catalog.conditions import MalformedIcebergFile
 
 T = TypeVar("T")
 _YEAR_1_MS, _YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
+from catalog.conditions import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.json_values import JsonObject
 from engine.iceberg.spec.partitions import FIRST_PARTITION_ID, PartitionSpec, read_spec_fields
 from engine.iceberg.spec.sort_orders import UNSORTED, SortOrder, read_order

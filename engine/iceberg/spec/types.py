@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias, assert_never
 
-from engine.iceberg.spec.errors import MalformedIcebergFile
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.spec.json_values import JsonObject
 
 FIELD_ID_MAX = 2_147_483_447

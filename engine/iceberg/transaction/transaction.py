@@ -25,10 +25,15 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import (
+    CommitOutcomeUnknown,
+    ConcurrentDrop,
+    IcebergCommitAttemptsExceeded,
+    IcebergConflict,
+    StatementNotSupported,
+)
 from catalog.errors import SqlError
 from engine.concurrency.retry import RetryPolicy
-from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
-from engine.errors.statement_errors import StatementNotSupported
 from engine.iceberg.commit.fold import apply, new_metadata, ref_snapshot_id
 from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
 from engine.iceberg.commit.updates import (
@@ -49,7 +54,6 @@ from engine.iceberg.manifests.manifest import DATA
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
-from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, IcebergConflict
 from engine.iceberg.transaction.validation import Dependence, ensure_files_fit, ensure_no_conflict
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
 from engine.iceberg.writing.new_files import IcebergNewFiles, scanned_files

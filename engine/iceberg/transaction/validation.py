@@ -26,12 +26,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import IcebergConflict
 from engine.iceberg.manifests.manifest import ADDED, DATA, EQUALITY_DELETES, SPEC_ID
 from engine.iceberg.snapshot.metadata_tables import ancestry
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, children, walk
-from engine.iceberg.transaction.errors import IcebergConflict
 from engine.tables.row_files import FilePredicate
 
 _REPLACE = "replace"

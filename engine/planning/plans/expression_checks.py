@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from catalog.conditions import RowsViolateConstraint, RowsViolateNotNull, SparkFailure
 from catalog.errors import SqlError
-from engine.errors.alter_errors import NewRuleViolated
-from engine.errors.statement_errors import SparkFailure
 from engine.planning.plans.reads import ReadPlan
 
 
@@ -24,6 +23,7 @@ class Dependency(StrEnum):
     SESSION = "session"
 
 
+NewRuleViolated = RowsViolateConstraint | RowsViolateNotNull
 Refusals = Mapping[Dependency, Callable[[str], SqlError]]
 
 

@@ -28,6 +28,7 @@ from engine.planning.plans.reads import (
     CommandPlan,
     DeclarePlan,
     DropVariablePlan,
+    EqualityDeletesPlan,
     EvaluatePlan,
     ExplainPlan,
     ReadPlan,
@@ -37,6 +38,7 @@ from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, Merge
 
 AnsweringPlan = (
     ReadPlan
+    | EqualityDeletesPlan
     | AnswerPlan
     | ExplainPlan
     | SchemaPlan

@@ -91,6 +91,13 @@ class TargetRead:
         return replace(self, read=replace(self.read, scans=changed))
 
 
+@dataclass(frozen=True, slots=True)
+class EqualityDeletesPlan:
+    """Finds the rows of `table` that are deleted by value; then the statement is planned again with their positions."""
+
+    table: BoundTable
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPlan:
     """A query of `table` whose rows the log knows: names of the columns with their types, and the values."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from catalog.conditions import TableWithoutColumns
 from catalog.names import fold, quote
 from engine.binding.bound import (
     BoundChanges,
@@ -25,7 +26,6 @@ from engine.binding.bound import (
     BoundView,
     tables_of,
 )
-from engine.errors.statement_errors import TableWithoutColumns
 from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
 from engine.planning.reads.metadata_rows import metadata_query, metadata_rows
 from engine.planning.reads.narrowing import with_needed

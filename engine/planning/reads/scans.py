@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from catalog.conditions import MalformedLogEntry
 from engine.binding.bound import BoundChanges, BoundFiles, BoundTable
-from engine.errors.table_errors import MalformedLogEntry, naming
+from engine.errors.table_errors import naming
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.file_choice import FileChoice
 from engine.planning.reads.listed_choice import ChangeChoice, ListedChoice

@@ -11,11 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from catalog.errors import SqlError
-from catalog.names import fold
-from engine.enforcement.computed_columns import DEFAULT
-from engine.enforcement.errors import LengthExceeded
-from engine.errors.expression_errors import (
+from catalog.conditions import (
     AggregateInCheck,
     AggregateInGeneration,
     AggregateOfRow,
@@ -28,14 +24,18 @@ from engine.errors.expression_errors import (
     GenerationTypeDiffers,
     InvalidCheckReference,
     InvalidGenerationReference,
+    LengthExceeded,
     NonDeterministicCheck,
     NonDeterministicCondition,
     NonDeterministicGeneration,
+    SparkFailure,
     UnsupportedInCheck,
     UnsupportedInCondition,
     UnsupportedInGeneration,
 )
-from engine.errors.statement_errors import SparkFailure
+from catalog.errors import SqlError
+from catalog.names import fold
+from engine.enforcement.computed_columns import DEFAULT
 from engine.planning.plans.expression_checks import Dependency, ExpressionCheck, Refusals
 from engine.sql.expressions import parse_expression
 from engine.tables.column_metadata import GENERATION, is_identity
@@ -87,7 +87,7 @@ def _value(text: str, declared: str) -> str:
 
 
 def _too_long(declared: str, text: str, failure: SparkFailure) -> LengthExceeded | None:
-    is_so = failure.spark_condition == "USER_RAISED_EXCEPTION" and _CHARACTERS.fullmatch(declared)
+    is_so = failure.condition == "USER_RAISED_EXCEPTION" and _CHARACTERS.fullmatch(declared)
     return LengthExceeded(f"The default ({text}) does not fit into {declared}.") if is_so else None
 
 
@@ -127,7 +127,7 @@ def constraint_check(name: str, text: str, schema: StructType) -> ExpressionChec
         raise InvalidCheckReference(name, text, "Rows that are written are in no file yet, so they have no _metadata.")
 
     def translated(failure: SparkFailure) -> SqlError:
-        is_reference = (failure.spark_condition or "").startswith("UNRESOLVED_COLUMN")
+        is_reference = failure.condition.startswith("UNRESOLVED_COLUMN")
         return InvalidCheckReference(name, text, failure.message) if is_reference else failure
 
     return ExpressionCheck(

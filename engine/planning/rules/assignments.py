@@ -13,17 +13,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
-from catalog.names import fold, quote
-from engine.binding.bound import BoundTable
-from engine.errors.change_errors import (
+from catalog.conditions import (
+    AggregateOfRow,
+    ColumnNotFound,
     ConflictingAssignments,
     FieldOfNonStruct,
     IdentityUpdated,
+    StatementNotSupported,
     UnsupportedInAssignment,
 )
-from engine.errors.column_errors import ColumnNotFound
-from engine.errors.expression_errors import AggregateOfRow
-from engine.errors.statement_errors import StatementNotSupported
+from catalog.names import fold, quote
+from engine.binding.bound import BoundTable
 from engine.planning.plans.expression_checks import Dependency, Refusals
 from engine.sql.query.values import Assignment
 from engine.tables.rules import TableRules

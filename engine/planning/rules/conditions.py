@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from catalog.conditions import MetadataInExpression, PolicyForbidsStatement, SubqueryInCondition
 from catalog.names import fold
 from engine.binding.bound import BoundTable
-from engine.errors.expression_errors import MetadataInExpression, SubqueryInCondition
-from engine.errors.policy_errors import PolicyForbidsStatement
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.writes import ReplaceMatching, ReplaceRows, ReplaceWholeFiles

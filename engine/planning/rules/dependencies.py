@@ -6,8 +6,8 @@ meaning, and one of another type would give them another.
 
 from __future__ import annotations
 
+from catalog.conditions import ConstraintDependsOnColumn, GeneratedDependsOnColumn
 from engine.binding.bound import BoundTable
-from engine.errors.alter_errors import ConstraintDependsOnColumn, GeneratedDependsOnColumn
 from engine.sql.expressions import parse_expression
 from engine.tables.column_metadata import GENERATION
 from engine.types.schema_changes import resolve_path

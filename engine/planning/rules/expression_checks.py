@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from catalog.conditions import RowsViolateConstraint, RowsViolateNotNull, SparkFailure
 from catalog.errors import SqlError
 from catalog.names import quote
 from engine.binding.bound import BoundTable
-from engine.errors.alter_errors import NewRuleViolated, RowsViolateConstraint, RowsViolateNotNull
-from engine.errors.statement_errors import SparkFailure
 from engine.planning.plans.expression_checks import (
     Dependency,
     Examination,
     ExpressionCheck,
     ExpressionCheckPlan,
+    NewRuleViolated,
     QueryCheck,
     RowChecks,
 )
@@ -69,9 +69,9 @@ def ensure_examined(check: QueryCheck, analyzer: ExpressionAnalyzer) -> None:
     try:
         found = analyzer.examine(check.read)
     except SparkFailure as failure:
-        if failure.spark_condition in _UNGROUPED and Dependency.AGGREGATE in check.refused:
+        if failure.condition in _UNGROUPED and Dependency.AGGREGATE in check.refused:
             raise check.refused[Dependency.AGGREGATE]("function beside columns") from failure
-        if failure.spark_condition == _RANDOM and Dependency.NON_DETERMINISTIC in check.refused:
+        if failure.condition == _RANDOM and Dependency.NON_DETERMINISTIC in check.refused:
             raise check.refused[Dependency.NON_DETERMINISTIC]("a function") from failure
         raise
     for dependency, make in check.refused.items():
@@ -95,7 +95,7 @@ def _ensure_fine(check: ExpressionCheck, plan: ExpressionCheckPlan, analyzer: Ex
     try:
         objection = _objection(check, analyzer.examine(_question(plan, [check])), 0)
     except SparkFailure as failure:
-        if failure.spark_condition in _UNGROUPED and Dependency.AGGREGATE in check.refused:
+        if failure.condition in _UNGROUPED and Dependency.AGGREGATE in check.refused:
             raise check.refused[Dependency.AGGREGATE](check.text) from failure
         raise check.translated(failure) from failure
     if objection is not None:
@@ -132,4 +132,5 @@ def ensure_kept(checks: RowChecks, counts: Sequence[int]) -> None:
     """Raises for the first rule that rows break; `counts` is the row that the query answered."""
     for refusal, rows in zip(checks.refusals, counts, strict=True):
         if rows:
-            raise replace(refusal, rows=rows)
+            refusal.rows = rows
+            raise refusal

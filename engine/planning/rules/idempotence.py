@@ -16,7 +16,7 @@ Protocol: "Transaction Identifiers".
 
 from __future__ import annotations
 
-from engine.enforcement.errors import IncompleteIdempotence
+from catalog.conditions import IncompleteIdempotence
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TXN_APP_ID, TXN_VERSION
 from engine.tables.operations import NumberedWrite

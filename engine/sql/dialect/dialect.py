@@ -27,15 +27,9 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from catalog.conditions import NonConstantArgument, StatementHasTooManyTokens, StatementTooComplex, UnsupportedClause
 from engine.sql.dialect.constant_lists import CONSTANTS, long_lists, marked, num_values, without_lists
-from engine.sql.dialect.errors import (
-    NonConstantArgument,
-    StatementHasTooManyTokens,
-    StatementTooComplex,
-    UnsupportedClause,
-    UnsupportedStatement,
-    identifier_not_here,
-)
+from engine.sql.dialect.errors import identifier_not_here, unsupported_statement
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, READ_FILES, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
@@ -157,7 +151,7 @@ class _Parser(PipeParser):
         if head not in QUERY_HEADS or self._curr.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             kind = refused_kind([token.text.upper() for token in self._tokens[self._index : self._index + WORDS_MAX]])
             if kind is not None:
-                raise UnsupportedStatement(kind)
+                raise unsupported_statement(kind)
             self.raise_error("a query is expected")
         return super()._parse_statement()
 
@@ -166,10 +160,10 @@ class _Parser(PipeParser):
         return exp.Cast(**kwargs) if strict else exp.TryCast(**kwargs)
 
     def _parse_as_command(self, start: Token) -> NoReturn:
-        raise UnsupportedStatement(start.text.upper())
+        raise unsupported_statement(start.text.upper())
 
     def _parse_command(self) -> NoReturn:
-        raise UnsupportedStatement(self._prev.text.upper())
+        raise unsupported_statement(self._prev.text.upper())
 
     def _parse_parameter(self) -> NoReturn:
         self.raise_error("unexpected '@' or '$'", self._prev)

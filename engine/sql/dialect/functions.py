@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
-from engine.sql.dialect.errors import UnsupportedFunction
+from catalog.conditions import UnsupportedFunction
 
 _RUNS_CODE = "calls any method of the server's Java classes"
 _OPENS_XML = "makes the server open any file or address that its XML text names as a DTD"

@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 
-from engine.errors.table_errors import UnsupportedDataType
+from catalog.conditions import UnsupportedDataType
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import tokenize
 from engine.sql.dialect.words import CHARACTERS, DECIMALS, PRIMITIVES, TYPE_NAMES, hint

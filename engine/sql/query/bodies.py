@@ -29,12 +29,12 @@ from urllib import parse as urls
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from catalog.conditions import BodyNotPossible
 from catalog.entries import FunctionColumn, FunctionEntry, FunctionParameter
 from catalog.names import quote
 from engine.runtime.parameters import MARKER
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
-from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, EXCLUDED_FUNCTIONS
 from engine.sql.query.query import parse_query, query_tree
 from engine.sql.query.splice import Edit, apply_edits, splice

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from sqlglot import exp
 from sqlglot.errors import TokenError
 
+from catalog.conditions import UnsupportedClause, WrongArgumentCount
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import CHANGE_FEED, SPAN, SyntaxFailure, tokenize
-from engine.sql.dialect.errors import UnsupportedClause, WrongArgumentCount
 from engine.sql.dialect.functions import TABLE_CHANGES, TABLE_CHANGES_BY_PATH
 from engine.sql.query.names import read_table
 from engine.sql.query.values import ChangeRange, Relation, Span

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot.tokenizer_core import TokenType
 
+from catalog.conditions import UnsupportedClause
 from engine.runtime.parameters import MARKER
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import Query, Span, TargetQuery
 

@@ -14,8 +14,8 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from catalog.conditions import CopyOptionNotSupported, UnsupportedClause, WrongArgumentCount
 from engine.sql.dialect.dialect import FILE_ARGUMENTS, SPAN
-from engine.sql.dialect.errors import CopyOptionNotSupported, UnsupportedClause, WrongArgumentCount
 from engine.sql.dialect.functions import READ_FILES
 from engine.sql.dialect.type_text import parse_type
 from engine.sql.query.values import FilesAt, Properties, Relation, Span

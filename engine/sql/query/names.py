@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from catalog.errors import TooManyNameParts
+from catalog.conditions import TemporaryQualifier, TooManyNameParts
 from engine.runtime.session_state import may_be_temporary
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import TemporaryQualifier
 from engine.sql.query.relations import ensure_not_files
 
 _BRANCH_PREFIX = "branch_"

@@ -9,9 +9,9 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from catalog.conditions import UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, parse_query_tree, tokenize
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.log_questions import log_question
 from engine.sql.query.needed_rows import needed_rows
 from engine.sql.query.scopes import read_names

@@ -16,11 +16,16 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from catalog.errors import TooManyNameParts
+from catalog.conditions import (
+    InvalidTimeTravel,
+    SeveralTimeTravels,
+    TooManyNameParts,
+    UnsupportedClause,
+    UnsupportedPathRelation,
+)
 from catalog.names import DELTA, ICEBERG
 from catalog.volumes.paths import names_volume_files
 from engine.sql.dialect.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
-from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedPathRelation
 from engine.sql.query.values import AsOfReference, AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
 
 FILE_FORMATS = frozenset(

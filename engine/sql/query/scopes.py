@@ -26,8 +26,8 @@ from sqlglot import exp
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from catalog.conditions import TimeTravelNotPossible, UnsupportedClause
 from engine.sql.dialect.dialect import CALL_AT, SPAN, ensure_function, tokenize
-from engine.sql.dialect.errors import TimeTravelNotPossible, UnsupportedClause
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.dialect.pipes import PIPE_ALIASES
 from engine.sql.query.calls import read_calls

@@ -19,8 +19,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from catalog.conditions import AmbiguousReference
 from catalog.names import quote
-from engine.sql.dialect.errors import AmbiguousReference
 from engine.sql.query.values import Candidate, InlinedCall, Piece, Qualifier, Query, Relation, RelationName, Span
 
 _OWN_ALIAS = "__relation_"

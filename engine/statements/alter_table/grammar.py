@@ -8,23 +8,20 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
+from catalog.conditions import ColumnChangedTwice, StatementNotSupported
 from catalog.grants.privileges import Kind
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import ColumnChangedTwice, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_table
 from engine.statements.alter_table.grammar_references import read_dropped_reference, read_new_reference
 from engine.statements.alter_table.statement import (
     AddColumns,
-    AddConstraint,
     AlterColumn,
     AlterTable,
-    ClusterBy,
     DropColumns,
-    DropConstraint,
     DropFeature,
     ReferenceAction,
-    RenameColumn,
     RenameTable,
     ReplaceColumns,
     SetLocation,
@@ -52,10 +49,18 @@ from engine.statements.grants.grammar import take_owner
 from engine.statements.grants.statement import AlterOwner, SecurableName
 from engine.statements.policies.grammar import take_policy, take_tags
 from engine.statements.policies.statement import AlterTags, PolicyStatement
-from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
+from engine.tables.definition_changes import (
+    AddConstraint,
+    ChangeIdentifiers,
+    ChangePartitioning,
+    ClusterBy,
+    DropConstraint,
+    RenameColumn,
+    SortBy,
+)
 from engine.types.partition_terms import PartitionTerm
 
-_ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
+_ColumnChange: TypeAlias = SyncIdentity | AlterColumn
 
 
 def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | AlterTags | PolicyStatement:
@@ -78,7 +83,7 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | AlterTags | P
             return AlterTable(table_parts=table, changes=read(cursor))
     for words in _OTHER_CHANGES:
         if cursor.take(*words):
-            raise UnsupportedStatement(f"ALTER TABLE … {' '.join(words)}")
+            raise unsupported_statement(f"ALTER TABLE … {' '.join(words)}")
     if not next(iter(cursor.words(1)), "").isalpha():
         raise cursor.fail("what to change is expected")
     raise cursor.fail_among((*_CHANGES, *_OTHER_CHANGES))
@@ -106,7 +111,7 @@ def _read_columns(cursor: Cursor) -> tuple[ColumnDef, ...]:
 def _rename_column(cursor: Cursor) -> tuple[TableChange, ...]:
     parts = cursor.read_names()
     cursor.read("TO")
-    return (RenameColumn(parts=parts, name=cursor.read_name()),)
+    return (RenameColumn(path=parts, name=cursor.read_name()),)
 
 
 def _drop_columns(cursor: Cursor) -> tuple[TableChange, ...]:
@@ -133,7 +138,7 @@ def _alter_columns(cursor: Cursor) -> tuple[TableChange, ...]:
     return tuple(change for changes in altered for change in changes)
 
 
-def _alter_column(cursor: Cursor) -> tuple[_ColumnChange, ...]:
+def _alter_column(cursor: Cursor) -> tuple[_ColumnChange, *tuple[RenameColumn, ...]]:
     parts = cursor.read_names()
     if cursor.take("SYNC", "IDENTITY"):
         return (SyncIdentity(parts=parts),)
@@ -155,13 +160,13 @@ def _alter_column(cursor: Cursor) -> tuple[_ColumnChange, ...]:
     return _change_column(cursor, parts)
 
 
-def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[_ColumnChange, ...]:
+def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[_ColumnChange, *tuple[RenameColumn, ...]]:
     """Hive's `old new type [COMMENT 'c'] [FIRST|AFTER c]`: the rename comes last, so that names stay good till then."""
     name = cursor.read_name()
     sql_type = read_type(cursor)
     comment = cursor.read_string() if cursor.take("COMMENT") else None
     change = AlterColumn(parts=parts, sql_type=sql_type, comment=comment, position=take_position(cursor))
-    return (change,) if name == parts[-1] else (change, RenameColumn(parts=parts, name=name))
+    return (change,) if name == parts[-1] else (change, RenameColumn(path=parts, name=name))
 
 
 def _take_added(cursor: Cursor) -> AddConstraint | AddKey | None:
@@ -171,7 +176,11 @@ def _take_added(cursor: Cursor) -> AddConstraint | AddKey | None:
     added = take_constraint(cursor)
     if added is None:
         raise cursor.fail("KEY is expected")
-    return AddConstraint(check=added) if isinstance(added, Check) else AddKey(key=added)
+    if not isinstance(added, Check):
+        return AddKey(key=added)
+    if added.name is None:
+        raise StatementNotSupported("ALTER TABLE … ADD CHECK without a name")
+    return AddConstraint(name=added.name, expression=added.expression)
 
 
 def _drop_constraint(cursor: Cursor) -> tuple[TableChange, ...]:

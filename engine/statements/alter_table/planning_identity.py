@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 
+from catalog.conditions import NoIdentityColumn
 from catalog.names import quote
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.alter_errors import NoIdentityColumn
 from engine.errors.table_errors import naming
 from engine.planning.plans.ddl import SyncIdentityPlan
 from engine.planning.plans.reads import ReadPlan

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
+from catalog.conditions import AddedColumnDefault, ReplacedIdentity, StatementNotSupported
 from engine.binding.bound import BoundTable
-from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity
-from engine.errors.statement_errors import StatementNotSupported
 from engine.planning.rules.dependencies import ensure_unused
 from engine.planning.rules.text_lengths import characters_of
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any, assert_never
 
 from catalog.changes import SetComment, SetViewProperties
+from catalog.conditions import ColumnNotFound, RestCatalogNotChanged
 from catalog.entries import ViewEntry
 from catalog.grants.conditions import AnyNeed, Need
 from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName, TableName, fold, path_of
-from catalog.rest.errors import RestCatalogNotChanged
 from catalog.system.system_views import is_system_schema
 from catalog.volumes.changes import SetVolumeComment
 from engine.authorization.needs import managed_schema, on_securable, on_target
@@ -21,14 +21,13 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_volume
-from engine.errors.column_errors import ColumnNotFound
 from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan
 from engine.planning.plans.plan import Plan
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_catalog, read_schema, read_table
 from engine.statements.alter_table import planning_history as alter_history
 from engine.statements.alter_table.planning import altered_table, changed, described
@@ -80,7 +79,7 @@ def parse_comment_on(cursor: Cursor) -> CommentOn:
         other = cursor.take_any(*_OTHER_COMMENTABLE)
         if other is None:
             raise cursor.fail_among([(known,) for known in (*_COMMENTABLE, *_OTHER_COMMENTABLE)])
-        raise UnsupportedStatement(f"COMMENT ON {other}")
+        raise unsupported_statement(f"COMMENT ON {other}")
     kind = _COMMENTABLE[word]
     match kind:
         case Commentable.CATALOG:

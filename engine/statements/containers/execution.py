@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateSchema, CreateTable, ForgetClone
+from catalog.conditions import LogPathNotAllowed, SchemaAlreadyExists, SchemaNotRemovable, TableNotRemovable
 from catalog.entries import Relation, SchemaEntry, TableEntry, VolumeEntry
-from catalog.errors import SchemaAlreadyExists, SqlError
+from catalog.errors import SqlError
 from engine.binding.bound import Outcome
-from engine.errors.definition_errors import SchemaNotRemovable, TableNotRemovable
 from engine.execution.writes.folder_marks import mark_dropped, marked, unmark
 from engine.planning.plans.ddl import DropSchemaPlan, DropTablePlan
 from engine.runtime.results import empty_result
 from engine.statements.volumes.execution import remove_volume_files
-from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import VERSION_FOLDERS, open_storage
 
 logger = logging.getLogger(__name__)

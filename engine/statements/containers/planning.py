@@ -10,11 +10,16 @@ from catalog.changes import CreateCatalog as CreateCatalogChange
 from catalog.changes import CreateSchema as CreateSchemaChange
 from catalog.changes import DropCatalog as DropCatalogChange
 from catalog.changes import SetRestOptions
+from catalog.conditions import (
+    CatalogAlreadyExists,
+    CatalogNotFound,
+    SchemaAlreadyExists,
+    SchemaNotFound,
+    StatementNotSupported,
+)
 from catalog.entries import CatalogEntry, SchemaEntry
-from catalog.errors import CatalogAlreadyExists, CatalogNotFound, SchemaAlreadyExists, SchemaNotFound
 from catalog.names import CatalogName, SchemaName, fold
 from engine.binding.bound import BoundStatement
-from engine.errors.statement_errors import StatementNotSupported
 from engine.planning.plans.ddl import CatalogPlan, DropSchemaPlan
 from engine.statements.containers.statement import AlterCatalog, CreateCatalog, CreateSchema, DropCatalog, DropSchema
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from catalog.conditions import PatternNotValid, SourceNotFound
 from catalog.view import CatalogView
 from engine.binding.bound import BoundFiles, BoundTable
 from engine.binding.source_files import files_in_folder, files_table, locate_files, with_volume_paths
-from engine.errors.copy_errors import PatternNotValid, SourceNotFound
 from engine.statements.copy_into.statement import CopyInto
 from engine.tables.source_files import FileSource, FolderFile
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import uuid
 
+from catalog.conditions import (
+    DropByPath,
+    NoPlaceForTable,
+    PathAndLocation,
+    ReplacedElsewhere,
+    ReplacedTableMissing,
+    StatementNotSupported,
+    TableNotFound,
+)
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import TableEntry
-from catalog.errors import SqlError, TableNotFound
+from catalog.errors import SqlError
 from catalog.names import ICEBERG, NAME_BYTES_MAX, TableName, fold, path_format, path_of
 from catalog.rest.names import is_rest, with_place
 from catalog.view import CatalogView
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundTable, FreeName, TakenName
 from engine.binding.sight import free_path_owners, may_hear_of, path_owners
-from engine.errors.definition_errors import (
-    DropByPath,
-    NoPlaceForTable,
-    PathAndLocation,
-    ReplacedElsewhere,
-    ReplacedTableMissing,
-)
-from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.create_table.statement import REPLACES, CreateMode
 from engine.tables.formats import DEFAULT_FORMAT, TableFormat
 from engine.tables.snapshot import TableSnapshot

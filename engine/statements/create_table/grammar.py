@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
-from catalog.errors import TooManyNameParts
+from catalog.conditions import InvalidTimeTravel, SeveralTimeTravels, TooManyNameParts, UnsupportedClause
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
 from engine.sql.query.relations import is_file_name, parse_timestamp_suffix, split_path_suffix
@@ -55,7 +55,7 @@ def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | Create
     table = CreateTable(mode=mode, table_parts=read_table(cursor))
     if cursor.take("LIKE"):
         if mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE):
-            raise UnsupportedStatement(f"{mode} TABLE … LIKE")
+            raise unsupported_statement(f"{mode} TABLE … LIKE")
         return _like(cursor, table)
     for words in (("SHALLOW", "CLONE"), ("DEEP", "CLONE"), ("CLONE",)):
         if cursor.take(*words):

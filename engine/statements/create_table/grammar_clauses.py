@@ -6,15 +6,16 @@ do (UNIQUE, collations, bucketing) is refused by name.
 
 from __future__ import annotations
 
+from catalog.conditions import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure
-from engine.sql.dialect.errors import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
 from engine.sql.dialect.type_text import NoType, ensure_is_type
 from engine.sql.query.values import Properties
 from engine.statements.create_table.grammar_keys import take_key
-from engine.statements.create_table.statement import After, Check, ColumnDef, First, Identity, Position
+from engine.statements.create_table.statement import Check, ColumnDef, Identity
 from engine.statements.functions.grammar_calls import read_mask
 from engine.tables.keys import KeyDef
+from engine.types.schema_changes import After, First, Position
 
 _NO_UNIQUE = "It would not be enforced; declare a PRIMARY KEY, which tells as much to those who read it."
 _KEYS = (("PRIMARY", "KEY"), ("FOREIGN", "KEY"), ("UNIQUE",), ("REFERENCES",))
@@ -137,11 +138,11 @@ def take_constraint(cursor: Cursor, column: str | None = None) -> Check | KeyDef
     return key
 
 
-def take_position(cursor: Cursor) -> Position | None:
+def take_position(cursor: Cursor) -> Position:
     """`FIRST`, `AFTER column`"""
     if cursor.take("FIRST"):
         return First()
-    return After(column=cursor.read_name()) if cursor.take("AFTER") else None
+    return After(cursor.read_name()) if cursor.take("AFTER") else None
 
 
 def read_name_list(cursor: Cursor) -> tuple[str, ...]:

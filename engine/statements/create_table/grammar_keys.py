@@ -5,8 +5,8 @@ Keys are informational. What would make them more (ENFORCED, actions on changes,
 
 from __future__ import annotations
 
+from catalog.conditions import UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.names import read_table
 from engine.tables.keys import ForeignKeyDef, KeyDef, PrimaryKeyDef
 

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from catalog.entries import TableEntry, ViewEntry
-from catalog.errors import TableAlreadyExists, TableExpected, TableNotFound
-from catalog.policies.policies import NO_POLICIES, Policies
-from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
-from engine.errors.definition_errors import (
+from catalog.conditions import (
     ClusteredAndPartitioned,
     ClusteringDiffers,
     LocationNotEmpty,
     PartitioningDiffers,
     PropertyDiffers,
     SchemaDiffers,
+    StatementNotSupported,
+    TableAlreadyExists,
+    TableExpected,
+    TableNotFound,
 )
-from engine.errors.statement_errors import StatementNotSupported
+from catalog.entries import TableEntry, ViewEntry
+from catalog.policies.policies import NO_POLICIES, Policies
+from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.runtime.settings import captured_settings
 from engine.statements.create_table.planning_definition import (

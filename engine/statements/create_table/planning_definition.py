@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from engine.errors.definition_errors import (
+from catalog.conditions import (
+    IdentityExhausted,
     IdentityPartition,
     IdentityStepZero,
     IdentityTypeNotSupported,
     IdentityWithExpression,
 )
-from engine.errors.statement_errors import IdentityExhausted
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.scans import empty_scan

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from catalog.conditions import CannotModifyAppendOnly, ColumnsWithQuery, SchemaNotProvided, StatementNotSupported
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.errors.change_errors import CannotModifyAppendOnly
-from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
-from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan

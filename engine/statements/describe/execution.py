@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pyarrow as pa
 
+from catalog.conditions import UnresolvedColumn
 from catalog.entries import FunctionEntry
-from catalog.errors import SqlError
 from catalog.names import CatalogName, SchemaName
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.binding.sight import is_hidden, visible_keys, visible_properties
@@ -242,25 +241,18 @@ def _time(milliseconds: int | None) -> str | None:
     return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(" ", "seconds")
 
 
-@dataclass(eq=False)
-class ColumnNotFound(SqlError, condition="UNRESOLVED_COLUMN.WITH_SUGGESTION", sqlstate="42703"):
-    name: str
-    columns: str
-    template = "The table has no column {name}. Its columns are: {columns}."
-
-
 def _find_column(relation: NamedRelation, parts: tuple[str, ...]) -> ColumnInfo:
     """A column, or a field inside of one."""
     if len(parts) == 1 or not isinstance(relation, BoundTable):
         found = [column for column in relation.columns if column.name.casefold() == ".".join(parts).casefold()]
         if found:
             return found[0]
-        raise ColumnNotFound(".".join(parts), ", ".join(column.name for column in relation.columns))
+        raise UnresolvedColumn(".".join(parts), ", ".join(column.name for column in relation.columns))
     field = StructField("", relation.snapshot.schema)
     for depth, part in enumerate(parts):
         inner = field.data_type.field(part) if isinstance(field.data_type, StructType) else None
         if inner is None:
-            raise ColumnNotFound(".".join(parts[: depth + 1]), ", ".join(relation.snapshot.schema.names))
+            raise UnresolvedColumn(".".join(parts[: depth + 1]), ", ".join(relation.snapshot.schema.names))
         field = inner
     return ColumnInfo(name=field.name, type=column_sql_type(field), nullable=field.nullable, comment=field.comment)
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, assert_never
 
+from catalog.conditions import UnsupportedDataType
 from catalog.entries import ViewEntry
 from catalog.names import quote
 from catalog.policies.policies import Policies, PolicyFunction
 from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelation
 from engine.binding.sight import visible_keys
-from engine.errors.table_errors import UnsupportedDataType
 from engine.sql.dialect.type_text import parse_type
 from engine.tables.column_metadata import GENERATION, is_identity
 from engine.tables.keys import ForeignKey, TableKey, is_key_property, primary_key

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from catalog.conditions import UnsupportedClause
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.bodies import is_known_function
 from engine.sql.query.names import SCHEMA_WORDS, read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
@@ -53,10 +54,10 @@ def parse_describe(cursor: Cursor) -> Statement:
         cursor.read("FUNCTION")
         extended = _take_before_name(cursor, "EXTENDED")
         if not cursor.is_name() and not cursor.is_done:
-            raise UnsupportedStatement("DESCRIBE FUNCTION of an operator")
+            raise unsupported_statement("DESCRIBE FUNCTION of an operator")
         function = read_function(cursor)
         if len(function) == 1 and is_known_function(function[0]):
-            raise UnsupportedStatement("DESCRIBE FUNCTION of a function of Spark's")
+            raise unsupported_statement("DESCRIBE FUNCTION of a function of Spark's")
         return DescribeFunction(function_parts=function, extended=extended)
     if _is_word_with_name(cursor, "VOLUME"):
         cursor.read("VOLUME")
@@ -65,7 +66,7 @@ def parse_describe(cursor: Cursor) -> Statement:
         cursor.read("POLICY")
         return parse_describe_policy(cursor)
     if _is_word_with_name(cursor, "PROCEDURE"):
-        raise UnsupportedStatement("DESCRIBE PROCEDURE")
+        raise unsupported_statement("DESCRIBE PROCEDURE")
     return _describe_table(cursor)
 
 
@@ -74,7 +75,7 @@ def _describe_table(cursor: Cursor) -> DescribeTable:
     extended = _take_before_name(cursor, "EXTENDED") or _take_before_name(cursor, "FORMATTED")
     parts = read_table(cursor)
     if cursor.words(2) == ["PARTITION", "("]:
-        raise UnsupportedStatement("DESCRIBE TABLE … PARTITION")
+        raise unsupported_statement("DESCRIBE TABLE … PARTITION")
     column = cursor.read_names() if cursor.is_name() and cursor.words(2) != ["AS", "JSON"] else ()
     as_json = cursor.take("AS", "JSON")
     if as_json and (column or not extended):

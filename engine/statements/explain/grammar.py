@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from catalog.conditions import UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
-from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.words import hint
 from engine.sql.query.query import is_query, parse_query
@@ -70,7 +71,7 @@ def parse_explain(cursor: Cursor) -> Explain | ExplainWrite:
         kind = refused_kind(cursor.words(WORDS_MAX)) or (first if first in _NO_QUERIES else None)
         if kind is None:
             raise cursor.fail(f"a query is expected after EXPLAIN{hint(first, sorted(QUERY_HEADS | set(_MODES)))}")
-        raise UnsupportedStatement(f"EXPLAIN {kind}")
+        raise unsupported_statement(f"EXPLAIN {kind}")
     return Explain(mode=mode, inner=parse_query(cursor))
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from catalog.conditions import UnsupportedClause
 from catalog.names import quote
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
-from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.bodies import is_called_by_name, is_known_function, parse_body, parse_table_body, table_query
 from engine.sql.query.names import ensure_temporary
 from engine.sql.query.query import is_query, parse_query
@@ -32,7 +33,7 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool, temporary: bool) 
         raise UnsupportedClause("CREATE TEMPORARY FUNCTION with IF NOT EXISTS", "Use OR REPLACE.")
     parts = _read_temporary(cursor) if temporary else read_function(cursor)
     if cursor.words(1) == ["AS"]:
-        raise UnsupportedStatement("CREATE FUNCTION … AS a class")
+        raise unsupported_statement("CREATE FUNCTION … AS a class")
     if is_known_function(parts[-1]) or not is_called_by_name(quote(parts[-1])):
         raise UnsupportedClause(f"A function named {parts[-1]}", "The name has a meaning of its own; choose another.")
     parameters = _read_parameters(cursor)

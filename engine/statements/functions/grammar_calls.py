@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from catalog.errors import TooManyNameParts
+from catalog.conditions import TooManyNameParts, UnsupportedClause
 from catalog.policies.policies import PolicyArgument
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.statements.policies.statement import NewPolicy
 
 _PARTS_MAX = 3

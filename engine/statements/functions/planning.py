@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from catalog.conditions import (
+    FunctionAlreadyExists,
+    FunctionNotFound,
+    FunctionTooDeep,
+    RepeatedColumn,
+    TemporaryReference,
+)
 from catalog.entries import RETURNS_TABLE, FunctionColumn, FunctionEntry, FunctionParameter
 from catalog.grants.right_changes import CreateFunction as CreateFunctionChange
 from catalog.grants.right_changes import DropFunction as DropFunctionChange
-from catalog.grants.right_errors import FunctionAlreadyExists, FunctionNotFound
 from catalog.names import TableName, ensure_new_part
 from engine.binding.bound import BoundFunction, BoundStatement
 from engine.binding.functions import FUNCTION_DEPTH_MAX, columns_named, ensure_body_known
-from engine.errors.function_errors import FunctionTooDeep, RepeatedColumn
-from engine.errors.statement_errors import TemporaryReference
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import CatalogPlan, CreateTemporaryFunctionPlan, DropTemporaryFunctionPlan
 from engine.runtime.session_state import is_temporary, temporary_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from catalog.conditions import PersistentFunctionExpected
 from catalog.entries import FunctionEntry
 from catalog.grants.conditions import AnyNeed, NameNeed, Need
 from catalog.grants.privileges import Privilege
@@ -14,7 +15,6 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_described_function, bind_function
-from engine.errors.function_errors import PersistentFunctionExpected
 from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.reads.read_plan import read_plan
 from engine.statements.describe.execution import describe_function

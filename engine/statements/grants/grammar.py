@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import assert_never
 
+from catalog.conditions import PrivilegeUnknown, UnsupportedClause
 from catalog.grants.privileges import Kind, PrincipalKind, Privilege
-from catalog.grants.right_errors import PrivilegeUnknown
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.names import read_catalog, read_schema, read_table, take_pattern
 from engine.statements.create_table.grammar_clauses import take_if_exists, take_if_not_exists
 from engine.statements.grants.statement import (

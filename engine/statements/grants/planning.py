@@ -7,6 +7,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from catalog.conditions import (
+    GroupAlreadyExists,
+    LocationAlreadyExists,
+    LocationNotFound,
+    PrincipalNameInvalid,
+    PrincipalNotFound,
+    PrincipalUnclear,
+    PrivilegeNotOfKind,
+)
 from catalog.entries import GroupEntry, LocationEntry, SecurableEntry, ServerEntry
 from catalog.grants.privileges import PRIVILEGES, Principal, PrincipalKind, Privilege
 from catalog.grants.right_changes import (
@@ -23,15 +32,6 @@ from catalog.grants.right_changes import CreateGroup as CreateGroupChange
 from catalog.grants.right_changes import CreateLocation as CreateLocationChange
 from catalog.grants.right_changes import DropGroup as DropGroupChange
 from catalog.grants.right_changes import DropLocation as DropLocationChange
-from catalog.grants.right_errors import (
-    GroupAlreadyExists,
-    LocationAlreadyExists,
-    LocationNotFound,
-    PrincipalNameInvalid,
-    PrincipalNotFound,
-    PrincipalUnclear,
-    PrivilegeNotOfKind,
-)
 from catalog.grants.rights import kind_of
 from engine.binding.bound import BoundStatement
 from engine.planning.plans.ddl import CatalogPlan

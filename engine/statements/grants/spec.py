@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
+from catalog.conditions import PathNotAllowed, ViewExpected
 from catalog.entries import FunctionEntry, SecurableEntry, ServerEntry, TableEntry, ViewEntry
-from catalog.errors import PathNotAllowed, ViewExpected
 from catalog.grants.conditions import AdminNeed, AnyNeed, Need, OwnerNeed
 from catalog.grants.privileges import Kind, Privilege
 from catalog.grants.right_changes import principal_of

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from catalog.conditions import InsertsStopped, StatementCancelled, StatementTimedOut, UnsupportedClause
 from catalog.errors import SqlError
 from engine.binding.bound import Outcome
-from engine.errors.statement_errors import InsertsStopped, StatementCancelled, StatementTimedOut
 from engine.execution.writes.file_metrics import counted
 from engine.runtime.parameters import Parameter
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.statements.insert.statement import Insert
 
 

@@ -16,11 +16,11 @@ from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 
-from engine.errors.statement_errors import StatementNotSupported
+from catalog.conditions import StatementNotSupported, UnsupportedClause
 from engine.runtime.parameters import Parameter
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, each_token, tokenize
-from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.parameters import with_values
 from engine.sql.query.names import read_table
@@ -93,7 +93,7 @@ def _read_insert(cursor: Cursor, led_by: Span | None) -> Insert:
     if not overwrite:
         cursor.read("INTO")
     elif cursor.take("DIRECTORY") or cursor.take("LOCAL", "DIRECTORY"):
-        raise UnsupportedStatement("INSERT OVERWRITE DIRECTORY")
+        raise unsupported_statement("INSERT OVERWRITE DIRECTORY")
     cursor.take("TABLE")
     table = read_table(cursor)
     alias = _take_alias(cursor)

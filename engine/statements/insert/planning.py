@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from catalog.conditions import ColumnNotFound, ColumnsWithQuery, LocationNotEmpty, StatementNotSupported
 from catalog.names import quote
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.enforcement.stored_values import stored_partition_value
-from engine.errors.column_errors import ColumnNotFound
-from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
-from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.planning.analyzed import AnalyzedStatement, InsertRows
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan

@@ -13,11 +13,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from catalog.conditions import AliasWithReplaceWhere, ColumnsWithReplaceOn, DuplicateKey, StatementNotSupported
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.enforcement.columns import match_columns, partition_column
 from engine.enforcement.computed_columns import default_text
-from engine.errors.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
-from engine.errors.statement_errors import DuplicateKey, StatementNotSupported
 from engine.planning.analyzed import DefaultValues, GivenRows, InsertRows
 from engine.planning.plans.write_plan import LiteralRows, WritePlan
 from engine.planning.rules.conditions import own_condition

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from catalog.conditions import GenerateModeNotSupported, InvalidTimeTravel, UnsupportedClause
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import (
-    GenerateModeNotSupported,
-    InvalidTimeTravel,
-    UnsupportedClause,
-    UnsupportedStatement,
-)
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_table, read_table_or_path
 from engine.sql.query.values import AsOfTimestamp, AsOfVersion, TimeTravel
 from engine.statements.create_table.grammar_clauses import read_dotted_list
@@ -45,7 +41,7 @@ def parse_reorg(cursor: Cursor) -> Reorg:
     cursor.read("APPLY")
     cursor.read("(")
     if cursor.take("UPGRADE", "UNIFORM"):
-        raise UnsupportedStatement("REORG TABLE … APPLY (UPGRADE UNIFORM)")
+        raise unsupported_statement("REORG TABLE … APPLY (UPGRADE UNIFORM)")
     cursor.read("PURGE")
     cursor.read(")")
     return Reorg(table_parts=table, condition=condition)

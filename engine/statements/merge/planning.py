@@ -13,18 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from catalog.errors import SqlError
-from catalog.names import fold, quote
-from engine.binding.bound import BoundRelation, BoundTable
-from engine.errors.change_errors import (
+from catalog.conditions import (
+    ColumnNotFound,
     ColumnNotInSource,
     ConflictingAssignments,
+    DuplicateColumns,
     NonLastBySourceUnconditional,
     NonLastMatchedUnconditional,
     NonLastNotMatchedUnconditional,
+    StatementNotSupported,
 )
-from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
-from engine.errors.statement_errors import StatementNotSupported
+from catalog.errors import SqlError
+from catalog.names import fold, quote
+from engine.binding.bound import BoundRelation, BoundTable
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.expression_checks import QueryCheck
 from engine.planning.plans.file_writes import FieldMatching

@@ -24,11 +24,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from catalog.conditions import ColumnUsedByPolicy, ConstraintHoldsType, GeneratedHoldsType
 from catalog.names import fold
 from engine.binding.bound import BoundTable
 from engine.enforcement.columns import match_columns
-from engine.errors.expression_errors import ConstraintHoldsType, GeneratedHoldsType
-from engine.errors.policy_errors import ColumnUsedByPolicy
 from engine.errors.table_errors import naming
 from engine.planning.plans.write_plan import WritePlan
 from engine.planning.rules.dependencies import uses

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
+from catalog.conditions import PolicyNotFound, PolicyOnKind
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
 from catalog.grants.privileges import Principal
-from catalog.grants.right_errors import PolicyNotFound, PolicyOnKind
 from catalog.grants.rights import kind_of, label_of
 from catalog.policies.effective_policies import Level, levels_of
 from catalog.policies.policies import NamedPolicy

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from catalog.conditions import UnsupportedClause
 from catalog.grants.privileges import Kind
 from catalog.names import fold, quote
 from catalog.policies.policies import ColumnMatch, PolicyArgument, PolicyKind
@@ -13,7 +14,7 @@ from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, Ta
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import tokenize
-from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.query import parse_query
 from engine.statements.create_table.grammar_clauses import take_if_exists
 from engine.statements.functions.grammar_calls import read_arguments, read_function
@@ -66,7 +67,7 @@ def parse_alter_object(cursor: Cursor, kind: Kind) -> AlterOwner | AlterTags:
         return AlterOwner(securable=securable, owner=owner)
     tags = take_tags(cursor, kind, securable.parts)
     if tags is None:
-        raise UnsupportedStatement(f"ALTER {kind} …, but for OWNER TO and TAGS,")
+        raise unsupported_statement(f"ALTER {kind} …, but for OWNER TO and TAGS,")
     return tags
 
 

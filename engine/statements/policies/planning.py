@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from catalog.grants.right_errors import FunctionNotFound
+from catalog.conditions import ColumnNotFound, FunctionNotFound, PolicyNotPossible
 from catalog.names import TableName, fold
 from catalog.policies.policies import NO_POLICIES, Policies, PolicyFunction
 from catalog.policies.policy_changes import PolicyChange, SetColumnMask, SetRowFilter
 from engine.binding.bound import BoundExpression, BoundStatement, BoundTable, FreeName
 from engine.binding.policies import NOT_DETERMINISTIC, mismatch, unsuited
-from engine.errors.column_errors import ColumnNotFound
-from engine.errors.policy_errors import PolicyNotPossible
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic

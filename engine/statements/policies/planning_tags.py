@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from catalog.conditions import ColumnNotFound, FunctionNotFound, PolicyNotFound, PolicyNotPossible
 from catalog.entries import FunctionEntry, ServerEntry, TableEntry, ViewEntry
 from catalog.grants.right_changes import Securable
-from catalog.grants.right_errors import FunctionNotFound, PolicyNotFound
 from catalog.grants.rights import kind_of
 from catalog.names import TableName, fold
 from catalog.policies.policies import NamedPolicy, PolicyKind
@@ -15,8 +15,6 @@ from catalog.policies.tag_changes import DropPolicy as DropPolicyChange
 from catalog.policies.tag_changes import SetTags
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.binding.policies import NOT_DETERMINISTIC
-from engine.errors.column_errors import ColumnNotFound
-from engine.errors.policy_errors import PolicyNotPossible
 from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
 from engine.statements.grants.planning import named_principal

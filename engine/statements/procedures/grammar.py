@@ -11,20 +11,21 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from catalog.names import fold
-from engine.errors.procedure_errors import (
+from catalog.conditions import (
     ArgumentGivenTwice,
     MissingArgument,
     PositionalAfterNamed,
     ProcedureNotFound,
     TooManyArguments,
     UnknownArgument,
+    UnsupportedClause,
     WrongArgument,
 )
+from catalog.names import fold
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
-from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.tokens import TokenError
 from engine.sql.query.names import read_table
 from engine.sql.query.relations import is_file_name
@@ -142,7 +143,7 @@ def parse_call(cursor: Cursor) -> Call | RegisterTable | SnapshotTable:
     *places, written = cursor.read_names()
     name = fold(written)
     if not places or fold(places[-1]) != _SYSTEM or len(places) > 2:
-        raise UnsupportedStatement("CALL of a procedure that is not in the schema system of a catalog")
+        raise unsupported_statement("CALL of a procedure that is not in the schema system of a catalog")
     if name in _NOT_HERE:
         raise UnsupportedClause(f"CALL {_SYSTEM}.{name}", _NOT_HERE[name])
     signature = SIGNATURES.get(name)

@@ -41,7 +41,7 @@ _IN_CATALOG_MAX = 2
 def _bind_call(statement: Call, binder: Binder) -> BoundNames:
     current = binder.state.current
     target = binder.table(_in_catalog(statement.table_parts, statement.catalog, current))
-    time_ms = None if statement.time is None else read_time(statement.time, binder.values)
+    time_ms = None if statement.time is None else read_time(statement.time, binder.constants)
     if isinstance(statement.procedure, AddFiles) and statement.procedure.source_parts is not None:
         source = _in_catalog(statement.procedure.source_parts, statement.catalog, current)
         return BoundNames(target=target, relations=(binder.relation(source, None, current),), time_ms=time_ms)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from catalog.conditions import UnsupportedClause
 from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.composed import ComposedQuery, marker_places
 from engine.sql.query.names import read_table, read_table_or_path
 from engine.sql.query.values import Assignment, Span, TargetQuery

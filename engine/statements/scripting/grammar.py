@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from engine.errors.cursor_errors import CursorAlreadyExists, CursorAtWrongPlace
+from catalog.conditions import (
+    ConditionAtWrongPlace,
+    CursorAlreadyExists,
+    CursorAtWrongPlace,
+    DropVariableInScript,
+    DuplicateCondition,
+    HandlerAtWrongPlace,
+    LocalVariableReplaced,
+    ScriptTooDeep,
+    VariableNotAtBeginning,
+    VariableOutsideBlock,
+)
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
@@ -43,16 +54,6 @@ from engine.statements.scripting.statement import (
     RunnableStatement,
     Script,
     ScriptPart,
-)
-from engine.statements.scripting.statement_errors import (
-    ConditionAtWrongPlace,
-    DropVariableInScript,
-    DuplicateCondition,
-    HandlerAtWrongPlace,
-    LocalVariableReplaced,
-    ScriptTooDeep,
-    VariableNotAtBeginning,
-    VariableOutsideBlock,
 )
 from engine.statements.variables.grammar import parse_declare, parse_set_variables, row_query
 from engine.statements.variables.statement import DeclareVariables

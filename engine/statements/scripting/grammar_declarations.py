@@ -11,13 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from engine.errors.cursor_errors import CursorQualifier
-from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import SyntaxFailure, tokenize
-from engine.sql.query.query import parse_query
-from engine.statements.scripting.grammar_immediate import parse_arguments
-from engine.statements.scripting.statement import CloseCursor, DeclareCursor, FetchCursor, Handler, OpenCursor
-from engine.statements.scripting.statement_errors import (
+from catalog.conditions import (
+    CursorQualifier,
     DuplicateHandler,
     DuplicateSqlstateHandler,
     EndLabelAlone,
@@ -32,6 +27,11 @@ from engine.statements.scripting.statement_errors import (
     LabelTaken,
     UnknownLabel,
 )
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import SyntaxFailure, tokenize
+from engine.sql.query.query import parse_query
+from engine.statements.scripting.grammar_immediate import parse_arguments
+from engine.statements.scripting.statement import CloseCursor, DeclareCursor, FetchCursor, Handler, OpenCursor
 from engine.statements.variables.grammar import read_variable_names
 from engine.statements.variables.statement import Names
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from catalog.conditions import IdentifierNotAName, IdentifierWithSubquery
 from catalog.names import quote
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
@@ -20,7 +21,6 @@ from engine.sql.expressions import parse_expression
 from engine.sql.query.splice import apply_edits
 from engine.sql.query.values import Span
 from engine.statements.scripting.statement import NamedByExpressions
-from engine.statements.scripting.statement_errors import IdentifierNotAName, IdentifierWithSubquery
 from engine.statements.variables.grammar import row_query
 
 _WORD = "IDENTIFIER"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from engine.errors.variable_errors import DuplicateArgument, SubqueryAsArgument
+from catalog.conditions import DuplicateArgument, SubqueryAsArgument
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType

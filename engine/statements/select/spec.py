@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from catalog.conditions import StatementNotSupported
 from catalog.grants.conditions import AnyNeed
 from engine.authorization.needs import reads
 from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
-from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.plan import Plan

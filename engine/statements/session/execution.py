@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catalog.errors import SchemaNotFound
+from catalog.conditions import SchemaNotFound, TooManyForeignSettings, VariableSetAsSetting
 from catalog.names import CatalogName, SchemaName
 from engine.binding.bound import BoundStatement, Outcome
-from engine.errors.variable_errors import VariableSetAsSetting
 from engine.runtime.foreign_settings import FOREIGN_MAX
 from engine.runtime.results import empty_result, string_rows
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import SETTINGS, TooManyForeignSettings, find_setting, is_foreign, parse_setting
+from engine.runtime.settings import SETTINGS, find_setting, is_foreign, parse_setting
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 
 _UNSET = "<undefined>"

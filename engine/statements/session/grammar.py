@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from catalog.conditions import InvalidSetSyntax
 from engine.runtime.settings import TIME_ZONE
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import InvalidSetSyntax, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import SCHEMA_WORDS, read_catalog, read_schema
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 
@@ -35,7 +36,7 @@ _QUOTED_WHOLE = re.compile(r"`((?:[^`]|``)*)`")
 def parse_set(rest: str) -> SetSetting | ShowSettings | ResetSetting:
     """What follows `SET`, without the semicolon at the end. Raises `InvalidSetSyntax`."""
     if _VARIABLE.match(rest):
-        raise UnsupportedStatement("SET VARIABLE")
+        raise unsupported_statement("SET VARIABLE")
     zone = _TIME_ZONE.fullmatch(rest)
     if zone is not None:
         return _set_time_zone(zone["value"].strip())
@@ -53,7 +54,7 @@ def parse_set(rest: str) -> SetSetting | ShowSettings | ResetSetting:
     alone = _KEY_ALONE.fullmatch(rest)
     other = _OTHERS.match(rest)
     if alone is None and other is not None:
-        raise UnsupportedStatement(f"SET {other[1].upper()}")
+        raise unsupported_statement(f"SET {other[1].upper()}")
     if alone is None:
         raise InvalidSetSyntax()
     return ShowSettings(key=_key(alone))

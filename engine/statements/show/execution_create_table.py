@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from catalog.errors import TableExpected
+from catalog.conditions import TableExpected
 from catalog.names import quote
 from catalog.system.system_views import is_system_schema
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, FileView, Outcome

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 import pyarrow.compute as pc
 
+from catalog.conditions import NoPartitionColumn, NotPartitioned
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
 from engine.binding.sight import visible_properties
-from engine.enforcement.errors import NoPartitionColumn
-from engine.errors.statement_errors import NotPartitioned
 from engine.runtime.results import BOOLEAN, STRING, small_result, string_rows
 from engine.runtime.settings import HIVE_SHAPE
 from engine.statements.describe.execution import relation_details, version_properties

@@ -10,9 +10,10 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
+from catalog.conditions import ShowColumnsConflict
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_catalog, read_schema, read_table, take_pattern, take_schema
 from engine.statements.listings.statement import FindColumns, FindFunctions, FindKeys, FindSchemas, FindTables
 from engine.statements.show.statement import (
@@ -56,14 +57,14 @@ def _show_table_extended(cursor: Cursor) -> ShowTableExtended:
     cursor.read("LIKE")
     pattern = cursor.read_string()
     if cursor.take("PARTITION"):
-        raise UnsupportedStatement("SHOW TABLE EXTENDED … PARTITION")
+        raise unsupported_statement("SHOW TABLE EXTENDED … PARTITION")
     _refuse_json(cursor)
     return ShowTableExtended(schema_parts=schema, pattern=pattern)
 
 
 def _refuse_json(cursor: Cursor) -> None:
     if cursor.take("AS", "JSON"):
-        raise UnsupportedStatement("SHOW TABLES … AS JSON")
+        raise unsupported_statement("SHOW TABLES … AS JSON")
 
 
 def _show_views(cursor: Cursor) -> ShowViews:
@@ -155,7 +156,7 @@ def _read_partition_value(cursor: Cursor) -> str | None:
 def _show_create_table(cursor: Cursor) -> ShowCreateTable:
     table = read_table(cursor)
     if cursor.take("AS", "SERDE"):
-        raise UnsupportedStatement("SHOW CREATE TABLE … AS SERDE")
+        raise unsupported_statement("SHOW CREATE TABLE … AS SERDE")
     return ShowCreateTable(table_parts=table)
 
 

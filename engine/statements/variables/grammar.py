@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from catalog.conditions import DefaultWithSubquery, InvalidSetSyntax
 from catalog.names import quote
-from engine.errors.expression_errors import DefaultWithSubquery
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
-from engine.sql.dialect.errors import InvalidSetSyntax, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
 from engine.sql.query.query import parse_query
@@ -40,7 +40,7 @@ def parse_declare(cursor: Cursor) -> DeclareVariables:
     while cursor.take(","):
         names.append(cursor.read_names())
     if cursor.words(1) == ["CURSOR"] or cursor.words(2)[1:] == ["CURSOR"]:
-        raise UnsupportedStatement("DECLARE … CURSOR outside of a script")
+        raise unsupported_statement("DECLARE … CURSOR outside of a script")
     while not cursor.is_done:
         if cursor.take_any("DEFAULT", "="):
             default = cursor.read_text(ends_at_comma=False)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from catalog.conditions import DuplicateDeclared, TooManyRowsAssigned, UnresolvedVariable, VariableNotFound
 from catalog.names import quote
 from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import Outcome
-from engine.errors.variable_errors import DuplicateDeclared, TooManyRowsAssigned, UnresolvedVariable, VariableNotFound
 from engine.planning.plans.reads import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan, ReadPlan
 from engine.runtime.accesses import Use
 from engine.runtime.results import empty_result

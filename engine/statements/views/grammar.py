@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from catalog.conditions import TemporaryQualifier, UnsupportedClause
 from catalog.grants.privileges import Kind
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import TemporaryQualifier, UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.file_calls import file_format, file_kind
 from engine.sql.query.names import ensure_temporary, read_table
 from engine.sql.query.query import parse_query
@@ -70,7 +71,7 @@ def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shar
         elif not properties and cursor.take("TBLPROPERTIES"):
             properties = read_properties(cursor)
         elif cursor.take("WITH", "METRICS") or cursor.take("PARTITIONED", "ON"):
-            raise UnsupportedStatement("CREATE VIEW … WITH METRICS or PARTITIONED ON")
+            raise unsupported_statement("CREATE VIEW … WITH METRICS or PARTITIONED ON")
         elif not temporary and cursor.take("WITH", "SCHEMA"):
             read_schema_mode(cursor, "CREATE VIEW")
         elif temporary and not if_not_exists and cursor.words(1) == ["USING"]:

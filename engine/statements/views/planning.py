@@ -10,20 +10,22 @@ from catalog.changes import CreateView as CreateViewChange
 from catalog.changes import DropView as DropViewChange
 from catalog.changes import RenameTable as RenameTableChange
 from catalog.changes import SetViewProperties
-from catalog.entries import ViewColumn, ViewEntry
-from catalog.errors import TableAlreadyExists, TableNotFound, ViewExpected
-from catalog.names import TableName, ensure_new_part
-from catalog.rest.errors import RestCatalogNotChanged
-from engine.binding.bound import BoundRelation, BoundStatement, BoundView, FileView
-from engine.errors.statement_errors import (
+from catalog.conditions import (
     DuplicateViewColumn,
     PermanentViewExpected,
     RecursiveView,
+    RestCatalogNotChanged,
     StatementNotSupported,
+    TableAlreadyExists,
+    TableNotFound,
     TemporaryReference,
     UnsetUnknownProperties,
     ViewColumnCount,
+    ViewExpected,
 )
+from catalog.entries import ViewColumn, ViewEntry
+from catalog.names import TableName, ensure_new_part
+from engine.binding.bound import BoundRelation, BoundStatement, BoundView, FileView
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import (
     CatalogPlan,

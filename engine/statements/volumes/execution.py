@@ -10,12 +10,12 @@ import logging
 from typing import assert_never, cast
 
 from catalog.catalog import Catalog
+from catalog.conditions import FileInStagingPathExists, StagingNotSupported
 from catalog.entries import VolumeEntry
 from catalog.names import SchemaName, like_matcher
 from engine.binding.bound import BoundStatement, Outcome
-from engine.errors.volume_errors import FileInStagingPathExists, StagingNotSupported
 from engine.planning.plans.ddl import DropVolumePlan, FilePlan
-from engine.runtime.context import StatementContext
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import BIGINT, STRING, empty_result, small_result, string_rows
 from engine.statements.volumes.statement import (
     ChangeFile,
@@ -53,7 +53,7 @@ def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolum
             assert_never(statement)
 
 
-def answer_file(plan: FilePlan, catalog: Catalog, context: StatementContext) -> Outcome:
+def answer_file(plan: FilePlan, catalog: Catalog, request: StatementRequest) -> Outcome:
     """Raises `FileInStagingPathExists`, `StagingNotSupported`, and what the file is not allowed for."""
     statement = cast(FileStatement, plan.statement)  # this family alone makes the plan
     file = VolumeFile(plan.path, plan.location, catalog.allowed_roots, lambda: _is_dropped(plan, catalog))
@@ -62,12 +62,12 @@ def answer_file(plan: FilePlan, catalog: Catalog, context: StatementContext) -> 
     transfer = _transfer(statement, file)
     if transfer.operation is FileOperation.PUT and not transfer.overwrite and file.exists():
         raise FileInStagingPathExists(str(plan.path))
-    if context.stage is None:
+    if request.stage is None:
         if transfer.operation is not FileOperation.REMOVE:
             raise StagingNotSupported(transfer.operation)
         file.remove()
         return Outcome(result=empty_result())
-    row = (transfer.operation.value, context.stage(transfer), "{}", statement.local or None)
+    row = (transfer.operation.value, request.stage(transfer), "{}", statement.local or None)
     result = string_rows(_STAGING, [row])
     result.is_staging = True
     return Outcome(result=result)
@@ -90,7 +90,7 @@ def _listed(file: VolumeFile, statement: ListVolume) -> Outcome:
     return Outcome(result=small_result(columns, [(e.path, e.name, e.size, e.modified_ms) for e in entries]))
 
 
-def drop_volume(plan: DropVolumePlan, catalog: Catalog, context: StatementContext) -> Outcome:
+def drop_volume(plan: DropVolumePlan, catalog: Catalog, request: StatementRequest) -> Outcome:
     """The name, then the files of a managed volume."""
     if plan.name is None:
         return Outcome(result=empty_result())
@@ -98,7 +98,7 @@ def drop_volume(plan: DropVolumePlan, catalog: Catalog, context: StatementContex
         entry, rights = catalog.drop_volume(plan.name, plan.condition)
     except plan.tolerated:
         return Outcome(result=empty_result())
-    context.on_rights(rights)
+    request.on_rights(rights)
     remove_volume_files(entry, catalog)
     return Outcome(result=empty_result())
 

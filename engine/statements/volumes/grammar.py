@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from catalog.conditions import EmptyLocalFile
 from catalog.grants.privileges import Kind
-from engine.errors.volume_errors import EmptyLocalFile
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedStatement
+from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_table, take_pattern, take_schema
 from engine.statements.create_table.grammar_clauses import take_if_exists, take_if_not_exists
 from engine.statements.grants.statement import AlterOwner
@@ -77,7 +77,7 @@ def parse_remove(cursor: Cursor) -> ChangeFile:
 def parse_get(cursor: Cursor) -> GetFile:
     """Parses what follows GET: `'path' TO 'local'`."""
     if cursor.words(1) == ["DIAGNOSTICS"]:
-        raise UnsupportedStatement("GET DIAGNOSTICS")
+        raise unsupported_statement("GET DIAGNOSTICS")
     path = cursor.read_string()
     cursor.read("TO")
     return GetFile(path=path, local=_read_local(cursor))
@@ -87,7 +87,7 @@ def parse_list(cursor: Cursor) -> ListVolume:
     """Parses what follows LIST: `'path' [LIMIT n]`."""
     word = cursor.take_any(*_RESOURCES)
     if word is not None:
-        raise UnsupportedStatement(f"LIST {word}")
+        raise unsupported_statement(f"LIST {word}")
     path = cursor.read_string()
     limit: int | None = None
     if cursor.take("LIMIT"):

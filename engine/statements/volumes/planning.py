@@ -5,15 +5,13 @@ from __future__ import annotations
 import uuid
 from typing import assert_never
 
+from catalog.conditions import RestCatalogNotChanged, VolumeAlreadyExists, VolumeNotFound, VolumeWithoutFolder
 from catalog.entries import VolumeEntry
 from catalog.names import TableName, ensure_new_part
-from catalog.rest.errors import RestCatalogNotChanged
 from catalog.volumes.changes import CreateVolume as CreateVolumeChange
 from catalog.volumes.changes import RenameVolume as RenameVolumeChange
-from catalog.volumes.errors import VolumeAlreadyExists, VolumeNotFound
 from catalog.volumes.paths import parse_volume_path
 from engine.binding.bound import BoundStatement
-from engine.errors.volume_errors import VolumeWithoutFolder
 from engine.planning.plans.ddl import CatalogPlan, DropVolumePlan, FilePlan
 from engine.statements.volumes.statement import CreateVolume, DropVolume, FileStatement, RenameVolume, VolumeDefinition
 

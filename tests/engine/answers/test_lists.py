@@ -11,6 +11,7 @@ from engine.binding.bound import BoundStatement
 from engine.pipeline import bind_statement
 from engine.statements.listings.execution import list_objects
 from engine.statements.listings.statement import ListColumns
+from tests.engine.contexts import NO_CONSTANTS
 from tests.engine.planning.lake import PlanningLake
 
 ALIKE, OTHER = "k INT NOT NULL, s STRING COMMENT 'a text'", "x DECIMAL(9, 2)"
@@ -41,7 +42,7 @@ def test_columns_are_those_of_their_tables(
     lake: PlanningLake, tables: str | None, pattern: str | None, expected: str
 ) -> None:
     statement = ListColumns(catalog=None, schema_pattern=None, table_pattern=tables, column_pattern=pattern)
-    bound = bind_statement(statement, Binder(lake.state, lake.sources))
+    bound = bind_statement(statement, Binder(lake.state, lake.sources, NO_CONSTANTS))
     assert isinstance(bound, BoundStatement)
     (batch,) = list_objects(bound, statement).result.batches()
     rows = batch.to_pylist()
@@ -59,7 +60,7 @@ def test_a_table_with_a_type_of_another_engine_hides_no_other(tmp_path: Path) ->
     log = next(tmp_path.rglob("unknown/_delta_log/*0.json"))
     log.write_text(log.read_text().replace("integer", "geometry(4326)"))
     statement = ListColumns(catalog=None, schema_pattern=None, table_pattern=None, column_pattern=None)
-    bound = bind_statement(statement, Binder(lake.state, lake.sources))
+    bound = bind_statement(statement, Binder(lake.state, lake.sources, NO_CONSTANTS))
     assert isinstance(bound, BoundStatement)
     (batch,) = list_objects(bound, statement).result.batches()
     assert batch.column("table").to_pylist() == ["known"]

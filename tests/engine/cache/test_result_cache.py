@@ -12,11 +12,11 @@ from typing import cast
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import StatementCancelled, StatementTimedOut
 from engine.cache import result_cache
 from engine.cache.kept_result import KeptResult, keep
 from engine.cache.result_cache import Flight, ResultCache, Turn
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.runtime.results import BIGINT, STRING, Repeatable, small_result
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool

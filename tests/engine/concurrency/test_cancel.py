@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from catalog.conditions import StatementCancelled, StatementTimedOut
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 
 
 def test_cancelling_ends_a_pause() -> None:

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from catalog.conditions import MetadataChanged, StatementCancelled, StatementNotSupported
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import RetryPolicy
-from engine.errors.conflict_errors import MetadataChanged
-from engine.errors.statement_errors import StatementCancelled, StatementNotSupported
 
 RUNS_MAX = RetryPolicy().runs_max
 

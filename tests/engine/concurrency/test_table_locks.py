@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from catalog.conditions import StatementCancelled
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.table_locks import TableLocks
-from engine.errors.statement_errors import StatementCancelled
 
 
 def test_one_holds_a_key_at_a_time_and_who_waits_can_be_cancelled() -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from catalog.conditions import UnsupportedFileFormat
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Format
-from engine.delta.spec.log_errors import UnsupportedFileFormat
 from engine.tables.operations import TableOperation
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, LogBuilder
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.checkpoint.unique_keys import UniqueKeys, hash_texts
 from engine.delta.log.commit_reader import make_adds
 from engine.delta.log.file_table import file_keys
@@ -22,7 +23,6 @@ from engine.delta.spec.actions import (
     SetTransaction,
 )
 from engine.delta.spec.paths import checkpoint_v2_name, commit_name, compaction_name
-from engine.errors.table_errors import MalformedLogEntry
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, LogBuilder, add, json_lines, parquet_bytes, remove
 
 UUID = "3a0d65cd-4a56-49a8-937b-95f9e3ee90e5"

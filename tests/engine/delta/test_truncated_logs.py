@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from catalog.conditions import DeltaError, MalformedLogEntry
 from engine.delta.commit.transaction import Transaction
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.maintenance.after_commit import PostCommit, run_hooks
@@ -22,7 +23,6 @@ from engine.delta.spec.paths import (
     commit_name,
     compaction_name,
 )
-from engine.errors.table_errors import DeltaError, MalformedLogEntry
 from tests.engine.delta.committing import describe
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, LogBuilder, add, json_lines, parquet_bytes, remove
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import CannotModifyAppendOnly
 from engine.enforcement.row_checks import ensure_append_only
-from engine.errors.change_errors import CannotModifyAppendOnly
 from tests.engine.enforcement.write_plans import column, plan
 
 

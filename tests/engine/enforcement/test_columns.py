@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import ColumnNotFound, DuplicateColumns, NoPartitionColumn, PartitionColumnListed
 from catalog.errors import SqlError
 from engine.enforcement.columns import match_columns
-from engine.enforcement.errors import NoPartitionColumn, PartitionColumnListed
-from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.planning.plans.write_plan import WritePlan
 from tests.engine.enforcement.write_plans import DATE, column, plan
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import NotNullColumnMissing
 from engine.enforcement.computed_columns import default_text, fill_defaults
-from engine.enforcement.errors import NotNullColumnMissing
 from engine.tables.column_metadata import IdentityColumn
 from tests.engine.enforcement.write_plans import STRING, column, plan
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.enforcement.errors import IdentityValueGiven
+from catalog.conditions import IdentityExhausted, IdentityValueGiven
 from engine.enforcement.identity import generate_identities, moved_high_water_marks
-from engine.errors.statement_errors import IdentityExhausted
 from engine.tables.column_metadata import GREATEST, LEAST, IdentityColumn
 from tests.engine.enforcement.write_plans import LONG, column, plan
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from catalog.conditions import SparkFailure
 from engine.enforcement.row_rules import row_rules, violation
 from engine.enforcement.rules import enforce_rules
-from engine.errors.statement_errors import SparkFailure
 from engine.planning.plans.file_writes import FILE_BYTES, SMALL_BYTES, Step
 from engine.planning.plans.write_plan import FilePerPartition, KeptRows, TaskPerFile, WritePlan
 from engine.tables.column_metadata import IdentityColumn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.enforcement.errors import IdentityValueGiven, NotNullColumnMissing
+from catalog.conditions import IdentityValueGiven, NotNullColumnMissing
 from engine.enforcement.rules import enforce_rules
 from engine.tables.column_metadata import IdentityColumn
 from engine.tables.rules import Constraint

@@ -12,19 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.attempts import run_statement
 from engine.main import EngineOptions, open_sources
 from engine.pipeline import parse_statement
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.accesses import Access, StatementAccess
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import BIGINT, Repeatable, ResultStream, small_result
 from engine.runtime.session_state import SessionState
 from engine.spark.query import ExecSession, SessionFacts
 from engine.sql.query.values import Query
 from engine.statements.grants.statement import GrantRights, RevokeRights
+from tests.engine.contexts import run_on
 
 ANN = Identity("ann")
 DEFAULTS: Mapping[str, str] = MappingProxyType({})
@@ -37,7 +37,7 @@ class CountingSpark:
     repeatable: Repeatable = Repeatable.ALWAYS
     settings: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
     current: tuple[str, str] = ("spark_catalog", "default")
-    during: Callable[[StatementContext], None] = lambda _: None
+    during: Callable[[StatementRequest], None] = lambda _: None
     rows_made: int | None = None
     batches: int = 1
     """How many times the row is answered, each in a batch."""
@@ -49,12 +49,12 @@ class CountingSpark:
         return SessionFacts(self.settings, self.current)
 
     def stream_query(
-        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+        self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
     ) -> ResultStream:
         with self.lock:
             self.runs += 1
-        self.during(context)
-        context.cancel.ensure_live()
+        self.during(request)
+        request.cancel.ensure_live()
         total = count = 0
         for scan in plan.scans:
             for path in scan.files["path"].to_pylist():
@@ -81,11 +81,11 @@ class CachedLake:
         text: str,
         identity: Identity = ANN,
         parameters: Sequence[Parameter] = (),
-        context: StatementContext | None = None,
+        request: StatementRequest | None = None,
     ) -> tuple[int, int]:
         """What a statement answers."""
-        context = context or StatementContext(identity=identity)
-        result = self.run(spark, text, identity, parameters, context)
+        request = request or StatementRequest(identity=identity)
+        result = self.run(spark, text, identity, parameters, request)
         ((total, count),) = zip(*pa.Table.from_batches(result.batches()).to_pydict().values(), strict=True)
         return total, count
 
@@ -95,15 +95,15 @@ class CachedLake:
         text: str,
         identity: Identity = ANN,
         parameters: Sequence[Parameter] = (),
-        context: StatementContext | None = None,
+        request: StatementRequest | None = None,
     ) -> ResultStream:
         catalog, schema = spark.current
         state = SessionState(identity=identity, catalog=catalog, schema=schema)
-        context = context or StatementContext(identity=identity)
+        request = request or StatementRequest(identity=identity)
         statement = parse_statement(text)
         assert isinstance(statement, Query | GrantRights | RevokeRights)
         executor = cast(ExecSession, spark)
-        return run_statement(statement, state, self.sources, executor, context, parameters).result
+        return run_on(statement, state, self.sources, executor, request, parameters).result
 
     def versioned_answer(self, spark: CountingSpark, text: str) -> tuple[int, int, int]:
         """With the version of the table that the statement says it reads."""
@@ -112,7 +112,7 @@ class CachedLake:
         def note(access: StatementAccess) -> None:
             told.extend(access.objects)
 
-        context = StatementContext(identity=ANN, on_authorized=note)
-        answer = self.answer(spark, text, context=context)
+        request = StatementRequest(identity=ANN, on_authorized=note)
+        answer = self.answer(spark, text, request=request)
         (version,) = {each.version for each in told if each.version is not None}
         return *answer, version

@@ -16,18 +16,17 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from catalog.changes import CreateView
+from catalog.conditions import ResultRowsDiffer, StatementCancelled
 from catalog.entries import ViewColumn, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
 from engine.binding.bound import BoundChanges
-from engine.errors.statement_errors import StatementCancelled
 from engine.planning.reads.scans import change_scan
 from engine.runtime.accesses import Lineage
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import Repeatable, ResultStream
-from engine.spark.errors import ResultRowsDiffer
 from engine.storage.confinement import FilePlaces
 from engine.storage.storage import open_storage
 from engine.tables.changes import ChangeFiles
@@ -234,7 +233,7 @@ def test_rights_are_looked_at_each_time(lake: CachedLake) -> None:
 def test_a_session_that_changes_meanwhile_keeps_nothing(lake: CachedLake) -> None:
     spark = CountingSpark()
 
-    def set_and_reset(_: StatementContext) -> None:
+    def set_and_reset(_: StatementRequest) -> None:
         spark.settings = dict(spark.settings)  # as it was, by two changes
 
     spark.during = set_and_reset
@@ -244,56 +243,56 @@ def test_a_session_that_changes_meanwhile_keeps_nothing(lake: CachedLake) -> Non
 
 def test_the_profile_says_so(lake: CachedLake) -> None:
     spark = CountingSpark()
-    contexts = [StatementContext(identity=ANN) for _ in range(2)]
-    for context in contexts:
-        lake.answer(spark, SUM, context=context)
-    assert [each.profile.is_from_cache for each in contexts] == [False, True]
-    assert [any("result cache" in line for line in each.profile.lines) for each in contexts] == [False, True]
+    requests = [StatementRequest(identity=ANN) for _ in range(2)]
+    for request in requests:
+        lake.answer(spark, SUM, request=request)
+    assert [each.profile.is_from_cache for each in requests] == [False, True]
+    assert [any("result cache" in line for line in each.profile.lines) for each in requests] == [False, True]
 
 
 def test_the_profile_is_of_the_last_statement(lake: CachedLake) -> None:
     """Of those before it come the names in its text, say."""
-    spark, context = CountingSpark(), StatementContext(identity=ANN)
+    spark, request = CountingSpark(), StatementRequest(identity=ANN)
     lake.answer(spark, SUM)
     for text, is_cached in ((SUM, True), (SUM.replace("-1", "-2"), False)):
-        lake.answer(spark, text, context=context)
-        assert context.profile.is_from_cache == is_cached
-        assert any("result cache" in line for line in context.profile.lines) == is_cached
+        lake.answer(spark, text, request=request)
+        assert request.profile.is_from_cache == is_cached
+        assert any("result cache" in line for line in request.profile.lines) == is_cached
 
 
 def test_lineage_is_told_from_the_cache_too(lake: CachedLake) -> None:
     spark, told = CountingSpark(), list[Lineage]()
     lake.answer(spark, SUM)  # without anybody who asks for it
 
-    def tell(context: StatementContext) -> None:
-        assert context.on_lineage is not None
-        context.on_lineage(Lineage(kept="x"))
+    def tell(request: StatementRequest) -> None:
+        assert request.on_lineage is not None
+        request.on_lineage(Lineage(kept="x"))
 
     spark.during = tell
     for _ in range(3):
-        lake.answer(spark, SUM, context=StatementContext(identity=ANN, on_lineage=told.append))
+        lake.answer(spark, SUM, request=StatementRequest(identity=ANN, on_lineage=told.append))
     assert spark.runs == 2 and told == [Lineage(kept="x")] * 3
 
 
 def test_an_answer_larger_than_the_statement_may_have_is_not_given(lake: CachedLake) -> None:
     spark = CountingSpark()
     lake.answer(spark, SUM)
-    lake.answer(spark, SUM, context=StatementContext(identity=ANN, result_bytes_max=10))
+    lake.answer(spark, SUM, request=StatementRequest(identity=ANN, result_bytes_max=10))
     assert spark.runs == 2
 
 
 def test_an_announced_answer_is_kept_when_it_was_read(lake: CachedLake) -> None:
     spark, told = CountingSpark(), list[ResultStream]()
 
-    def announcing(context: StatementContext) -> None:
-        assert context.on_rows is not None
+    def announcing(request: StatementRequest) -> None:
+        assert request.on_rows is not None
         spark.during = lambda _: None
         stream = ResultStream(schema=pa.schema([("n", pa.int64())]), source=(pa.record_batch({"n": [7, 8]}),))
-        context.on_rows(stream)
+        request.on_rows(stream)
         stream.repeatable = Repeatable.ALWAYS  # at the end of the query
 
     spark.during = announcing
-    lake.answer(spark, SUM, context=StatementContext(identity=ANN, on_rows=told.append))
+    lake.answer(spark, SUM, request=StatementRequest(identity=ANN, on_rows=told.append))
     (stream,) = told
     assert lake.cache.counts.kept == 0
     batches = stream.batches()
@@ -302,9 +301,9 @@ def test_an_announced_answer_is_kept_when_it_was_read(lake: CachedLake) -> None:
 
 
 def test_rows_that_are_told_of_after_the_answer_are_not_read_twice(lake: CachedLake) -> None:
-    spark, told, late = CountingSpark(), list[ResultStream](), list[StatementContext]()
+    spark, told, late = CountingSpark(), list[ResultStream](), list[StatementRequest]()
     spark.during = late.append
-    assert lake.answer(spark, SUM, context=StatementContext(identity=ANN, on_rows=told.append)) == (0, 1)
+    assert lake.answer(spark, SUM, request=StatementRequest(identity=ANN, on_rows=told.append)) == (0, 1)
     on_rows = late[0].on_rows
     assert on_rows is not None
     on_rows(ResultStream(schema=pa.schema([("n", pa.int64())])))
@@ -321,21 +320,21 @@ def test_an_answer_without_all_its_rows_is_not_kept(lake: CachedLake) -> None:
 def test_an_announced_answer_without_all_its_rows_is_not_kept(lake: CachedLake) -> None:
     spark, told = CountingSpark(), list[ResultStream]()
 
-    def announcing(context: StatementContext) -> None:
-        assert context.on_rows is not None
+    def announcing(request: StatementRequest) -> None:
+        assert request.on_rows is not None
         stream = ResultStream(schema=pa.schema([("n", pa.int64())]), source=(pa.record_batch({"n": [7, 8]}),))
-        context.on_rows(stream)
+        request.on_rows(stream)
         stream.repeatable, stream.rows_made = Repeatable.ALWAYS, 3
 
     spark.during = announcing
-    lake.answer(spark, SUM, context=StatementContext(identity=ANN, on_rows=told.append))
+    lake.answer(spark, SUM, request=StatementRequest(identity=ANN, on_rows=told.append))
     with pytest.raises(ResultRowsDiffer):
         list(told[0].batches())
     assert lake.cache.counts.kept == 0
 
 
 def test_a_query_runs_once_for_all_who_ask_at_the_same_time(lake: CachedLake) -> None:
-    def wait_for_others(_: StatementContext) -> None:
+    def wait_for_others(_: StatementRequest) -> None:
         while lake.cache.counts.waits < 7:
             time.sleep(0.001)
 
@@ -346,17 +345,17 @@ def test_a_query_runs_once_for_all_who_ask_at_the_same_time(lake: CachedLake) ->
 
 
 def test_a_leader_that_is_cancelled_leaves_the_query_to_the_others(lake: CachedLake) -> None:
-    leader = StatementContext(identity=ANN)
+    leader = StatementRequest(identity=ANN)
 
-    def cancel_leader(context: StatementContext) -> None:
-        if context.cancel is leader.cancel:
+    def cancel_leader(request: StatementRequest) -> None:
+        if request.cancel is leader.cancel:
             while lake.cache.counts.waits < 3:
                 time.sleep(0.001)
-            context.cancel.cancel()
+            request.cancel.cancel()
 
     spark = CountingSpark(during=cancel_leader)
     with ThreadPoolExecutor(4) as pool:
-        first = pool.submit(lake.answer, spark, SUM, context=leader)
+        first = pool.submit(lake.answer, spark, SUM, request=leader)
         while not spark.runs:
             time.sleep(0.001)
         others = [pool.submit(lake.answer, spark, SUM) for _ in range(3)]
@@ -366,7 +365,7 @@ def test_a_leader_that_is_cancelled_leaves_the_query_to_the_others(lake: CachedL
 
 
 def test_where_the_query_fails_each_fails_by_itself(lake: CachedLake) -> None:
-    def fail(_: StatementContext) -> None:
+    def fail(_: StatementRequest) -> None:
         while spark.runs == 1 and lake.cache.counts.waits < 3:
             time.sleep(0.001)
         raise ZeroDivisionError

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import StatementNotSupported
 from engine.binding.bound import BoundStatement
-from engine.errors.statement_errors import StatementNotSupported
-from engine.formats.planning import FormatStatement, RowPlan, follow_up_of
-from engine.pipeline import plan_statement
+from engine.formats.planning import FormatPlanners, FormatStatement, RowPlan, follow_up_of
+from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import AlterPlan
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.writes import DeletePlan
 from engine.statements.alter_table.statement import AlterTable
 from engine.statements.maintenance.statement import Optimize
+from engine.statements.registry import spec_of
 from tests.engine.planning.lake import PlanningLake
 
 
@@ -27,21 +28,26 @@ class Planner:
         return Optimize(table_parts=(plan.table.label,))
 
 
+def plan_by(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Plan:
+    statement = analyzed.bound.statement
+    return spec_of(statement).plan(analyzed, statement, planners)
+
+
 @pytest.mark.parametrize("text", ["OPTIMIZE plain", "CREATE TABLE other LIKE plain", "VACUUM plain"])
 def test_the_format_of_the_table_is_asked_first(planning: PlanningLake, text: str) -> None:
     analyzed = planning.analyzed(text)
-    assert plan_statement(analyzed, {"delta": Planner()}) == FormatPlan(format="delta", own=analyzed.bound.statement)
+    assert plan_by(analyzed, {"delta": Planner()}) == FormatPlan(format="delta", own=analyzed.bound.statement)
 
 
 def test_what_is_not_its_own_means_what_it_means_of_every_table(planning: PlanningLake) -> None:
     analyzed = planning.analyzed("ALTER TABLE plain ADD COLUMN c INT")
-    assert isinstance(plan_statement(analyzed, {"delta": Planner()}), AlterPlan)
-    assert isinstance(plan_statement(analyzed, {}), AlterPlan)
+    assert isinstance(plan_by(analyzed, {"delta": Planner()}), AlterPlan)
+    assert isinstance(plan_by(analyzed, {}), AlterPlan)
 
 
 def test_a_format_that_has_not_the_statement(planning: PlanningLake) -> None:
     with pytest.raises(StatementNotSupported, match="OPTIMIZE of a table of the format delta"):
-        plan_statement(planning.analyzed("OPTIMIZE plain"), {"other": Planner()})
+        plan_by(planning.analyzed("OPTIMIZE plain"), {"other": Planner()})
 
 
 def test_what_follows_a_write(planning: PlanningLake) -> None:

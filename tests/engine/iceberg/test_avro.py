@@ -12,6 +12,7 @@ import fastavro
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import MalformedIcebergFile
 from catalog.errors import SqlError
 from engine.iceberg.manifests import manifest
 from engine.iceberg.manifests.avro import AvroBlocks, read_blocks, rows_of
@@ -19,7 +20,6 @@ from engine.iceberg.manifests.avro_walk import NotWalked, columns_of
 from engine.iceberg.manifests.manifest import decode_manifest, decode_manifests
 from engine.iceberg.manifests.metrics import METRICS, metric
 from engine.iceberg.manifests.metrics import pairs as every_pair
-from engine.iceberg.spec.errors import MalformedIcebergFile
 from tests.engine.iceberg.handmade import manifest_schema, optional, pairs, required
 
 FIXED = {"type": "fixed", "name": "four", "size": 4}

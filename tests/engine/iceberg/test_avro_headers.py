@@ -10,8 +10,8 @@ import fastavro
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.snapshot.avro_files import read_avro_columns
-from engine.iceberg.spec.errors import MalformedIcebergFile
 from tests.engine.iceberg.handmade import optional, required
 
 POINT = {"type": "record", "name": "point", "fields": [{"name": "x", "type": "int"}]}

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from engine.errors.conflict_errors import CommitOutcomeUnknown, CommittedWhileConverted, ConcurrentDrop
+from catalog.conditions import (
+    CommitOutcomeUnknown,
+    CommittedWhileConverted,
+    ConcurrentDrop,
+    IcebergCommitFailed,
+    IcebergTableIsStatic,
+    IcebergUpdateRefused,
+)
 from engine.iceberg.commit.file_store import FileMetadataStore
 from engine.iceberg.commit.fold import apply, unmet
 from engine.iceberg.commit.metadata_store import LoadedMetadata
@@ -40,7 +47,6 @@ from engine.iceberg.commit.updates import (
     requirement_json,
     update_json,
 )
-from engine.iceberg.spec.errors import IcebergCommitFailed, IcebergTableIsStatic, IcebergUpdateRefused
 from engine.iceberg.spec.metadata import Reference
 from engine.storage.settled_put import StorageRetries
 from engine.storage.storage import Storage

@@ -14,8 +14,9 @@ import pytest
 from pyiceberg.table import StaticTable
 
 from catalog.changes import SetFormat
+from catalog.conditions import CatalogOutcomeUnknown
 from catalog.entries import TableEntry
-from catalog.errors import CatalogOutcomeUnknown, SqlError
+from catalog.errors import SqlError
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.execution.writes import commit as creation
 from tests.engine.bare_lake import BareLake

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from pyiceberg.table import StaticTable
 
-from catalog.errors import SqlError
-from engine.errors.column_errors import AddedColumnNotNull, ColumnNotFound, DuplicateColumns
-from engine.formats.iceberg.iceberg_format import IcebergFormat
-from engine.iceberg.definition.defaults import default_json
-from engine.iceberg.spec.errors import (
+from catalog.conditions import (
+    AddedColumnNotNull,
+    ColumnNotFound,
+    DuplicateColumns,
     IcebergChangeNotSupported,
     IcebergColumnChangeRefused,
     IcebergColumnInUse,
@@ -21,6 +20,9 @@ from engine.iceberg.spec.errors import (
     IcebergPartitioningRefused,
     IcebergPropertyRefused,
 )
+from catalog.errors import SqlError
+from engine.formats.iceberg.iceberg_format import IcebergFormat
+from engine.iceberg.definition.defaults import default_json
 from engine.iceberg.spec.types import Kind, SimpleType, type_name
 from engine.storage.storage import open_storage
 from engine.tables.definition_changes import (

@@ -17,7 +17,7 @@ import pytest
 from pyiceberg.table import StaticTable
 
 from catalog.changes import DropTable
-from catalog.errors import TableAlreadyExists
+from catalog.conditions import TableAlreadyExists
 from catalog.names import TableName
 from engine.execution.writes import commit as creation
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot

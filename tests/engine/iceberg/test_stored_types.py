@@ -14,8 +14,8 @@ import pytest
 from pyiceberg.conversions import from_bytes
 from pyiceberg.table import StaticTable
 
+from catalog.conditions import IcebergFeatureNotSupported
 from engine.formats.iceberg.iceberg_format import IcebergFormat
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.main import LakeSession
 from engine.storage.storage import open_storage
 from tests.chosen import numbered

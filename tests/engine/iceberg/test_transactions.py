@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification
+from catalog.conditions import ConcurrentDrop, ConcurrentModification, IcebergConflict
 from engine.iceberg.commit.updates import LAST_ADDED, AddSpec, RemovePartitionSpecs, SetDefaultSpec
-from engine.iceberg.transaction.errors import IcebergConflict
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.tables.definition_changes import AddColumn, RenameColumn, SetProperty
 from engine.tables.operations import CommitDescription, TableOperation

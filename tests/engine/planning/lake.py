@@ -40,6 +40,7 @@ from engine.statements.parse import parse
 from engine.tables.definition import TableDefinition
 from engine.types.schema import StructType, format_data_type
 from engine.types.sql_types import column_sql_type, format_sql_type
+from tests.engine.contexts import NO_CONSTANTS
 from tests.engine.delta.log_builder import add, json_lines
 from tests.engine.planned import make_table
 
@@ -136,7 +137,7 @@ class PlanningLake:
         for key, value in settings.items():
             setting, canonical = parse_setting(key, value)
             state = state.with_value(setting.key, canonical)
-        bound = bind_statement(parse(text), Binder(state, self.sources))
+        bound = bind_statement(parse(text), Binder(state, self.sources, NO_CONSTANTS))
         assert isinstance(bound, BoundStatement), bound
         return bound
 
@@ -162,7 +163,7 @@ class PlanningLake:
 
         `columns` and `variables` are what Spark says of its query.
         """
-        plan: Plan = plan_statement(self.analyzed(text, columns, settings, variables), self.sources.planners)
+        plan: Plan = plan_statement(self.analyzed(text, columns, settings, variables))
         own = plan.own if isinstance(plan, FormatPlan) else plan
         assert isinstance(own, kind), own
         return own
@@ -176,7 +177,7 @@ class PlanningLake:
     ) -> SqlError:
         """The error of a statement that cannot be planned."""
         with pytest.raises(SqlError) as caught:
-            plan_statement(self.analyzed(text, columns, settings, variables), self.sources.planners)
+            plan_statement(self.analyzed(text, columns, settings, variables))
         return caught.value
 
     def refused(self, text: str, columns: str = "", settings: Mapping[str, str] = MappingProxyType({})) -> str:

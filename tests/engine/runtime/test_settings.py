@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import InvalidSettingValue, SettingNotAvailable
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import (
-    SETTINGS,
-    InvalidSettingValue,
-    SettingNotAvailable,
-    declare_settings,
-    find_setting,
-    parse_setting,
-)
+from engine.runtime.settings import SETTINGS, declare_settings, find_setting, parse_setting
 
 declare_settings(DEFAULT_SETTINGS)
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
 from engine.tables.scan import Scan
 from engine.types.schema import parse_schema
@@ -89,12 +89,12 @@ def query(
     session: ExecSession,
     text: str,
     *scans: Scan,
-    context: StatementContext | None = None,
+    request: StatementRequest | None = None,
     parameters: Sequence[Parameter] = (),
 ) -> pa.Table:
     """Run `text` over `scans`."""
-    context = context or StatementContext(identity=Identity("alice"))
-    result = session.run_query(ReadPlan(text=text, scans=scans), context, parameters)
+    request = request or StatementRequest(identity=Identity("alice"))
+    result = session.run_query(ReadPlan(text=text, scans=scans), request, parameters)
     return pa.Table.from_batches(list(result.batches()), result.schema)
 
 

@@ -7,11 +7,11 @@ import threading
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import ResultTooLarge, StatementCancelled
 from catalog.errors import SqlError
-from engine.errors.statement_errors import ResultTooLarge, StatementCancelled
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.spark.session import ExecSession, SparkDriver
 from tests.engine.spark.scans import query
@@ -30,7 +30,7 @@ class Run:
     def __init__(self, spark: ExecSession, text: str, result_bytes_max: int = 1 << 30) -> None:
         self.told: list[ResultStream] = []
         self._changed = threading.Condition()
-        self.context = StatementContext(identity=Identity("ann"), on_rows=self._tell, result_bytes_max=result_bytes_max)
+        self.context = StatementRequest(identity=Identity("ann"), on_rows=self._tell, result_bytes_max=result_bytes_max)
         self.outcome: ResultStream | BaseException | None = None
         self._spark, self._text = spark, text
         self.thread = threading.Thread(target=self._run)

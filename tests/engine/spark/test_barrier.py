@@ -7,8 +7,8 @@ import re
 import pytest
 
 from engine.planning.plans.reads import ReadPlan, ViewScan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
 from engine.sql.query.values import ExplainMode
 
@@ -30,7 +30,7 @@ def test_conditions_stay_above_it_in_the_optimized_plan(spark: ExecSession, text
     rows = "SELECT id AS n, id AS m FROM range(100) WHERE id IN (SELECT explode(sequence(1, 10)))"
     view = ViewScan(relation="hidden", label="t", text=rows, columns=(), is_barrier=is_barrier)
     plan = ReadPlan(text=text, scans=(), views=(view,))
-    result = spark.explain(plan, ExplainMode.EXTENDED, "", StatementContext(identity=Identity("ann")))
+    result = spark.explain(plan, ExplainMode.EXTENDED, "", StatementRequest(identity=Identity("ann")))
     (shown,) = next(iter(result.batches())).column(0).to_pylist()
     optimized, physical = shown.split("== Optimized Logical Plan ==")[1].split("== Physical Plan ==")
     assert "Sample" not in physical, "it costs nothing when rows are read"
@@ -64,7 +64,7 @@ def test_one_goes_where_nothing_above_a_view_of_hidden_tables_may_fail(
         ReadPlan(text=text, scans=(), views=(view,)),
         ExplainMode.EXTENDED,
         "",
-        StatementContext(identity=Identity("ann")),
+        StatementRequest(identity=Identity("ann")),
     )
     (shown,) = next(iter(result.batches())).column(0).to_pylist()
     optimized = shown.split("== Optimized Logical Plan ==")[1].split("== Physical Plan ==")[0]

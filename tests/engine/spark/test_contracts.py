@@ -16,8 +16,8 @@ import pytest
 
 from engine.planning.plans.file_writes import WriteTarget
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession, SparkDriver
 from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
@@ -160,7 +160,7 @@ def sales(tmp_path: Path) -> Scan:
 
 def explain(spark: ExecSession, text: str, *scans: Scan) -> str:
     plan = ReadPlan(text=text, scans=scans)
-    shown = spark.explain(plan, ExplainMode.SIMPLE, "", StatementContext(identity=Identity("alice")))
+    shown = spark.explain(plan, ExplainMode.SIMPLE, "", StatementRequest(identity=Identity("alice")))
     text = next(shown.batches()).column(0)[0].as_py()
     return text
 
@@ -189,7 +189,7 @@ def test_scans_are_spark_own_vectorized_parquet_reader(spark: ExecSession, sales
 
 def test_partition_columns_in_the_data_schema_keep_their_place(spark: ExecSession, sales: Scan) -> None:
     plan = ReadPlan(text="SELECT * FROM __scan_0", scans=(sales,))
-    described = spark.describe(plan, StatementContext(identity=Identity("alice")))
+    described = spark.describe(plan, StatementRequest(identity=Identity("alice")))
     assert next(described.batches()).column("col_name").to_pylist() == ["day", "id"]
 
 
@@ -197,7 +197,7 @@ def test_writer_asks_the_protocol_for_every_name(spark: ExecSession, tmp_path: P
     """No `_SUCCESS`, no `_temporary`, no `.crc`: nothing is in the folder but what was answered."""
     target = WriteTarget(folder=str(tmp_path / "t"), partition_columns=("p",))
     plan = ReadPlan(text="SELECT id, id % 2 AS p FROM range(0, 10, 1, 2)", scans=())
-    written = spark.write_files(plan, target, StatementContext(identity=Identity("alice")))
+    written = spark.write_files(plan, target, StatementRequest(identity=Identity("alice")))
     assert {str(path.relative_to(tmp_path / "t")) for path in (tmp_path / "t").rglob("*") if path.is_file()} == {
         file.path for file in written
     }

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import ScanLimitExceeded
 from engine.pruning.estimates import ColumnEstimate, Estimate
 from engine.pruning.predicates import Predicate
 from engine.runtime.profile import Profile
-from engine.spark.errors import ScanLimitExceeded
 from engine.spark.file_lists import Asked
 from engine.tables.scan import NO_FILES, ChosenFiles, Scan, TableRead
 from engine.types.schema import StructType

@@ -9,14 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import MalformedLogEntry, StatementCancelled
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
-from engine.errors.table_errors import MalformedLogEntry
 from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
 from engine.tables.given_rows import GivenRows, Row
 
@@ -51,7 +50,7 @@ def of_schema(*schemas: str) -> set[tuple[str, ...]]:
 
 
 def run(session: ExecSession, plan: ReadPlan, parameters: Sequence[Parameter] = ()) -> pa.Table:
-    result = session.run_query(plan, StatementContext(identity=Identity("alice")), parameters)
+    result = session.run_query(plan, StatementRequest(identity=Identity("alice")), parameters)
     return pa.Table.from_batches(list(result.batches()), result.schema)
 
 
@@ -144,8 +143,8 @@ def test_a_condition_that_fails_fails_the_query(spark: ExecSession, condition: s
 
 def test_a_description_opens_nothing(spark: ExecSession) -> None:
     objects = Objects()
-    context = StatementContext(identity=Identity("alice"))
-    assert [column.name for column in spark.columns_of(objects.plan("SELECT * FROM r"), context)] == [
+    request = StatementRequest(identity=Identity("alice"))
+    assert [column.name for column in spark.columns_of(objects.plan("SELECT * FROM r"), request)] == [
         name for name, _ in COLUMNS
     ]
     assert objects.opened == []
@@ -203,5 +202,5 @@ def test_a_query_that_is_cancelled_makes_no_more_rows(spark: ExecSession) -> Non
     given = RowScan(relation="r", label="r", rows=GivenRows(columns=[("n", "int")], make=make))
     plan = ReadPlan(text="SELECT * FROM r", scans=(), given=(given,))
     with pytest.raises(StatementCancelled):
-        spark.run_query(plan, StatementContext(identity=Identity("alice"), cancel=cancel))
+        spark.run_query(plan, StatementRequest(identity=Identity("alice"), cancel=cancel))
     assert len(made) < 20_000

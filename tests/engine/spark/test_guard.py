@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import FunctionNotAvailable, PlanRefused, RelationNotBound
 from catalog.errors import SqlError
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.spark.errors import FunctionNotAvailable, PlanRefused, RelationNotBound
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
 from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
@@ -226,9 +226,9 @@ def test_does_not_substitute_variables(spark: ExecSession, text: str) -> None:
 def test_guards_explain_and_describe_as_well(spark: ExecSession, sales: Scan) -> None:
     plan = ReadPlan(text=f"SELECT * FROM parquet.`{sales.table_root}`", scans=(sales,))
     with pytest.raises(RelationNotBound):
-        spark.explain(plan, ExplainMode.SIMPLE, "", StatementContext(identity=Identity("alice")))
+        spark.explain(plan, ExplainMode.SIMPLE, "", StatementRequest(identity=Identity("alice")))
     with pytest.raises(RelationNotBound):
-        spark.describe(plan, StatementContext(identity=Identity("alice")))
+        spark.describe(plan, StatementRequest(identity=Identity("alice")))
 
 
 def test_sees_no_names_of_earlier_statements(spark: ExecSession, sales: Scan) -> None:

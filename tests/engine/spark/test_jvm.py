@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JError
 
-from engine.spark.errors import JavaNotFound, SparkRestarting, SparkSettingFixed, SparkUnavailable
+from catalog.conditions import JavaNotFound, SparkRestarting, SparkSettingFixed, SparkUnavailable
 from engine.spark.jvm import ensure_java
 from engine.spark.session import SparkDriver, Supervision
 from tests.engine.spark.scans import rows

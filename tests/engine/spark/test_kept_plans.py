@@ -15,8 +15,8 @@ from catalog.errors import SqlError
 from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
 from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import Predicate
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import Repeatable
 from engine.spark.session import ExecSession
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
@@ -35,10 +35,10 @@ VALUES_OF_NOW = (
 
 def ran(spark: ExecSession, plan: ReadPlan) -> tuple[Repeatable, bool]:
     """What is known of the answer, and whether a kept plan gave it."""
-    context = StatementContext(identity=Identity("ann"))
-    stream = spark.run_query(plan, context)
+    request = StatementRequest(identity=Identity("ann"))
+    stream = spark.run_query(plan, request)
     stream.close()
-    return stream.repeatable, "analysis" not in context.profile.steps
+    return stream.repeatable, "analysis" not in request.profile.steps
 
 
 @pytest.mark.parametrize("text", VALUES_OF_NOW)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.spark.errors import SparkUnavailable
+from catalog.conditions import SparkUnavailable
 from engine.spark.jvm import _environment, _launch, _properties
 from engine.spark.session import SparkDriver
 

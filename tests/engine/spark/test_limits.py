@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import ScanLimitExceeded, ValueTooLarge
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.spark.errors import ScanLimitExceeded, ValueTooLarge
+from engine.runtime.request import StatementRequest
 from engine.spark.file_lists import ScannedBytes
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions, _conf
 from engine.sql.query.values import ExplainMode
@@ -19,7 +19,7 @@ from engine.tables.scan import Scan
 from tests.bench.sides import own_spark
 from tests.engine.spark.scans import DataFile, write_scan
 
-CONTEXT = StatementContext(identity=Identity("ann"))
+CONTEXT = StatementRequest(identity=Identity("ann"))
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_statements_of_all_sessions_take_turns_in_one_pool(spark_driver: SparkDr
     assert context.getPoolForName("default").get().schedulingMode().toString() == "FAIR"
     pools, digits = set(), set()
     for session in (spark_driver.open_session(), spark_driver.open_session()):
-        ran = StatementContext(identity=Identity("ann"))
+        ran = StatementRequest(identity=Identity("ann"))
         session.run_query(ReadPlan(text="SELECT sum(id) FROM range(10)", scans=()), ran).close()
         context.listenerBus().waitUntilEmpty()
         store, jobs = context.statusStore(), context.statusTracker().getJobIdsForGroup(ran.statement_id)

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from engine.errors.statement_errors import StatementCancelled
+from catalog.conditions import SparkRestarting, StatementCancelled
 from engine.planning.plans.file_writes import WriteTarget
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
-from engine.spark.errors import SparkRestarting
 from engine.spark.file_lists import FileLists
 from engine.spark.query import ExecSession
 from engine.spark.supervisor import Supervision, Supervisor
@@ -95,7 +94,7 @@ class Process:
         self.sessions.append(JavaSession())
         return self.sessions[-1]
 
-    def watching(self, context: StatementContext) -> AbstractContextManager[None]:
+    def watching(self, request: StatementRequest) -> AbstractContextManager[None]:
         return nullcontext()
 
     def cancel(self, session: JavaSession, statement_id: str) -> None:
@@ -151,8 +150,8 @@ def spark(tmp_path: Path) -> Iterator[Spark]:
     file_lists.server.close()
 
 
-def write(session: ExecSession, context: StatementContext | None = None) -> None:
-    session.write_files(PLAN, WriteTarget(folder="/nowhere"), context or StatementContext(identity=Identity("ann")))
+def write(session: ExecSession, request: StatementRequest | None = None) -> None:
+    session.write_files(PLAN, WriteTarget(folder="/nowhere"), request or StatementRequest(identity=Identity("ann")))
 
 
 def test_the_session_of_the_next_spark_is_as_this_one_was(spark: Spark) -> None:
@@ -239,17 +238,17 @@ def test_a_call_that_java_does_not_know_is_a_bug_and_no_loss(spark: Spark) -> No
 
 
 def test_a_cancelled_statement_that_dies_with_spark_was_cancelled(spark: Spark) -> None:
-    session, context = ExecSession(spark.supervisor, spark.results), StatementContext(identity=Identity("ann"))
+    session, request = ExecSession(spark.supervisor, spark.results), StatementRequest(identity=Identity("ann"))
     write(session)
 
     def cancel_and_die() -> Exception:
-        context.cancel.cancel()
+        request.cancel.cancel()
         return Py4JNetworkError("Answer from Java side is empty")
 
     spark.runs[0].sessions[0].fault = cancel_and_die
     with pytest.raises(StatementCancelled):
-        write(session, context)
-    assert spark.runs[0].cancelled == [context.statement_id]
+        write(session, request)
+    assert spark.runs[0].cancelled == [request.statement_id]
 
 
 def test_a_session_that_is_closed_is_forgotten_by_its_process(spark: Spark) -> None:
@@ -260,8 +259,8 @@ def test_a_session_that_is_closed_is_forgotten_by_its_process(spark: Spark) -> N
     assert spark.runs[0].detached == spark.runs[0].sessions
 
 
-def check(session: ExecSession, context: StatementContext | None = None) -> None:
-    session.check_write(PLAN, WriteTarget(folder="/nowhere"), context or StatementContext(identity=Identity("ann")))
+def check(session: ExecSession, request: StatementRequest | None = None) -> None:
+    session.check_write(PLAN, WriteTarget(folder="/nowhere"), request or StatementRequest(identity=Identity("ann")))
 
 
 CALLS = pytest.mark.parametrize(("name", "call"), [("write", write), ("checkWrite", check)], ids=["write", "check"])
@@ -298,37 +297,37 @@ def test_calls_are_not_made_again_after_spark_died(spark: Spark, name: str, call
 
 
 def test_cancelled_statement_is_not_run_again(spark: Spark) -> None:
-    session, context = ExecSession(spark.supervisor, spark.results), StatementContext(identity=Identity("ann"))
+    session, request = ExecSession(spark.supervisor, spark.results), StatementRequest(identity=Identity("ann"))
     write(session)
     first = spark.runs[0]
 
     def cancelled_meanwhile() -> Exception:
-        context.cancel.cancel()
+        request.cancel.cancel()
         return ended_for_others(spark, first)
 
     first.sessions[0].fault = cancelled_meanwhile
     with pytest.raises(StatementCancelled):
-        write(session, context)
+        write(session, request)
     assert eventually(lambda: len(spark.runs) == 2) and not spark.runs[1].sessions
 
 
 def test_streamed_query_is_run_again_only_before_its_client_was_offered_rows(spark: Spark) -> None:
     """Rows that a client may have read cannot be taken back, and a second run may have others first."""
     session, told = ExecSession(spark.supervisor, spark.results), list[ResultStream]()
-    context = StatementContext(identity=Identity("ann"), on_rows=told.append)
+    request = StatementRequest(identity=Identity("ann"), on_rows=told.append)
     session.set_setting("a", "1")
     first = spark.runs[0]
     first.sessions[0].fault = lambda: ended_for_others(spark, first)
     with pytest.raises(ValueError, match="a second run"):
-        session.stream_query(PLAN, context)
+        session.stream_query(PLAN, request)
 
     def offered_before() -> Exception:
         header = {"columns": [], "time_zone": "UTC"}
-        second.file_lists._announced[context.statement_id].follow(header, [b'["/nowhere", 0, 8]\n'])
+        second.file_lists._announced[request.statement_id].follow(header, [b'["/nowhere", 0, 8]\n'])
         return ended_for_others(spark, second)
 
     second = spark.runs[1]
     second.sessions[0].fault = offered_before
     with pytest.raises(SparkRestarting):
-        session.stream_query(PLAN, context)
+        session.stream_query(PLAN, request)
     assert len(told) == 1 and eventually(lambda: len(spark.runs) == 3) and not spark.runs[2].sessions

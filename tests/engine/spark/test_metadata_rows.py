@@ -9,8 +9,8 @@ import pytest
 
 from engine.planning.plans.reads import ReadPlan, RowScan
 from engine.planning.reads.metadata_rows import metadata_query, metadata_rows
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
 from engine.tables.snapshot import MetadataTable
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructField, StructType
@@ -42,7 +42,7 @@ def read(session: ExecSession, table: MetadataTable, text: str) -> pa.Table:
     given = RowScan(relation="given", label="t.files", rows=metadata_rows(table))
     plan = ReadPlan(text=text.format(f"({metadata_query(table, 'given')})"), scans=(), given=(given,))
     assert len(plan.text) < 10_000
-    result = session.run_query(plan, StatementContext(identity=Identity("alice")))
+    result = session.run_query(plan, StatementRequest(identity=Identity("alice")))
     return pa.Table.from_batches(list(result.batches()), result.schema)
 
 

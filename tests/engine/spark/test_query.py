@@ -13,16 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import DataFileNotFound, DiskFull, SparkFailure, StatementCancelled, StatementTimedOut
 from catalog.errors import SqlError
-from engine.errors.disk_errors import DiskFull
-from engine.errors.statement_errors import SparkFailure, StatementCancelled, StatementTimedOut
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
-from engine.spark.errors import DataFileNotFound
 from engine.spark.query import temporary_folder
 from engine.spark.session import ExecSession, SparkDriver
 from engine.spark.spark_errors import translated
@@ -42,8 +40,8 @@ def test_current_names(spark: ExecSession, spark_driver: SparkDriver) -> None:
     spark.set_current_schema("lake", "other")
     assert rows(spark, text) == [("lake", "other", "other", "alice", "alice")]
     spark.set_current_schema("spark_catalog", "default")
-    bob = StatementContext(identity=Identity("bob"))
-    assert rows(spark, text, context=bob) == [("spark_catalog", "default", "default", "bob", "bob")]
+    bob = StatementRequest(identity=Identity("bob"))
+    assert rows(spark, text, request=bob) == [("spark_catalog", "default", "default", "bob", "bob")]
     other = spark_driver.open_session()
     assert rows(other, "SELECT current_schema()") == [("default",)]
 
@@ -66,12 +64,12 @@ def test_settings_are_of_one_session(spark: ExecSession, spark_driver: SparkDriv
 def test_now_with_nanoseconds_is_the_instant_of_the_statement(spark: ExecSession) -> None:
     """Spark has these types where a setting says so, which is not for sessions to change."""
     instant = dt.datetime(2024, 2, 29, 23, 59, 59, 123456, dt.UTC)
-    context = StatementContext(identity=Identity("ann"), instant_us=int(instant.timestamp()) * 10**6 + 123456)
+    request = StatementRequest(identity=Identity("ann"), instant_us=int(instant.timestamp()) * 10**6 + 123456)
     spark.set_setting("spark.sql.timestampNanosTypes.enabled", "true")
     spark.set_setting("spark.sql.session.timeZone", "Asia/Tokyo")
     asked = ("current_timestamp(9)", "current_timestamp(7)", "localtimestamp(8)", "localtimestamp(9)")
     text = ", ".join(f"CAST({function} AS STRING), typeof({function})" for function in asked)
-    (row,) = rows(spark, f"SELECT {text}", context=context)
+    (row,) = rows(spark, f"SELECT {text}", request=request)
     now = "2024-03-01 08:59:59.123456"
     types = ("timestamp_ltz(9)", "timestamp_ltz(7)", "timestamp_ntz(8)", "timestamp_ntz(9)")
     assert row == tuple(value for name in types for value in (now, name))
@@ -132,67 +130,67 @@ def test_parameters_are_values_not_text(spark: ExecSession) -> None:
 
 
 def test_cancel_ends_a_running_job(spark: ExecSession) -> None:
-    context = StatementContext(identity=Identity("alice"))
+    request = StatementRequest(identity=Identity("alice"))
 
     def cancel_when_it_runs() -> None:
-        eventually(lambda: context.profile.tasks.running > 0, 60)
-        context.cancel.cancel()
+        eventually(lambda: request.profile.tasks.running > 0, 60)
+        request.cancel.cancel()
 
     threading.Thread(target=cancel_when_it_runs).start()
     with pytest.raises(StatementCancelled):
-        rows(spark, SLOW, context=context)
-    assert context.profile.tasks.running > 0, "its tasks are counted while it runs"
+        rows(spark, SLOW, request=request)
+    assert request.profile.tasks.running > 0, "its tasks are counted while it runs"
     assert rows(spark, "SELECT count(*) FROM range(0, 10, 1, 2)") == [(10,)], "the executors are free again"
 
 
 def test_timeout_is_reported_as_such(spark: ExecSession) -> None:
-    context = StatementContext(identity=Identity("alice"))
-    threading.Timer(0.5, context.cancel.cancel, [StatementTimedOut(0.5)]).start()
+    request = StatementRequest(identity=Identity("alice"))
+    threading.Timer(0.5, request.cancel.cancel, [StatementTimedOut(0.5)]).start()
     with pytest.raises(StatementTimedOut):
-        rows(spark, SLOW, context=context)
+        rows(spark, SLOW, request=request)
 
 
 def test_cancelled_before_it_began(spark: ExecSession) -> None:
-    context = StatementContext(identity=Identity("alice"))
-    context.cancel.cancel()
+    request = StatementRequest(identity=Identity("alice"))
+    request.cancel.cancel()
     with pytest.raises(StatementCancelled):
-        rows(spark, SLOW, context=context)
+        rows(spark, SLOW, request=request)
 
 
 def test_cancel_after_the_end_does_nothing(spark: ExecSession) -> None:
-    context = StatementContext(identity=Identity("alice"))
-    assert rows(spark, "SELECT 1", context=context) == [(1,)]
-    context.cancel.cancel()
+    request = StatementRequest(identity=Identity("alice"))
+    assert rows(spark, "SELECT 1", request=request) == [(1,)]
+    request.cancel.cancel()
     assert rows(spark, "SELECT 1") == [(1,)]
 
 
 @pytest.mark.parametrize("delay_ms", range(0, 60, 5))
 def test_cancel_at_any_moment(spark: ExecSession, delay_ms: int) -> None:
     """During parsing, analysis, planning, submission: the statement ends, and soon."""
-    context = StatementContext(identity=Identity("alice"))
-    timer = threading.Timer(delay_ms / 1000, context.cancel.cancel)
+    request = StatementRequest(identity=Identity("alice"))
+    timer = threading.Timer(delay_ms / 1000, request.cancel.cancel)
     timer.start()
     with pytest.raises(StatementCancelled):
-        rows(spark, SLOW, context=context)
+        rows(spark, SLOW, request=request)
 
 
 def test_cancel_ends_an_analysis_that_would_take_minutes(spark: ExecSession) -> None:
     """A fan-out of common table expressions: each rule of the analyzer goes over all of it."""
     parts = [f"c{n} AS (SELECT a.x FROM c{n - 1} a JOIN c{n - 1} b ON a.x = b.x)" for n in range(1, 12)]
-    context = StatementContext(identity=Identity("alice"))
-    threading.Timer(0.5, context.cancel.cancel).start()
+    request = StatementRequest(identity=Identity("alice"))
+    threading.Timer(0.5, request.cancel.cancel).start()
     with pytest.raises(StatementCancelled):
-        rows(spark, f"WITH c0 AS (SELECT 1 AS x), {', '.join(parts)} SELECT * FROM c11", context=context)
+        rows(spark, f"WITH c0 AS (SELECT 1 AS x), {', '.join(parts)} SELECT * FROM c11", request=request)
     assert rows(spark, "SELECT 1") == [(1,)]
 
 
 def test_cancel_leaves_other_statements_alone(spark: ExecSession) -> None:
-    context = StatementContext(identity=Identity("alice"))
+    request = StatementRequest(identity=Identity("alice"))
     with ThreadPoolExecutor(2) as threads:
-        doomed = threads.submit(rows, spark, SLOW, context=context)
+        doomed = threads.submit(rows, spark, SLOW, request=request)
         other = threads.submit(rows, spark, "SELECT count(*) FROM range(0, 3000000, 1, 2) WHERE hash(id) != 1")
         time.sleep(0.3)
-        context.cancel.cancel()
+        request.cancel.cancel()
         assert other.result() == [(3_000_000,)]
         with pytest.raises(StatementCancelled):
             doomed.result()
@@ -279,7 +277,7 @@ def test_describe_names_the_columns(spark: ExecSession, tmp_path: Path) -> None:
     columns = {"id": {"type": "long", "metadata": {"comment": "the key"}}, "name": "string"}
     scan = write_scan(tmp_path, columns, [])
     plan = ReadPlan(text="SELECT *, id + 1.0 AS more FROM __scan_0", scans=(scan,))
-    described = spark.describe(plan, StatementContext(identity=Identity("alice")))
+    described = spark.describe(plan, StatementRequest(identity=Identity("alice")))
     assert [list(row.values()) for batch in described.batches() for row in batch.to_pylist()] == [
         ["id", "bigint", "the key"],
         ["name", "string", None],
@@ -291,7 +289,7 @@ def test_describe_names_the_columns(spark: ExecSession, tmp_path: Path) -> None:
 def test_explain_shows_the_tables_by_their_names(spark: ExecSession, tmp_path: Path, mode: ExplainMode) -> None:
     scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1]})])
     plan = ReadPlan(text="SELECT * FROM __scan_0 WHERE id > 0", scans=(scan,))
-    shown = spark.explain(plan, mode, "", StatementContext(identity=Identity("alice")))
+    shown = spark.explain(plan, mode, "", StatementRequest(identity=Identity("alice")))
     (text,) = next(shown.batches()).column(0).to_pylist()
     assert "id" in text
     assert "__scan" not in text
@@ -299,7 +297,7 @@ def test_explain_shows_the_tables_by_their_names(spark: ExecSession, tmp_path: P
 
 def test_explain_runs_nothing(spark: ExecSession) -> None:
     plan = ReadPlan(text=SLOW, scans=())
-    shown = spark.explain(plan, ExplainMode.FORMATTED, "", StatementContext(identity=Identity("alice")))
+    shown = spark.explain(plan, ExplainMode.FORMATTED, "", StatementRequest(identity=Identity("alice")))
     assert "Range" in next(shown.batches()).column(0)[0].as_py()
 
 

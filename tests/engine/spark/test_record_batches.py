@@ -10,9 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from engine.errors.statement_errors import StatementCancelled
+from catalog.conditions import ResultRowsDiffer, StatementCancelled
 from engine.runtime.results import sql_field
-from engine.spark.errors import ResultRowsDiffer
 from engine.spark.record_batches import RecordBatches, Segment
 from engine.spool.spool import Spool
 from engine.spool.spool_file import AnyBatch, loaded

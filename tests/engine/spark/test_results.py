@@ -11,12 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import ResultTooLarge, SpoolFull, SpoolFullOfOwner, StatementCancelled
 from catalog.errors import SqlError
-from engine.errors.disk_errors import SpoolFull, SpoolFullOfOwner
-from engine.errors.statement_errors import ResultTooLarge, StatementCancelled
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import sql_type_of
 from engine.spark.session import ExecSession, SparkDriver
 from engine.spool.budget import SpoolBudget
@@ -152,7 +151,7 @@ def test_limit_and_sort_come_back_in_order(spark: ExecSession) -> None:
 
 def test_time_zone_is_the_sessions(spark: ExecSession) -> None:
     spark.set_setting("spark.sql.session.timeZone", "Europe/Berlin")
-    result = spark.run_query(ReadPlan(text="SELECT 1", scans=()), StatementContext(identity=Identity("alice")))
+    result = spark.run_query(ReadPlan(text="SELECT 1", scans=()), StatementRequest(identity=Identity("alice")))
     assert result.time_zone == "Europe/Berlin"
 
 
@@ -166,16 +165,16 @@ def test_time_zone_is_the_sessions(spark: ExecSession) -> None:
     ids=["job", "local", "limit"],
 )
 def test_refuses_results_over_the_limit(spark: ExecSession, spark_driver: SparkDriver, text: str) -> None:
-    context = StatementContext(identity=Identity("alice"), result_bytes_max=1_000_000)
+    request = StatementRequest(identity=Identity("alice"), result_bytes_max=1_000_000)
     with pytest.raises(ResultTooLarge) as refused:
-        query(spark, text, context=context)
+        query(spark, text, request=request)
     assert refused.value.bytes_max == 1_000_000
     assert not list(spark_driver.spool_dir.iterdir())
 
 
 def test_batches_of_long_rows_have_few_of_them(spark: ExecSession) -> None:
     plan = ReadPlan(text="SELECT id, repeat('x', 100000) AS s FROM range(0, 300, 1, 1)", scans=())
-    batches = list(spark.run_query(plan, StatementContext(identity=Identity("alice"))).batches())
+    batches = list(spark.run_query(plan, StatementRequest(identity=Identity("alice"))).batches())
     assert [id for batch in batches for id in batch.column("id").to_pylist()] == list(range(300))
     assert max(batch.nbytes for batch in batches) < 5 << 20
 
@@ -186,13 +185,13 @@ def test_a_result_that_does_not_fit_beside_others_is_refused(
     spark: ExecSession, tmp_path: Path, total: int, own: int | None, error: type[SqlError], rows_made: int
 ) -> None:
     spool = Spool(tmp_path, SpoolBudget(total, own, setting="results.disk_bytes_max"))
-    context = StatementContext(identity=Identity("alice"), spool=spool)
+    request = StatementRequest(identity=Identity("alice"), spool=spool)
     text = "SELECT repeat('x', 100) AS s FROM range(0, {}, 1, 2)"
-    held = list(spark.run_query(ReadPlan(text=text.format(12_000), scans=()), context).pieces())
+    held = list(spark.run_query(ReadPlan(text=text.format(12_000), scans=()), request).pieces())
     assert 1 << 20 < spool.held_bytes() < 2 << 20 and all(isinstance(piece, StoredBatch) for piece in held)
     with pytest.raises(error):
-        query(spark, text.format(rows_made), context=context)
-    assert query(spark, "SELECT 1 AS n", context=context).to_pylist() == [{"n": 1}]
+        query(spark, text.format(rows_made), request=request)
+    assert query(spark, "SELECT 1 AS n", request=request).to_pylist() == [{"n": 1}]
     assert [loaded(piece).num_rows for piece in reversed(held)] == [piece.num_rows for piece in reversed(held)]
     held.clear()
     assert spool.held_bytes() == 0 and not list(tmp_path.iterdir())
@@ -200,7 +199,7 @@ def test_a_result_that_does_not_fit_beside_others_is_refused(
 
 def test_files_of_a_large_result_are_gone_when_it_is_answered(spark: ExecSession, spark_driver: SparkDriver) -> None:
     plan = ReadPlan(text="SELECT repeat('x', 100) AS s FROM range(0, 20000, 1, 3)", scans=())
-    result = spark.run_query(plan, StatementContext(identity=Identity("alice")))
+    result = spark.run_query(plan, StatementRequest(identity=Identity("alice")))
     assert not list(spark_driver.spool_dir.iterdir())
     batches = result.batches()
     first = next(batches)
@@ -218,8 +217,8 @@ def test_rows_that_nobody_wants_need_not_be_made(
     spark: ExecSession, spark_driver: SparkDriver, rows_made: int, wanted: int, partitions: int
 ) -> None:
     text = f"SELECT id, repeat('x', 40) AS s FROM range(0, {rows_made}, 1, {partitions})"
-    context = StatementContext(identity=Identity("alice"), rows_wanted=wanted)
-    result = spark.stream_query(ReadPlan(text=text, scans=()), context)
+    request = StatementRequest(identity=Identity("alice"), rows_wanted=wanted)
+    result = spark.stream_query(ReadPlan(text=text, scans=()), request)
     ids = [id for batch in result.batches() for id in batch.column("id").to_pylist()]
     assert ids == list(range(len(ids))) and min(wanted, rows_made) <= len(ids)
     assert wanted > rows_made or len(ids) < wanted + max(wanted, rows_made // partitions)
@@ -230,7 +229,7 @@ def test_what_would_fail_behind_the_wanted_rows_is_not_reached(spark: ExecSessio
     text = "SELECT id, IF(id > 900000, raise_error('late'), repeat('x', 10)) AS s FROM range(0, 1000000, 1, 100)"
     for wanted in ({"rows_wanted": 1000}, {"bytes_wanted": 1000}, {"bytes_wanted": 1 << 20}):
         result = spark.stream_query(
-            ReadPlan(text=text, scans=()), StatementContext(identity=Identity("alice"), **wanted)
+            ReadPlan(text=text, scans=()), StatementRequest(identity=Identity("alice"), **wanted)
         )
         table = pa.Table.from_batches(result.batches(), result.schema)
         assert table.column("id").to_pylist() == list(range(table.num_rows))
@@ -252,7 +251,7 @@ def test_rows_of_a_small_limit_count_on_the_disk(spark: ExecSession, tmp_path: P
     plan = ReadPlan(text="SELECT repeat('x', 50000) AS s FROM range(0, 1000, 1, 2) LIMIT 400", scans=())
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SpoolFull):
         patch.setattr(SpoolBudget, "take_some", noted)
-        spark.run_query(plan, StatementContext(identity=Identity("alice"), spool=spool))
+        spark.run_query(plan, StatementRequest(identity=Identity("alice"), spool=spool))
     assert written and max(written) < 8 << 20, "asked while the rows are written, not when all are"
 
 
@@ -270,10 +269,10 @@ def test_who_reads_a_result_of_limited_bytes_sees_that_rows_were_left_out(spark:
     """Rows are left out by Java's count of bytes, and missed by that of pyarrow: so many are in three of ten parts."""
     rows_made = 20_010
     plan = ReadPlan(text=f"SELECT {columns} FROM range(0, {rows_made}, 1, 10)", scans=())
-    whole = spark.stream_query(plan, StatementContext(identity=Identity("alice"), result_bytes_max=1 << 30))
+    whole = spark.stream_query(plan, StatementRequest(identity=Identity("alice"), result_bytes_max=1 << 30))
     wanted = sum(batch.nbytes for batch in list(whole.batches())[:3])
-    context = StatementContext(identity=Identity("alice"), bytes_wanted=wanted)
-    batches = list(spark.stream_query(plan, context).batches())
+    request = StatementRequest(identity=Identity("alice"), bytes_wanted=wanted)
+    batches = list(spark.stream_query(plan, request).batches())
     assert sum(batch.num_rows for batch in batches) < rows_made
     assert sum(batch.nbytes for batch in batches) > wanted
 
@@ -286,7 +285,7 @@ def test_rows_count_on_the_disk_while_they_are_written(spark: ExecSession, tmp_p
     def run() -> None:
         try:
             spark.run_query(
-                endless, StatementContext(identity=Identity("alice"), spool=spool, result_bytes_max=1 << 40)
+                endless, StatementRequest(identity=Identity("alice"), spool=spool, result_bytes_max=1 << 40)
             )
         except SqlError as error:
             refused.append(error)

@@ -15,9 +15,9 @@ import pytest
 from deltalake import write_deltalake
 
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import SparkJob
+from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows, run
 
@@ -231,8 +231,8 @@ def test_small_writes_are_one_task_s(small: LakeSession, text: str, is_one_job: 
         run(small, f"SET {PARTITIONS} = {partitions}" if partitions else f"RESET {PARTITIONS}")
         before = set(rows(small, "SELECT DISTINCT _metadata.file_path FROM copied"))
         ran: list[SparkJob] = []
-        context = StatementContext(identity=Identity("ann"), on_jobs=ran.extend)
-        small.execute(text.format(t="copied"), context).close()
+        request = StatementRequest(identity=Identity("ann"), on_jobs=ran.extend)
+        small.execute(text.format(t="copied"), request).close()
         jobs.append(len(ran))
         written.append(sorted(rows(small, "SELECT * FROM copied"), key=repr))
         files = set(rows(small, "SELECT DISTINCT p, _metadata.file_path FROM copied"))
@@ -260,8 +260,8 @@ def test_small_changes_take_fewer_jobs(small: LakeSession, text: str, clause: st
         run(small, f"CREATE TABLE altered {clause} AS SELECT * FROM facts WHERE id < 20")
         run(small, f"SET {PARTITIONS} = {partitions}" if partitions else f"RESET {PARTITIONS}")
         ran: list[SparkJob] = []
-        context = StatementContext(identity=Identity("ann"), on_jobs=ran.extend)
-        small.execute(text.format(t="altered"), context).close()
+        request = StatementRequest(identity=Identity("ann"), on_jobs=ran.extend)
+        small.execute(text.format(t="altered"), request).close()
         jobs.append(len(ran))
         changed.append(sorted(rows(small, "SELECT * FROM altered"), key=repr))
     assert changed[0] == changed[1]

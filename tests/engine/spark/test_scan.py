@@ -11,14 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.errors.statement_errors import SparkFailure
+from catalog.conditions import LogPathNotAllowed, SparkFailure
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
 from engine.sql.query.values import ExplainMode
 from engine.storage.confinement import FilePlaces
-from engine.storage.errors import LogPathNotAllowed
 from engine.tables.scan import Scan
 from tests.engine.spark.scans import DataFile, list_files, query, rows, write_scan
 
@@ -243,5 +242,5 @@ def test_equal_scans_share_an_exchange(spark: ExecSession, sales: Scan) -> None:
     text = f"SELECT a.c + b.c FROM {counts} a JOIN {counts} b USING (id)"
     for second, scans in (("__scan_0", (sales,)), ("__scan_1", (sales, again))):
         plan = ReadPlan(text=text.format("__scan_0", second), scans=scans)
-        shown = spark.explain(plan, ExplainMode.SIMPLE, "", StatementContext(identity=Identity("alice")))
+        shown = spark.explain(plan, ExplainMode.SIMPLE, "", StatementRequest(identity=Identity("alice")))
         assert "ReusedExchange" in next(shown.batches()).column(0)[0].as_py()

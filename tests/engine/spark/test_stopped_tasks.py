@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from engine.errors.statement_errors import StatementCancelled
+from catalog.conditions import StatementCancelled
 from engine.planning.plans.file_writes import WriteTarget
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession, SparkDriver
 from engine.sql.query.values import ExplainMode
 from tests.engine.spark.scans import DataFile, rows, write_scan
@@ -49,14 +49,14 @@ LONG = {
 }
 
 
-Runner = Callable[[StatementContext], object]
+Runner = Callable[[StatementRequest], object]
 
 
 class Run:
     """A statement on a thread of its own."""
 
     def __init__(self, run: Runner) -> None:
-        self.context = StatementContext(identity=Identity("ann"), on_rows=lambda _: None)
+        self.context = StatementRequest(identity=Identity("ann"), on_rows=lambda _: None)
         self.error: BaseException | None = None
         self._run = run
         self.thread = threading.Thread(target=self._end)
@@ -134,7 +134,7 @@ def test_explain_shows_no_checks(spark: ExecSession) -> None:
     plan = ReadPlan(text=f"SELECT transform(array(id), x -> x + 1) FROM {MANY} ORDER BY 1", scans=())
     spark.set_setting("spark.sql.adaptive.enabled", "false")
     for mode in set(ExplainMode) - {ExplainMode.CODEGEN, ExplainMode.FORMATTED}:
-        stream = spark.explain(plan, mode, "", StatementContext(identity=Identity("ann")))
+        stream = spark.explain(plan, mode, "", StatementRequest(identity=Identity("ann")))
         text = pa.Table.from_batches(stream.batches(), stream.schema).column(0).to_pylist()[0]
         assert "Range" in text and "Checked" not in text, text
 

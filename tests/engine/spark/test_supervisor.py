@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from catalog.conditions import SparkRestarting, SparkUnavailable, StatementCancelled
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import StatementCancelled
-from engine.spark.errors import SparkRestarting, SparkUnavailable
 from engine.spark.supervisor import Supervision, Supervisor
 from tests.gateway.http.conftest import eventually
 

@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import DiskFull, SpooledRowsLost, SpoolFull, SpoolFullOfOwner
 from catalog.errors import SqlError
-from engine.errors.disk_errors import DiskFull, SpooledRowsLost, SpoolFull, SpoolFullOfOwner
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool, Spool
 from engine.spool.spool_file import StoredBatch, stored_batches

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sql.hive_variables import ExpansionTooLong, UnknownHiveVariable, substitute_variables
+from catalog.conditions import ExpansionTooLong, UnknownHiveVariable
+from engine.sql.hive_variables import substitute_variables
 
 SETTINGS = {
     "hivevar:x": "5",

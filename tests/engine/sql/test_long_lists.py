@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from catalog.conditions import StatementHasTooManyTokens
 from catalog.errors import SqlError
 from engine.sql.dialect.constant_lists import CONSTANTS
 from engine.sql.dialect.dialect import TOKENS_MAX, each_token, tokenize
-from engine.sql.dialect.errors import StatementHasTooManyTokens
 from engine.sql.query.values import Query
 from engine.statements.insert.statement import Insert
 from engine.statements.parse import parse

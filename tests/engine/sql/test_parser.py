@@ -6,21 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.errors import SqlError, TooManyNameParts
-from catalog.grants.privileges import Kind, PrincipalKind
-from engine.errors.statement_errors import TEXT_LENGTH_MAX, StatementTooLong
-from engine.runtime.statement import Statement
-from engine.sql.dialect.errors import (
+from catalog.conditions import (
     EmptyStatement,
     InvalidSetSyntax,
     SeveralStatements,
     ShowColumnsConflict,
     StatementTooComplex,
+    StatementTooLong,
+    TooManyNameParts,
     UnsupportedClause,
     UnsupportedFunction,
     UnsupportedPathRelation,
     UnsupportedStatement,
 )
+from catalog.errors import SqlError
+from catalog.grants.privileges import Kind, PrincipalKind
+from engine.errors.statement_errors import TEXT_LENGTH_MAX
+from engine.runtime.statement import Statement
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS
 from engine.sql.query.values import ExplainMode, Query
 from engine.statements.compatibility.spec import Absent, Refresh, ShowAbsent

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import StatementHasTooManyTokens
 from engine.sql.dialect import dialect
-from engine.sql.dialect.errors import StatementHasTooManyTokens
 from engine.statements.parse import parse
 
 

@@ -14,16 +14,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from catalog.conditions import LogPathNotAllowed, MalformedLogEntry
 from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
 from engine.delta.log.commit_reader import make_adds
 from engine.delta.snapshot.row_files import read_deletion_vector
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import CheckpointMetadata, DeletionVectorDescriptor, Sidecar
 from engine.delta.spec.paths import LOG_DIR, checkpoint_v2_name
-from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.confinement import FILE_BYTES_MAX, Confinement
 from engine.storage.deletion_vectors import VECTOR_BYTES_MAX, relative_deletion_vector
-from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import LocalStorage, open_storage
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, LogBuilder, add, json_lines, parquet_bytes
 from tests.interleave.storages import DictStorage

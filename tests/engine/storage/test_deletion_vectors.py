@@ -12,9 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.conditions import (
+    DeletionVectorCardinalityMismatch,
+    DeletionVectorChecksumMismatch,
+    DeletionVectorSizeMismatch,
+    MalformedLogEntry,
+)
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path, inline_deletion_vector, read_inline
-from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import (
     FRAME_BYTES,
     Rows,
@@ -25,11 +30,6 @@ from engine.storage.deletion_vectors import (
     unframe,
     z85_decode,
     z85_encode,
-)
-from engine.storage.errors import (
-    DeletionVectorCardinalityMismatch,
-    DeletionVectorChecksumMismatch,
-    DeletionVectorSizeMismatch,
 )
 
 

@@ -13,8 +13,8 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from catalog.conditions import StorageNotWritable
 from engine.storage import put_if_absent
-from engine.storage.errors import StorageNotWritable
 from engine.storage.put_if_absent import put_fsspec
 from engine.storage.storage import FsspecStorage, Storage, open_storage
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import fsspec
 import pytest
 
+from catalog.conditions import FileInStagingPathExists, VolumeFileNotAllowed, VolumeFileNotFound, VolumeFolderNotEmpty
 from catalog.errors import SqlError
 from catalog.names import TableName
-from catalog.volumes.errors import VolumeFileNotAllowed, VolumeFileNotFound, VolumeFolderNotEmpty
 from catalog.volumes.paths import VolumePath
-from engine.errors.volume_errors import FileInStagingPathExists
 from engine.storage.volume_files import VolumeFile
 
 Open = Callable[[str], VolumeFile]

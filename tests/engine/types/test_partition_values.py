@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors.table_errors import PartitionValueNotCastable
+from catalog.conditions import PartitionValueNotCastable
 from engine.types.partition_values import PartitionValue, format_partition_value, parse_partition_value
 from engine.types.schema import ArrayType, DataType, DecimalType, PrimitiveType
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors.table_errors import MalformedLogEntry, UnsupportedDataType
+from catalog.conditions import MalformedLogEntry, UnsupportedDataType
 from engine.types.schema import (
     ArrayType,
     DataType,

@@ -10,8 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from catalog.errors import TableNotFound
-from catalog.grants.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
+from catalog.conditions import (
+    AuditNotWritten,
+    AuthenticationFailed,
+    InsufficientPermissions,
+    TableNotFound,
+    ViewOwnerLacksPrivileges,
+)
 from engine.runtime.accesses import (
     Access,
     ColumnLineage,
@@ -22,17 +27,16 @@ from engine.runtime.accesses import (
     Transformation,
     Use,
 )
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from gateway.audit import trail as trail_module
 from gateway.audit.auditor import TrailAuditor
 from gateway.audit.chain import verify
-from gateway.audit.errors import AuditNotWritten
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.trail import Trail, trail_contents
 from gateway.authenticators.anonymous import Anonymous
-from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log_in, plain_message
+from gateway.authenticators.exchange import Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.sessions.limits import Limits
@@ -64,10 +68,10 @@ class House:
         self.effects: list[str] = []
         self.engine.answers["INSERT"] = self._insert
 
-    def _insert(self, context: StatementContext) -> ResultStream:
-        context.on_authorized(ACCESS)
+    def _insert(self, request: StatementRequest) -> ResultStream:
+        request.on_authorized(ACCESS)
         self.effects.append("inserted")
-        return rows(pa.table({"a": [1]}))(context)
+        return rows(pa.table({"a": [1]}))(request)
 
     def run(self, text: str) -> Operation:
         session = self.registry.open_session(ANN, origin=ORIGIN)
@@ -256,12 +260,12 @@ def test_the_columns_and_commits_of_a_statement_are_in_its_end(house: House) -> 
     source = ColumnSource("c.s.u", "b", Transformation.TRANSFORMATION)
     told = Lineage(columns=(ColumnLineage("c.s.t", "a", (source,)),), others=(ColumnSource("c.s.u", "d"),))
 
-    def insert(context: StatementContext) -> ResultStream:
-        assert context.on_lineage
-        context.on_lineage(told)
-        context.on_lineage(told)
-        context.on_commit(Commit("c.s.t", 4))
-        return rows(pa.table({"a": [1]}))(context)
+    def insert(request: StatementRequest) -> ResultStream:
+        assert request.on_lineage
+        request.on_lineage(told)
+        request.on_lineage(told)
+        request.on_commit(Commit("c.s.t", 4))
+        return rows(pa.table({"a": [1]}))(request)
 
     house.engine.answers["INSERT 2"] = insert
     house.run("INSERT 2")

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from catalog.errors import TableNotFound
+from catalog.conditions import LineageWithoutAudit, TableNotFound
 from engine.runtime.accesses import Access, ColumnLineage, ColumnSource, Lineage, StatementAccess, Transformation, Use
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from gateway.audit.auditor import TrailAuditor
-from gateway.audit.errors import LineageWithoutAudit
 from gateway.audit.lineage_sender import LineageEvents, LineageSender
 from gateway.audit.start import make_auditor
 from gateway.audit.trail import Trail
@@ -88,14 +87,14 @@ def collector() -> Iterator[Collector]:
 def run(folder: Path, collector: Collector, *texts: str) -> None:
     engine = ArrowEngine()
 
-    def insert(context: StatementContext) -> ResultStream:
-        context.on_authorized(ACCESS)
-        assert context.on_lineage
-        context.on_lineage(LINEAGE)
+    def insert(request: StatementRequest) -> ResultStream:
+        request.on_authorized(ACCESS)
+        assert request.on_lineage
+        request.on_lineage(LINEAGE)
         return empty_result()
 
-    def fail(context: StatementContext) -> ResultStream:
-        context.on_authorized(ACCESS)
+    def fail(request: StatementRequest) -> ResultStream:
+        request.on_authorized(ACCESS)
         raise TableNotFound("secret")
 
     engine.answers |= {"INSERT 1": insert, "FAIL": fail, "SELECT 1": lambda _: empty_result()}

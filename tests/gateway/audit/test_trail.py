@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import AuditNotWritten, AuditTrailBroken, AuditTrailInUse
 from catalog.system.audit_table import trail_files
 from gateway.audit import trail as trail_module
 from gateway.audit.chain import GAP, verify
-from gateway.audit.errors import AuditNotWritten, AuditTrailBroken, AuditTrailInUse
 from gateway.audit.trail import Trail, trail_contents
 
 

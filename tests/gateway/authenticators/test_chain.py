@@ -9,16 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import (
+    AuthenticationFailed,
+    CredentialsRefused,
+    DirectoryUnavailable,
+    LogInEnded,
+    PlaintextRefused,
+    TooManyFailures,
+)
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.certificates import Certificates
 from gateway.authenticators.chain import Chain, Methods, Rules
-from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable, PlaintextRefused, TooManyFailures
-from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log_in, plain_message
+from gateway.authenticators.exchange import Mechanism, log_in, plain_message
 from gateway.authenticators.password_file import PasswordFile, User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
 from gateway.authenticators.peer import Peer
-from gateway.sessions.errors import LogInEnded
 
 HERE, AWAY, AWAY_TLS = Peer("127.0.0.1"), Peer("192.0.2.1"), Peer("192.0.2.1", is_encrypted=True)
 PAT, JWT = "dgp_abc", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln"

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import AuthenticationFailed
 from engine.runtime.identity import Identity
 from gateway.authenticators.anonymous import Anonymous
-from gateway.authenticators.exchange import (
-    Accepted,
-    AuthenticationFailed,
-    Challenge,
-    Exchange,
-    Mechanism,
-    log_in,
-    parse_plain,
-    plain_message,
-)
+from gateway.authenticators.exchange import Accepted, Challenge, Exchange, Mechanism, log_in, parse_plain, plain_message
 from gateway.authenticators.peer import Peer
 
 

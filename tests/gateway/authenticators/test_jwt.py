@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 from joserfc.jwk import OctKey, RSAKey
 
+from catalog.conditions import CredentialsRefused, IssuerUnusable, LogInEnded
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators import issuer as issuer_module
 from gateway.authenticators.chain import Chain, Methods
-from gateway.authenticators.errors import CredentialsRefused, IssuerUnusable
 from gateway.authenticators.exchange import Mechanism, log_in
 from gateway.authenticators.issuer import Issuer
 from gateway.authenticators.jwt import JwtRules, JwtTokens
 from gateway.authenticators.peer import Peer
-from gateway.sessions.errors import LogInEnded
 from tests.security.issuer import AUDIENCE, RSA, Provider, elliptic_key, provider
 
 NOW = int(time.time())

@@ -9,14 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import (
+    CredentialsRefused,
+    LogInEnded,
+    PasswordInvalid,
+    SecretReadable,
+    SecretUnusable,
+    TooManyLogIns,
+    UserNameInvalid,
+)
 from catalog.errors import SqlError
-from catalog.rest.secret_errors import SecretReadable, SecretUnusable
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.errors import CredentialsRefused, PasswordInvalid, TooManyLogIns, UserNameInvalid
 from gateway.authenticators.names import ensure_name
 from gateway.authenticators.password_file import PasswordFile, User, load_users, remove_user, store_user
 from gateway.authenticators.passwords import PasswordVerifier, hash_password
-from gateway.sessions.errors import LogInEnded
 
 ANN = Identity("ann", frozenset({"staff", "Ops"}), method=Method.PASSWORD)
 

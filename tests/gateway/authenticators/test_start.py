@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import ConfigInvalidValue
 from catalog.errors import SqlError
 from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.chain import Chain, Rules
 from gateway.authenticators.start import make_authenticator
 from gateway.configuration.config import Risk
 from gateway.configuration.loader import load_config
-from gateway.process.start_errors import ConfigInvalidValue
 from tests.certificates import make_certificate
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from catalog.conditions import CredentialsRefused, TooManyFailures, TooManyLogIns
 from gateway.authenticators import throttle as module
-from gateway.authenticators.errors import CredentialsRefused, TooManyFailures, TooManyLogIns
 from gateway.authenticators.peer import Peer
 from gateway.authenticators.throttle import Throttle
 

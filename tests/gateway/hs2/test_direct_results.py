@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.runtime.context import StatementContext
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
@@ -78,8 +78,8 @@ def test_a_failed_statement_says_so_and_is_closed(lab: Lab, client: ThriftClient
 def test_failed_write_has_a_result_set_so_that_node_reads_its_error(
     lab: Lab, client: ThriftClient, session: t.TSessionHandle
 ) -> None:
-    def answer(context: StatementContext) -> ResultStream:
-        context.on_parsed(False)
+    def answer(request: StatementRequest) -> ResultStream:
+        request.on_parsed(False)
         raise ScriptSyntaxError("INSERT")
 
     lab.engine.answers["INSERT"] = answer

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gateway.hs2.errors import InfoTypeUnknown
+from catalog.conditions import InfoTypeUnknown
 from gateway.hs2.gen.ttypes import TGetInfoType
 from gateway.hs2.info import info_value
 

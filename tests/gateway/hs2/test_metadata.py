@@ -52,7 +52,7 @@ def test_columns_are_those_of_database_meta_data() -> None:
 def listed(statement: Statement, shape: Shape) -> list[dict[str, object]]:
     engine = ArrowEngine(tables={("lab", "t"): pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})})
     session = engine.open_session(Identity("ada"), settings={}, catalog=None, schema=None)
-    stream = shape(session.run(statement, context=None))  # type: ignore[arg-type]
+    stream = shape(session.run(statement, request=None))  # type: ignore[arg-type]
     assert isinstance(stream, ResultStream)
     table = pa.Table.from_batches(list(stream.batches()), stream.schema)
     assert table.schema.equals(shape.schema, check_metadata=True)

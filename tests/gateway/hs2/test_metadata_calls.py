@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from catalog.errors import TableNotFound
+from catalog.conditions import TableNotFound
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.gateway.hs2.wire import ERROR, OK, Lab, cells, fetch

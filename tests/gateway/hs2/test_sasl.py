@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.conditions import AuthenticationFailed
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
-from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Challenge, Exchange, Mechanism, parse_plain
+from gateway.authenticators.exchange import Accepted, Challenge, Exchange, Mechanism, parse_plain
 from gateway.authenticators.peer import Peer
 from gateway.hs2.sasl import Reply, SaslNegotiation, SaslState, SaslStatus
 

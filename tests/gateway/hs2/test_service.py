@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from thrift.Thrift import TApplicationException
 
-from catalog.errors import TableNotFound
-from engine.runtime.context import StatementContext
+from catalog.conditions import TableNotFound
 from engine.runtime.parameters import Parameter
 from engine.runtime.profile import TaskCounts
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
@@ -366,11 +366,11 @@ def test_query_id_and_log(client: ThriftClient, session: t.TSessionHandle) -> No
 
 
 def test_the_log_tells_each_step_once_a_line(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:
-    def answer(context: StatementContext) -> ResultStream:
-        context.profile.add_note("read one file")
+    def answer(request: StatementRequest) -> ResultStream:
+        request.profile.add_note("read one file")
         for done in (1, 1, 2):
-            context.profile.count_tasks(TaskCounts(total=2, running=2 - done, done=done))
-        return rows(pa.table({"x": [1, 2, 3]}))(context)
+            request.profile.count_tasks(TaskCounts(total=2, running=2 - done, done=done))
+        return rows(pa.table({"x": [1, 2, 3]}))(request)
 
     lab.engine.answers["SELECT x"] = answer
     operation = execute(client, session, "SELECT x")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.hs2.errors import StatementSettingNotSupported
+from catalog.conditions import StatementSettingNotSupported
 from gateway.hs2.variables import SessionRequest, parse_configuration, statement_trace_parent
 
 CASES = [

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import OperationNotFound, SessionNotFound
 from engine.runtime.identity import Identity, Scope
 from gateway.observability.history import History, as_seen_by, statement_info
-from gateway.sessions.errors import OperationNotFound, SessionNotFound
 from gateway.sessions.operation_state import OperationState
 from tests.gateway.arrow_engine import sleeps
 from tests.gateway.http.conftest import STATEMENTS, Api, eventually

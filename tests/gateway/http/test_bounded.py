@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from catalog.conditions import EngineNotAnswering
 from gateway.http import readiness, statements
 from gateway.sessions.bounded import EngineCalls
-from gateway.sessions.errors import EngineNotAnswering
 from gateway.sessions.operation_state import OperationState
 from tests.gateway.http.conftest import STATEMENTS, Api, eventually
 

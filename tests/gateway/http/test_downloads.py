@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.runtime.context import StatementContext
+from catalog.conditions import NotInParquet
 from engine.runtime.identity import Identity
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, sql_field
 from gateway.http import result_files
-from gateway.http.errors import NotInParquet
 from gateway.http.result_files import FileFormat
 from gateway.process.tls import TlsFiles, TlsServer
 from gateway.sessions.operation import Operation
@@ -181,7 +181,7 @@ def test_a_file_that_cannot_be_made_to_its_end_has_none(live: Live) -> None:
 
 
 def test_an_error_before_the_first_byte_is_an_error(live: Live) -> None:
-    def broken(_: StatementContext) -> ResultStream:
+    def broken(_: StatementRequest) -> ResultStream:
         schema = pa.schema([sql_field("id", pa.int64(), "bigint")])
         return ResultStream(schema=schema, source=())
 

@@ -7,11 +7,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from catalog.conditions import LinkRefused
 from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.peer import Peer
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.callers import PEER
-from gateway.http.errors import LinkRefused
 from gateway.http.hosts import KnownHosts
 from gateway.http.staged_links import LinkSigner
 from tests.gateway.http.conftest import STATEMENTS, Api

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from catalog.conditions import ConcurrentDrop
 from engine.concurrency.retry import Loss
-from engine.errors.conflict_errors import ConcurrentDrop
 from engine.runtime.accesses import Commit
-from engine.runtime.context import StatementContext
 from engine.runtime.metrics import gauge
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from tests.gateway.arrow_engine import fails, modifies, sleeps
 from tests.gateway.http.conftest import Api, Maker, eventually
@@ -80,11 +80,11 @@ def test_the_lint_finds_what_is_wrong() -> None:
 
 
 def test_commits_and_what_they_lost_are_counted(api: Api) -> None:
-    def write(context: StatementContext) -> ResultStream:
-        context.on_loss(Loss.REBASE)
-        context.on_loss(Loss.REBASE)
-        context.on_commit(Commit("shop.orders", 7))
-        return modifies(1)(context)
+    def write(request: StatementRequest) -> ResultStream:
+        request.on_loss(Loss.REBASE)
+        request.on_loss(Loss.REBASE)
+        request.on_commit(Commit("shop.orders", 7))
+        return modifies(1)(request)
 
     api.engine.answers["INSERT INTO t VALUES (1)"] = write
     api.engine.answers["DELETE FROM t"] = fails(ConcurrentDrop("t"))

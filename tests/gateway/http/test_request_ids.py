@@ -11,7 +11,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from engine.runtime.context import StatementContext
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from gateway.observability.log_format import JsonFormatter
 from tests.gateway.arrow_engine import numbered
@@ -53,9 +53,9 @@ def test_errors_have_an_id(api: Api) -> None:
 def test_a_statement_logs_who_asked_for_it(make_api: Maker, log: io.StringIO) -> None:
     api = make_api(logs_statements=True)
 
-    def answer(context: StatementContext) -> ResultStream:
+    def answer(request: StatementRequest) -> ResultStream:
         logging.getLogger("engine.test").warning("inside")
-        return numbered(3)(context)
+        return numbered(3)(request)
 
     api.engine.answers["SELECT logged"] = answer
     body = {"statement": "SELECT logged", "wait_timeout": "50s"}

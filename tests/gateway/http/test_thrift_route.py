@@ -13,8 +13,9 @@ import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.THttpClient import THttpClient
 
+from catalog.conditions import AuthenticationFailed
 from engine.runtime.identity import Identity
-from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Exchange, Mechanism, parse_plain
+from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse_plain
 from gateway.authenticators.peer import Peer
 from gateway.hs2.conversation import Conversation
 from gateway.hs2.gen import ttypes as t

@@ -9,18 +9,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from catalog.conditions import TracingNotInstalled
 from engine.concurrency.retry import Loss
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.accesses import Access, Commit, StatementAccess, Use
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import SparkJob, Stage
+from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.spark.session import SparkDriver
 from gateway.configuration.config import StatementText, TracingSection
 from gateway.observability.trace import Trace
 from gateway.observability.tracing import StatementTracer, make_tracer, statement_span
-from gateway.process.start_errors import TracingNotInstalled
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.registry import Registry
@@ -64,20 +64,20 @@ def closed(registry: Registry, collector: Collector) -> Received:
     return root
 
 
-def insert(context: StatementContext) -> ResultStream:
+def insert(request: StatementRequest) -> ResultStream:
     """As the engine does it: planned, two attempts lost, and a commit."""
     job = SparkJob(id=7, began_ms=0, ended_ms=0, stages=2, tasks=3, failed_tasks=1, has_succeeded=False)
     touched = Access(name="shop.orders", kind="TABLE", use=Use.WRITE)
-    context.on_authorized(StatementAccess(statement="Insert", objects=(touched,)))
+    request.on_authorized(StatementAccess(statement="Insert", objects=(touched,)))
     for stage in (Stage.BIND, Stage.EXECUTE):
-        context.profile.enter(stage)
-    assert context.on_jobs is not None
-    context.on_jobs([job])
-    context.profile.enter(Stage.COMMIT)
+        request.profile.enter(stage)
+    assert request.on_jobs is not None
+    request.on_jobs([job])
+    request.profile.enter(Stage.COMMIT)
     for loss in (Loss.REBASE, Loss.RERUN):
-        context.on_loss(loss)
-    context.on_commit(Commit("shop.orders", 12))
-    return modifies(3)(context)
+        request.on_loss(loss)
+    request.on_commit(Commit("shop.orders", 12))
+    return modifies(3)(request)
 
 
 def test_a_statement_is_a_tree(api: Api, collector: Collector) -> None:

@@ -28,19 +28,19 @@ from engine.planning.rules.idempotence import stage_number, was_written
 from engine.pruning.metadata_answers import NoAnswer, exact_selection
 from engine.pruning.predicates import Predicate
 from engine.runtime.results import RowCounts, empty_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
 from engine.tables.rules import Capability
 
 
 @contextmanager
-def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
+def delete(plan: DeletePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Rows out of a table, as one version."""
     table, watch = plan.table, Stopwatch()
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
         return
-    with drop_told(table), _remainder(plan, run, watch) as remainder, naming(table.label):
+    with drop_told(table), _remainder(plan, context, watch) as remainder, naming(table.label):
         if not remainder.num_deleted:
             yield StagedWrite(outcome=_counted(0))
             return
@@ -50,15 +50,15 @@ def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
         if plan.reads_table:
             transaction.read_whole_table()
         remainder.stage_in(transaction, rows_alone=not plan.reads_table)
-        stage_number(transaction, plan.numbered, run.context.now_ms())
+        stage_number(transaction, plan.numbered, context.request.now_ms())
         yield StagedWrite(outcome=_counted(remainder.num_deleted), transaction=transaction, label=table.label)
 
 
 @contextmanager
-def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remainder]:
+def _remainder(plan: DeletePlan, context: ExecutionContext, watch: Stopwatch) -> Iterator[Remainder]:
     """What goes and what stays, with the number of rows that go."""
     table = plan.table
-    whole = _whole_files(plan, run)
+    whole = _whole_files(plan, context)
     if whole is not None:
         has_feed = table.snapshot.rules.has(Capability.CHANGE_FEED)
         counted = counting_rows(table, whole)
@@ -66,15 +66,15 @@ def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remaind
             watch.note_scan()
             yield counted
             return
-    with rows_found(table, plan.places, plan.queried, run) as found:
+    with rows_found(table, plan.places, plan.queried, context) as found:
         watch.note_scan()
-        with without_rows(table, found, run) as remainder:
+        with without_rows(table, found, context) as remainder:
             told = () if removal_tells(remainder) else (Change(kind=DELETED, rows=found.all),)
-            with change_files(table, table.snapshot.rules, told, run) as changes:
+            with change_files(table, table.snapshot.rules, told, context) as changes:
                 yield replace(remainder, changes=changes)
 
 
-def _whole_files(plan: DeletePlan, run: Run) -> Remainder | None:
+def _whole_files(plan: DeletePlan, context: ExecutionContext) -> Remainder | None:
     """The files that go, that are known without reading."""
     match plan.whole:
         case None:
@@ -82,8 +82,8 @@ def _whole_files(plan: DeletePlan, run: Run) -> Remainder | None:
         case ReplaceAll():
             return Remainder(removed=plan.table.snapshot.files)
         case ReplaceMatching(condition=condition):
-            wanted = matching_partitions(plan.table, condition, run, run.parameters)
-            return without_partitions(plan.table, wanted, run)
+            wanted = matching_partitions(plan.table, condition, context, context.parameters)
+            return without_partitions(plan.table, wanted, context)
         case ReplaceWholeFiles(condition=condition):
             return _files_of(plan, condition)
         case _:

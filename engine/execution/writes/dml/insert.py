@@ -35,30 +35,30 @@ from engine.planning.plans.writes import (
 )
 from engine.planning.rules.idempotence import stage_number, was_written
 from engine.runtime.results import empty_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
 from engine.tables.transaction import NewFiles, TableTransaction
 
 
 @contextmanager
-def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
+def insert(plan: InsertPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Rows into a table, as one version; none where no row comes and none goes."""
     table = plan.table
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=counted(0))
         return
-    if plan.only_if_absent and _is_there(plan, run):
+    if plan.only_if_absent and _is_there(plan, context):
         yield StagedWrite(outcome=counted(0))
         return
     with (
         drop_told(table),
-        _source_rows(plan, run) as source,
-        _written(plan, source, run) as new,
-        _remainder(plan, new, source, run) as remainder,
+        _source_rows(plan, context) as source,
+        _written(plan, source, context) as new,
+        _remainder(plan, new, source, context) as remainder,
         naming(table.label),
     ):
         transaction = _transaction(plan, new, remainder)
-        stage_number(transaction, plan.numbered, run.context.now_ms())
+        stage_number(transaction, plan.numbered, context.request.now_ms())
         yield StagedWrite(
             outcome=counted(new.num_rows),
             transaction=None if transaction.is_empty else transaction,
@@ -88,14 +88,14 @@ def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -
 
 
 @contextmanager
-def _written(plan: InsertPlan, source: SourceRows, run: Run) -> Iterator[NewFiles]:
+def _written(plan: InsertPlan, source: SourceRows, context: ExecutionContext) -> Iterator[NewFiles]:
     """The files of all parts; identity values go on from one to the next."""
-    table, run = plan.table, replace(run, parameters=source.parameters)
+    table, context = plan.table, replace(context, parameters=source.parameters)
     with ExitStack() as staged:
-        new = staged.enter_context(new_files(table, source.read, plan.rows, run))
+        new = staged.enter_context(new_files(table, source.read, plan.rows, context))
         for part in plan.more:
             rows = with_values_taken(part.rows, new.extremes)
-            new = new.with_others(staged.enter_context(new_files(table, part.source, rows, run)))
+            new = new.with_others(staged.enter_context(new_files(table, part.source, rows, context)))
         yield new
 
 
@@ -114,25 +114,27 @@ def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
 
 
 @contextmanager
-def _source_rows(plan: InsertPlan, run: Run) -> Iterator[SourceRows]:
+def _source_rows(plan: InsertPlan, context: ExecutionContext) -> Iterator[SourceRows]:
     """The query; and which rows its rows replace, where these decide."""
     table = plan.table
     match plan.replacement:
         case ReplaceRelated() as related:
-            with related_rows(plan, related, run) as source:
+            with related_rows(plan, related, context) as source:
                 yield source
         case ReplaceEqual(columns=columns):
             yield SourceRows(
-                read=plan.source, parameters=run.parameters, deleted=lambda new: equal_to(table, columns, new)
+                read=plan.source, parameters=context.parameters, deleted=lambda new: equal_to(table, columns, new)
             )
         case KeepAll() | ReplaceAll() | ReplaceMatching() | ReplaceTouched() | ReplaceRows():
-            yield SourceRows(read=plan.source, parameters=run.parameters)
+            yield SourceRows(read=plan.source, parameters=context.parameters)
         case _:
             assert_never(plan.replacement)
 
 
 @contextmanager
-def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) -> Iterator[Remainder | None]:
+def _remainder(
+    plan: InsertPlan, new: NewFiles, source: SourceRows, context: ExecutionContext
+) -> Iterator[Remainder | None]:
     """What the new files replace; None for an append."""
     match plan.replacement:
         case KeepAll():
@@ -140,39 +142,41 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
         case ReplaceAll():
             yield Remainder(removed=plan.table.snapshot.files)
         case ReplaceTouched():
-            yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
+            yield without_partitions(plan.table, partitions_of(plan.table, new, context), context)
         case ReplaceMatching(condition=condition):
             yield counting_rows(
-                plan.table, without_partitions(plan.table, matching_partitions(plan.table, condition, run), run)
+                plan.table, without_partitions(plan.table, matching_partitions(plan.table, condition, context), context)
             )
         case ReplaceRows(places=places):
-            with _without_places(plan, places, new, replace(run, parameters=())) as remainder:
+            with _without_places(plan, places, new, replace(context, parameters=())) as remainder:
                 yield remainder
         case ReplaceEqual() | ReplaceRelated():
             if not new.num_files or source.deleted is None:
                 yield None
                 return
-            with _without_places(plan, source.deleted(new), new, replace(run, parameters=())) as remainder:
+            with _without_places(plan, source.deleted(new), new, replace(context, parameters=())) as remainder:
                 yield remainder
         case _:
             assert_never(plan.replacement)
 
 
 @contextmanager
-def _without_places(plan: InsertPlan, places: TargetRead, new: NewFiles, run: Run) -> Iterator[Remainder]:
+def _without_places(
+    plan: InsertPlan, places: TargetRead, new: NewFiles, context: ExecutionContext
+) -> Iterator[Remainder]:
     table = plan.table
-    found = find_rows(table, places, run)
-    with without_rows(table, found, run) as remainder:
+    found = find_rows(table, places, context)
+    with without_rows(table, found, context) as remainder:
         if removal_tells(remainder):
             yield remainder
             return
         told = (Change(kind=DELETED, rows=found.all), Change(kind=INSERTED, rows=new))
-        with change_files(table, plan.rows.config, told, run) as changes:
+        with change_files(table, plan.rows.config, told, context) as changes:
             yield replace(remainder, changes=changes)
 
 
-def _is_there(plan: InsertPlan, run: Run) -> bool:
+def _is_there(plan: InsertPlan, context: ExecutionContext) -> bool:
     """Whether the partitions that would be replaced have files."""
     assert isinstance(plan.replacement, ReplaceMatching)
-    wanted = matching_partitions(plan.table, plan.replacement.condition, run)
-    return len(without_partitions(plan.table, wanted, run).removed) > 0
+    wanted = matching_partitions(plan.table, plan.replacement.condition, context)
+    return len(without_partitions(plan.table, wanted, context).removed) > 0

@@ -13,34 +13,34 @@ from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.writes import CopyPlan, InsertPlan
 from engine.runtime.results import RowCounts, empty_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 
 _SHOWN_ROWS_MAX = 50
 """What a validation shows."""
 
 
 @contextmanager
-def copy_into(plan: CopyPlan, run: Run) -> Iterator[StagedWrite]:
+def copy_into(plan: CopyPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Nothing happens where all files were loaded before."""
     if plan.insert is None:
         yield StagedWrite(outcome=_counted(0))
     elif plan.validates:
-        yield StagedWrite(outcome=_validated(plan.insert, run))
+        yield StagedWrite(outcome=_validated(plan.insert, context))
     else:
-        with insert(plan.insert, run) as staged, _recorded(plan, staged, run):
+        with insert(plan.insert, context) as staged, _recorded(plan, staged, context):
             counts = staged.outcome.result.row_counts
             yield replace(staged, outcome=_counted(counts.affected if counts else 0))
 
 
 @contextmanager
-def _recorded(plan: CopyPlan, staged: StagedWrite, run: Run) -> Iterator[None]:
+def _recorded(plan: CopyPlan, staged: StagedWrite, context: ExecutionContext) -> Iterator[None]:
     """The commit says that these files were loaded."""
     transaction = staged.transaction
     if transaction is None:  # a numbered write that was made before
         yield
         return
     written = transaction.note_loads(plan.loaded)
-    with discarded_on_failure(plan.table.snapshot.storage, written, run):
+    with discarded_on_failure(plan.table.snapshot.storage, written, context):
         yield
 
 
@@ -48,20 +48,20 @@ class _Validated(Exception):
     """The rows were written, and pass all rules of the table."""
 
 
-def _validated(plan: InsertPlan, run: Run) -> Outcome:
+def _validated(plan: InsertPlan, context: ExecutionContext) -> Outcome:
     """The first rows, when all have been through what an INSERT does with them; the files of that go again."""
     try:
-        with insert(plan, run):
+        with insert(plan, context):
             raise _Validated
     except _Validated:
         pass
-    context = replace(run.context, statement_id=f"{run.context.statement_id}-shown")
+    request = replace(context.request, statement_id=f"{context.request.statement_id}-shown")
     shown = ReadPlan(
         text=f"SELECT * FROM (\n{plan.source.text}\n) LIMIT {_SHOWN_ROWS_MAX}",
         scans=plan.source.scans,
         views=plan.source.views,
     )
-    return Outcome(result=run.executor.run_query(shown, context, run.parameters))
+    return Outcome(result=context.executor.run_query(shown, request, context.parameters))
 
 
 def _counted(num_rows: int) -> Outcome:

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from catalog.conditions import SeveralSourceRows
 from engine.binding.bound import Outcome
 from engine.enforcement.identity import Extremes, joined, moved_high_water_marks, with_values_taken
-from engine.errors.change_errors import SeveralSourceRows
 from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
 from engine.execution.writes.dml.source_keys import source_keys
@@ -35,7 +35,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.writes import MATCHING_SOURCE, MergePlan
 from engine.planning.rules.idempotence import stage_number, was_written
 from engine.runtime.results import RowCounts, empty_result
-from engine.spark.run import Run, only_row
+from engine.spark.execution_context import ExecutionContext, only_row
 from engine.tables.definition_changes import SetColumnMetadata
 from engine.tables.operations import with_metrics
 from engine.tables.rules import Capability
@@ -44,25 +44,25 @@ from engine.tables.transaction import NewFiles, TableTransaction
 
 
 @contextmanager
-def merge(plan: MergePlan, run: Run) -> Iterator[StagedWrite]:
+def merge(plan: MergePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """The rows of a source into a table, as one version."""
     table, watch = plan.table, Stopwatch()
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(_Written()))
         return
-    with drop_told(table), _source(plan, run) as source, ExitStack() as staged:
+    with drop_told(table), _source(plan, context) as source, ExitStack() as staged:
         watch.note_source()
-        found = _found(plan, source, run)
+        found = _found(plan, source, context)
         watch.note_scan()
         known_rows = _known_source_rows(plan, source)
-        written = _write(plan, source, known_rows, found, run, staged)
+        written = _write(plan, source, known_rows, found, context, staged)
         with naming(table.label):
             if not (written.num_changed or _redefines(plan)):
                 yield StagedWrite(outcome=_counted(written))
                 return
-            num_source_rows = _counted_source_rows(source, run) if known_rows is None else known_rows
+            num_source_rows = _counted_source_rows(source, context) if known_rows is None else known_rows
             transaction = _transaction(plan, written, found, watch, numSourceRows=num_source_rows)
-            stage_number(transaction, plan.numbered, run.context.now_ms())
+            stage_number(transaction, plan.numbered, context.request.now_ms())
             yield StagedWrite(outcome=_counted(written), transaction=transaction, label=table.label)
 
 
@@ -70,23 +70,23 @@ def merge(plan: MergePlan, run: Run) -> Iterator[StagedWrite]:
 
 
 @contextmanager
-def _source(plan: MergePlan, run: Run) -> Iterator[Scan]:
+def _source(plan: MergePlan, context: ExecutionContext) -> Iterator[Scan]:
     if plan.source_query is None:
         yield plan.source
         return
-    with kept_rows(plan.table.snapshot.storage, plan.source, plan.source_query, run) as source:
+    with kept_rows(plan.table.snapshot.storage, plan.source, plan.source_query, context) as source:
         yield source
 
 
-def _found(plan: MergePlan, source: Scan, run: Run) -> FoundRows:
+def _found(plan: MergePlan, source: Scan, context: ExecutionContext) -> FoundRows:
     """Raises `SeveralSourceRows`."""
     kept = plan.table.snapshot.storage if plan.source_query is not None else None
-    keys = source_keys(plan.table, plan.keys, source, run, kept)
-    found = find_rows(plan.table, plan.places.over(source), run, once=False, given=keys)
+    keys = source_keys(plan.table, plan.keys, source, context, kept)
+    found = find_rows(plan.table, plan.places.over(source), context, once=False, given=keys)
     if plan.duplicates is not None:
         times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)
         if times > count_rows(found.of(*(kind for kind in found.kinds if kind != MATCHING_SOURCE))):
-            (key,) = only_row(run, narrowed(plan.duplicates.over(source), keys).read, run.parameters)
+            (key,) = only_row(context, narrowed(plan.duplicates.over(source), keys).read, context.parameters)
             raise SeveralSourceRows(plan.table.label, key)
     return found
 
@@ -126,7 +126,12 @@ class _Written:
 
 
 def _write(
-    plan: MergePlan, source: Scan, known_rows: int | None, found: FoundRows, run: Run, staged: ExitStack
+    plan: MergePlan,
+    source: Scan,
+    known_rows: int | None,
+    found: FoundRows,
+    context: ExecutionContext,
+    staged: ExitStack,
 ) -> _Written:
     """All files of the version; they go with `staged` if that fails. `known_rows` are those of the source, if known."""
     table, config = plan.table, plan.definition.config(plan.table.label)
@@ -134,14 +139,14 @@ def _write(
     for update in plan.updates:
         rows = found.of(update.clause)
         updated[update.clause] = staged.enter_context(
-            changed_rows(table, rows, update.values.over(source), update.rows, run)
+            changed_rows(table, rows, update.values.over(source), update.rows, context)
         )
     # Of files that were written for the statement; what statistics of others say may be wrong.
     is_all_matched = plan.source_table is None and known_rows == count_rows(found.of(MATCHING_SOURCE))
     if is_all_matched:
         for insert in plan.inserts:
-            ensure_can_write(table, insert.values.over(source).read, insert.rows, run)
-    inserted, high_water_marks = ({}, ()) if is_all_matched else _insert(plan, source, found, run, staged)
+            ensure_can_write(table, insert.values.over(source).read, insert.rows, context)
+    inserted, high_water_marks = ({}, ()) if is_all_matched else _insert(plan, source, found, context, staged)
     going = replace(found, kinds={kind: rows for kind, rows in found.kinds.items() if kind != MATCHING_SOURCE})
     written = _Written(
         updated=updated,
@@ -151,19 +156,19 @@ def _write(
     )
     if not going.all:
         return written
-    remainder = staged.enter_context(without_rows(table, going, run, Capability.MERGED_ROW_MARKS))
+    remainder = staged.enter_context(without_rows(table, going, context, Capability.MERGED_ROW_MARKS))
     changes = [
         *[Change(kind=DELETED, rows=found.of(kind)) for kind in sorted(plan.deletes)],
         *[Change(kind=BEFORE_UPDATE, rows=found.of(kind)) for kind in updated],
         *[Change(kind=AFTER_UPDATE, rows=new) for new in updated.values()],
         *[Change(kind=INSERTED, rows=new) for new in inserted.values()],
     ]
-    told = staged.enter_context(change_files(table, config, changes, run))
+    told = staged.enter_context(change_files(table, config, changes, context))
     return replace(written, remainder=replace(remainder, changes=told))
 
 
 def _insert(
-    plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: ExitStack
+    plan: MergePlan, source: Scan, found: FoundRows, context: ExecutionContext, staged: ExitStack
 ) -> tuple[dict[int, NewFiles], tuple[SetColumnMetadata, ...]]:
     """The rows of the source that match none of the table; identity values go on from one clause to the next."""
     inserted: dict[int, NewFiles] = {}
@@ -176,7 +181,7 @@ def _insert(
     for insert in plan.inserts:
         rows = with_values_taken(insert.rows, extremes)
         read = insert.values.over(replace(source, files=files, choice=None)).read
-        new = staged.enter_context(new_files(plan.table, read, rows, run))
+        new = staged.enter_context(new_files(plan.table, read, rows, context))
         inserted[insert.clause] = new
         extremes = joined(extremes, new.extremes)
         high_water_marks = moved_high_water_marks(insert.rows.identities, extremes) or high_water_marks
@@ -259,9 +264,9 @@ def _known_source_rows(plan: MergePlan, source: Scan) -> int | None:
     return int(live.sum()) if (live >= 0).all() else None
 
 
-def _counted_source_rows(source: Scan, run: Run) -> int:
+def _counted_source_rows(source: Scan, context: ExecutionContext) -> int:
     read = ReadPlan(text=f"SELECT count(*) FROM {source.relation}", scans=(source,))
-    return int(only_row(run, read, ())[0])
+    return int(only_row(context, read, ())[0])
 
 
 def _skipping(plan: MergePlan, found: FoundRows) -> dict[str, int]:

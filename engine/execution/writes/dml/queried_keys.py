@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
+from catalog.conditions import StatementCancelled, StatementTimedOut
 from catalog.errors import SqlError
 from catalog.names import quote
 from engine.binding.bound import BoundTable
-from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.execution.writes.dml.source_keys import FILES_MIN, source_keys
 from engine.execution.writes.found_rows import FoundRows, find_rows
 from engine.execution.writes.kept_rows import kept_rows
@@ -25,7 +25,7 @@ from engine.planning.plans.reads import ReadPlan, TargetRead
 from engine.planning.plans.writes import MatchedKey, QueriedKey
 from engine.planning.rules.matched_columns import is_compared
 from engine.planning.rules.query_columns import kept_scan
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.scan import Scan
 
 _LARGE_BYTES = 10 << 20
@@ -33,27 +33,29 @@ _LARGE_BYTES = 10 << 20
 
 
 @contextmanager
-def rows_found(table: BoundTable, places: TargetRead, queried: QueriedKey | None, run: Run) -> Iterator[FoundRows]:
+def rows_found(
+    table: BoundTable, places: TargetRead, queried: QueriedKey | None, context: ExecutionContext
+) -> Iterator[FoundRows]:
     """For the time of the block, in which others' new files are asked for such rows as well."""
-    scan = _scan_to_keep(table, queried, run) if queried is not None else None
+    scan = _scan_to_keep(table, queried, context) if queried is not None else None
     if queried is None or scan is None:
-        yield find_rows(table, places, run)
+        yield find_rows(table, places, context)
         return
-    with kept_rows(table.snapshot.storage, scan, queried.query, run) as kept:
+    with kept_rows(table.snapshot.storage, scan, queried.query, context) as kept:
         read = queried.places.read
         over_kept = replace(queried.places, read=replace(read, scans=(*read.scans, kept)))
-        given = source_keys(table, (_key(queried, kept),), kept, run, table.snapshot.storage)
-        yield find_rows(table, over_kept, run, given=given)
+        given = source_keys(table, (_key(queried, kept),), kept, context, table.snapshot.storage)
+        yield find_rows(table, over_kept, context, given=given)
 
 
-def _scan_to_keep(table: BoundTable, queried: QueriedKey, run: Run) -> Scan | None:
+def _scan_to_keep(table: BoundTable, queried: QueriedKey, context: ExecutionContext) -> Scan | None:
     """None where the query's rows need not be kept, or do not tell anything of files."""
     if table.snapshot.num_files < FILES_MIN or not _is_large(queried.query):
         return None
     try:
-        if run.variables_of(queried.query):  # by itself it may have one where it means a column of the table
+        if context.variables_of(queried.query):  # by itself it may have one where it means a column of the table
             return None
-        columns = run.columns_of(queried.query)
+        columns = context.columns_of(queried.query)
         scan = kept_scan(queried.relation, columns, table.snapshot.table_root)
     except (StatementCancelled, StatementTimedOut):
         raise

@@ -16,11 +16,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from catalog.conditions import AmbiguousInCondition, SparkFailure, UnresolvedInCondition
 from catalog.errors import SqlError
 from catalog.names import fold, quote
 from engine.binding.bound import BoundTable
-from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
-from engine.errors.statement_errors import SparkFailure
 from engine.execution.writes.kept_rows import kept_rows
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import QueryColumn, ReadPlan, TargetRead
@@ -33,7 +32,7 @@ from engine.planning.rules.expression_checks import ensure_checked
 from engine.planning.rules.query_columns import kept_scan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.parameters import Parameter
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.sql.expressions import requalified
 from engine.sql.query.composed import Names
 from engine.tables.scan import Scan
@@ -57,11 +56,11 @@ class SourceRows:
 
 
 @contextmanager
-def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterator[SourceRows]:
+def related_rows(plan: InsertPlan, relation: ReplaceRelated, context: ExecutionContext) -> Iterator[SourceRows]:
     """Raises for a condition that cannot decide, before anything is written."""
     table, source, rows, columns = plan.table, plan.source, plan.rows, plan.columns
     source_alias = relation.source_alias or _unused_alias(relation, table, columns)
-    _ensure_condition(table, relation, source_alias, columns, run)
+    _ensure_condition(table, relation, source_alias, columns, context)
     condition = _qualified(table, relation, source_alias, columns)
 
     def places(query: str, scan: Scan) -> TargetRead:
@@ -75,12 +74,12 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterat
         query = f"SELECT {stored} FROM {scan.relation}"
         yield SourceRows(
             read=source,
-            parameters=run.parameters,
+            parameters=context.parameters,
             deleted=lambda new: places(query, replace(scan, files=new.files)),
         )
         return
     scan = kept_scan(Names(column.name for column in columns).new("source"), columns, table.snapshot.table_root)
-    with kept_rows(table.snapshot.storage, scan, source, run) as kept:
+    with kept_rows(table.snapshot.storage, scan, source, context) as kept:
         query = f"SELECT * FROM {kept.relation}"
         yield SourceRows(read=ReadPlan(text=query, scans=(kept,)), parameters=(), deleted=lambda _: places(query, kept))
 
@@ -95,7 +94,11 @@ def _unused_alias(relation: ReplaceRelated, table: BoundTable, columns: Sequence
 
 
 def _ensure_condition(
-    table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn], run: Run
+    table: BoundTable,
+    relation: ReplaceRelated,
+    source_alias: str,
+    columns: Sequence[QueryColumn],
+    context: ExecutionContext,
 ) -> None:
     scan = empty_scan(table.snapshot.schema, table.entry.location)
     nulls = ", ".join(f"CAST(NULL AS {_sql_type(column)}) AS {quote(column.name)}" for column in columns)
@@ -103,7 +106,7 @@ def _ensure_condition(
     check = condition_check("REPLACE ON", relation.shown, relation.condition.in_parentheses)
     check = replace(check, translated=_translated)
     plan = ExpressionCheckPlan(over=ReadPlan(text=over, scans=(scan,)), checks=(check,))
-    ensure_checked(plan, replace(run, parameters=()))
+    ensure_checked(plan, replace(context, parameters=()))
 
 
 def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn]) -> str:
@@ -129,7 +132,7 @@ def _sql_type(column: QueryColumn) -> str:
 def _translated(failure: SparkFailure) -> SqlError:
     found = _NAME.search(failure.text)
     name = found[0] if found else "a column"
-    match failure.spark_condition:
+    match failure.condition:
         case "AMBIGUOUS_REFERENCE":
             return AmbiguousInCondition(name)
         case str(condition) if condition.startswith("UNRESOLVED_COLUMN"):

@@ -20,7 +20,7 @@ from engine.binding.bound import BoundTable
 from engine.execution.writes.replaced_rows import Remainder
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.tables.transaction import NewFiles
 from engine.types.arrow_types import Array
@@ -36,31 +36,33 @@ _NAN = float("nan")
 """The only one in keys, so that it equals itself."""
 
 
-def partitions_of(table: BoundTable, new: NewFiles, run: Run) -> Wanted:
+def partitions_of(table: BoundTable, new: NewFiles, context: ExecutionContext) -> Wanted:
     """Those that the new files are in."""
-    keys = _Keys(table, run)
+    keys = _Keys(table, context)
     touched = set(keys.of(new.files))
     return touched.intersection
 
 
-def matching_partitions(table: BoundTable, condition: str, run: Run, parameters: Sequence[Parameter] = ()) -> Wanted:
+def matching_partitions(
+    table: BoundTable, condition: str, context: ExecutionContext, parameters: Sequence[Parameter] = ()
+) -> Wanted:
     """Those for which Spark finds the condition (SQL over the partition columns) true. A partition is asked of once."""
-    columns, known = _Keys(table, run).columns, dict[PartitionKey, bool]()
-    run = replace(run, parameters=parameters)
+    columns, known = _Keys(table, context).columns, dict[PartitionKey, bool]()
+    context = replace(context, parameters=parameters)
 
     def wanted(keys: Iterable[PartitionKey]) -> set[PartitionKey]:
         keys = set(keys)
         unknown = [key for key in keys if key not in known]
-        matching = _matching(unknown, columns, condition, run)
+        matching = _matching(unknown, columns, condition, context)
         known.update((key, key in matching) for key in unknown)
         return {key for key in keys if known[key]}
 
     return wanted
 
 
-def without_partitions(table: BoundTable, wanted: Wanted, run: Run) -> Remainder:
+def without_partitions(table: BoundTable, wanted: Wanted, context: ExecutionContext) -> Remainder:
     """The files of the partitions that are replaced; nothing of them stays."""
-    keys = _Keys(table, run)
+    keys = _Keys(table, context)
 
     def may_go(files: Any) -> Array:
         found = keys.of(files)
@@ -74,14 +76,16 @@ def without_partitions(table: BoundTable, wanted: Wanted, run: Run) -> Remainder
 class _Keys:
     """The values of partitions, from their texts in the log."""
 
-    def __init__(self, table: BoundTable, run: Run) -> None:
+    def __init__(self, table: BoundTable, context: ExecutionContext) -> None:
         snapshot = table.snapshot
         self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
         self._own = snapshot.row_files.partitions
         self._types = [column.data_type for column in self.columns]
         self._physical = snapshot.columns().physical_partition_columns
         self._zone = (
-            run.session_zone("Replacing partitions by timestamps") if PrimitiveType.TIMESTAMP in self._types else UTC
+            context.session_zone("Replacing partitions by timestamps")
+            if PrimitiveType.TIMESTAMP in self._types
+            else UTC
         )
 
     def key(self, texts: Mapping[str, str | None]) -> PartitionKey:
@@ -100,7 +104,7 @@ class _Keys:
 
 
 def _matching(
-    keys: list[PartitionKey], partition_columns: list[StructField], condition: str, run: Run
+    keys: list[PartitionKey], partition_columns: list[StructField], condition: str, context: ExecutionContext
 ) -> set[PartitionKey]:
     if not keys:
         return set()
@@ -110,8 +114,8 @@ def _matching(
     values = ((str(number), *map(_value, key, partition_columns)) for number, key in enumerate(keys))
     rows = ", ".join(f"({', '.join(each)})" for each in values)
     read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
-    context = replace(run.context, statement_id=f"{run.context.statement_id}-partitions")
-    result = run.executor.run_query(read, context, run.parameters)
+    request = replace(context.request, statement_id=f"{context.request.statement_id}-partitions")
+    result = context.executor.run_query(read, request, context.parameters)
     try:
         return {keys[number] for batch in result.batches() for number in batch.column(0).to_pylist()}
     finally:

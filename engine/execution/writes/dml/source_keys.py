@@ -40,7 +40,7 @@ from engine.pruning.predicates import (
     Predicate,
     conjunction,
 )
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.storage.storage import Storage
 from engine.tables.scan import Scan
 from engine.types.arrow_types import Array
@@ -59,31 +59,31 @@ Range = tuple[Any, Any]
 
 
 def source_keys(
-    table: BoundTable, keys: Sequence[MatchedKey], source: Scan, run: Run, kept: Storage | None = None
+    table: BoundTable, keys: Sequence[MatchedKey], source: Scan, context: ExecutionContext, kept: Storage | None = None
 ) -> Predicate:
     """What is true of each row of `table` that matches one of `source`, whose files are those of kept rows where they
     are `kept` there.
     """
-    if not keys or table.snapshot.num_files < FILES_MIN or _is_broadcast(source, run):
+    if not keys or table.snapshot.num_files < FILES_MIN or _is_broadcast(source, context):
         return ALWAYS
     columns = None if kept is None else _kept_columns(keys, source, kept)
     if columns is not None:
         ranges_max = min(_RANGES_MAX, _RANGES_PER_FILE * table.snapshot.num_files)
         found = (_among_kept(key, column, ranges_max) for key, column in zip(keys, columns, strict=True))
         return conjunction(tuple(found))
-    lists = _distinct_values(keys, source, run)
+    lists = _distinct_values(keys, source, context)
     return conjunction(
         tuple(
-            _among(key, values) if len(values) <= _LISTED_MAX else _within(key, _ranges(key, source, run))
+            _among(key, values) if len(values) <= _LISTED_MAX else _within(key, _ranges(key, source, context))
             for key, values in zip(keys, lists, strict=True)
         )
     )
 
 
-def _is_broadcast(source: Scan, run: Run) -> bool:
+def _is_broadcast(source: Scan, context: ExecutionContext) -> bool:
     """Whether the join will tell the scan its keys, in a list, while it runs (`JoinFilePruning`)."""
     num_bytes = pc.sum(source.files["size"]).as_py() or 0
-    return num_bytes <= _BROADCAST_BYTES and not (run.executor.get_setting(_BROADCAST) or "").startswith("-")
+    return num_bytes <= _BROADCAST_BYTES and not (context.executor.get_setting(_BROADCAST) or "").startswith("-")
 
 
 def _kept_columns(keys: Sequence[MatchedKey], source: Scan, kept: Storage) -> list[pa.ChunkedArray] | None:
@@ -124,7 +124,7 @@ def _numbers(values: pa.Array, data_type: DataType) -> Array:
     return np.asarray(whole.cast(pa.int64())).astype(np.float64)
 
 
-def _distinct_values(keys: Sequence[MatchedKey], source: Scan, run: Run) -> list[list[Any]]:
+def _distinct_values(keys: Sequence[MatchedKey], source: Scan, context: ExecutionContext) -> list[list[Any]]:
     """Of each key one more than a list should have at most."""
     selects = []
     for number, key in enumerate(keys):
@@ -134,14 +134,14 @@ def _distinct_values(keys: Sequence[MatchedKey], source: Scan, run: Run) -> list
             f"(SELECT DISTINCT {number} AS n, {items} FROM {source.relation} "
             f"WHERE {key.of_source} IS NOT NULL LIMIT {_LISTED_MAX + 1})"
         )
-    found = _read(" UNION ALL ".join(selects), source, run)
+    found = _read(" UNION ALL ".join(selects), source, context)
     return [
         _values(found.column(number + 1).filter(pc.equal(found.column(0), number)), key.data_type)
         for number, key in enumerate(keys)
     ]
 
 
-def _ranges(key: MatchedKey, source: Scan, run: Run) -> list[Range]:
+def _ranges(key: MatchedKey, source: Scan, context: ExecutionContext) -> list[Range]:
     number = _number(key.data_type)
     text = f"SELECT min(k), max(k) FROM (SELECT {key.of_source} AS k FROM {source.relation}) WHERE k IS NOT NULL"
     if number is not None:
@@ -152,7 +152,7 @@ def _ranges(key: MatchedKey, source: Scan, run: Run) -> list[Range]:
             f"SELECT min(k), max(k) FROM (SELECT {key.of_source} AS k FROM {source.relation}) CROSS JOIN {extremes} "
             f"WHERE k IS NOT NULL GROUP BY {group}"
         )
-    found = _read(text, source, run)
+    found = _read(text, source, context)
     lows, highs = (_values(column, key.data_type) for column in found.columns)
     return _joined(sorted(zip(lows, highs, strict=True)))
 
@@ -208,8 +208,8 @@ def _literals(key: MatchedKey, values: Sequence[Any]) -> Iterator[Literal]:
     return (Literal(value, key.data_type) for value in values)
 
 
-def _read(text: str, source: Scan, run: Run) -> pa.Table:
-    result = run.executor.run_query(ReadPlan(text=text, scans=(source,)), run.context, ())
+def _read(text: str, source: Scan, context: ExecutionContext) -> pa.Table:
+    result = context.executor.run_query(ReadPlan(text=text, scans=(source,)), context.request, ())
     try:
         return pa.Table.from_batches(result.batches(), result.schema)
     finally:

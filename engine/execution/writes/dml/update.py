@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from catalog.conditions import ChangedRowsDiffer
 from engine.binding.bound import BoundTable, Outcome
-from engine.errors.change_errors import ChangedRowsDiffer
 from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
 from engine.execution.writes.dml.queried_keys import rows_found
@@ -29,22 +29,22 @@ from engine.planning.plans.write_plan import WritePlan
 from engine.planning.plans.writes import RewrittenRows, UpdatePlan
 from engine.planning.rules.idempotence import stage_number, was_written
 from engine.runtime.results import RowCounts, empty_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
 from engine.tables.rules import Capability
 from engine.tables.transaction import NewFiles
 
 
 @contextmanager
-def update(plan: UpdatePlan, run: Run) -> Iterator[StagedWrite]:
+def update(plan: UpdatePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """New values for rows of a table, as one version."""
     table, watch = plan.table, Stopwatch()
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
         return
-    with drop_told(table), rows_found(table, plan.places, plan.queried, run) as found:
+    with drop_told(table), rows_found(table, plan.places, plan.queried, context) as found:
         watch.note_scan()
-        with _written(plan, found, run) as (new, remainder), naming(table.label):
+        with _written(plan, found, context) as (new, remainder), naming(table.label):
             count = count_rows(found.all)
             if not count:
                 yield StagedWrite(outcome=_counted(0))
@@ -55,34 +55,36 @@ def update(plan: UpdatePlan, run: Run) -> Iterator[StagedWrite]:
                 transaction.read_whole_table()
             remainder.stage_in(transaction, rows_alone=not plan.reads_table)
             transaction.add_files(new)
-            stage_number(transaction, plan.numbered, run.context.now_ms())
+            stage_number(transaction, plan.numbered, context.request.now_ms())
             yield StagedWrite(outcome=_counted(count), transaction=transaction, label=table.label)
 
 
 @contextmanager
-def _written(plan: UpdatePlan, found: FoundRows, run: Run) -> Iterator[tuple[NewFiles, Remainder]]:
+def _written(plan: UpdatePlan, found: FoundRows, context: ExecutionContext) -> Iterator[tuple[NewFiles, Remainder]]:
     """The rows with their new values, in files that may have others too, and what takes the old ones away."""
     table, rows = plan.table, found.all
     if plan.rewritten is not None and rows:
-        with _rewritten_files(table, found, plan.rewritten, run) as new:
+        with _rewritten_files(table, found, plan.rewritten, context) as new:
             yield new, without_files(table, found)
         return
     config = table.snapshot.rules
     before = Change(kind=BEFORE_UPDATE, rows=rows)
     with (
-        changed_rows(table, rows, plan.values, plan.rows, run) as new,
-        without_rows(table, found, run, Capability.UPDATED_ROW_MARKS) as remainder,
-        change_files(table, config, (before, Change(kind=AFTER_UPDATE, rows=new)) if rows else (), run) as changes,
+        changed_rows(table, rows, plan.values, plan.rows, context) as new,
+        without_rows(table, found, context, Capability.UPDATED_ROW_MARKS) as remainder,
+        change_files(table, config, (before, Change(kind=AFTER_UPDATE, rows=new)) if rows else (), context) as changes,
     ):
         yield new, replace(remainder, changes=changes)
 
 
 @contextmanager
-def _rewritten_files(table: BoundTable, found: FoundRows, rewritten: RewrittenRows, run: Run) -> Iterator[NewFiles]:
+def _rewritten_files(
+    table: BoundTable, found: FoundRows, rewritten: RewrittenRows, context: ExecutionContext
+) -> Iterator[NewFiles]:
     """All live rows of the files in which rows were found; if the block that commits them fails, the new files go."""
     with told(table, found.all) as files:
         source = rewritten.values.over(replace(rewritten.values.scan, files=files, choice=None)).read
-        with new_files(table, source, rewritten.rows, run) as new:
+        with new_files(table, source, rewritten.rows, context) as new:
             live = live_rows(table, files)
             if (live >= 0).all() and new.num_rows != live.sum():
                 raise ChangedRowsDiffer(table.label, int(live.sum()), new.num_rows)
@@ -91,12 +93,12 @@ def _rewritten_files(table: BoundTable, found: FoundRows, rewritten: RewrittenRo
 
 @contextmanager
 def changed_rows(
-    table: BoundTable, rows: RowsOfFiles, values: TargetRead, rules: WritePlan, run: Run
+    table: BoundTable, rows: RowsOfFiles, values: TargetRead, rules: WritePlan, context: ExecutionContext
 ) -> Iterator[NewFiles]:
     """The new `values` of these rows, as files; if the block that commits them fails, they go."""
     with only(table, rows) as files:
         source = values.over(replace(values.scan, files=files, choice=None)).read
-        with new_files(table, source, rules, run) as new:
+        with new_files(table, source, rules, context) as new:
             if new.num_rows != count_rows(rows):
                 raise ChangedRowsDiffer(table.label, count_rows(rows), new.num_rows)
             yield new

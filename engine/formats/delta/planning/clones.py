@@ -12,15 +12,13 @@ nothing here, columns, partitioning and the comment are taken over.
 
 from __future__ import annotations
 
+from catalog.conditions import CannotModifyAppendOnly, CloneOfItself, CloneSourceNotSupported, LocationNotEmpty
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, FreeName
 from engine.delta.definition.clones import define_clone
 from engine.delta.definition.like_tables import define_like, define_like_other
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import APPEND_ONLY, ensure_distinct
-from engine.errors.change_errors import CannotModifyAppendOnly
-from engine.errors.copy_errors import CloneOfItself, CloneSourceNotSupported
-from engine.errors.definition_errors import LocationNotEmpty
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import ClonePlan

@@ -6,13 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 
+from catalog.conditions import FilesNotShareable, MappingModeNotChangeable, PartitionsOfTableSaid
 from catalog.entries import TableEntry
 from catalog.rest.names import is_rest
 from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
-from engine.delta.schema.schema_errors import MappingModeNotChangeable
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, default_properties
-from engine.errors.copy_errors import FilesNotShareable, PartitionsOfTableSaid
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import COPY_ROWS, naming
 from engine.formats.delta.planning.plans import ConvertPlan
 from engine.planning.plans.ddl import CreateTablePlan
 from engine.statements.create_table.planning import new_entry
@@ -54,7 +53,7 @@ def _plan_table(bound: BoundStatement, statement: ConvertTable, source: BoundTab
     if statement.partitioned_by:
         raise PartitionsOfTableSaid(source.label)
     if is_rest(source.entry.location):
-        raise FilesNotShareable(source.label, DEFAULT_FORMAT, "its REST catalog knows it by its own format")
+        raise FilesNotShareable(source.label, DEFAULT_FORMAT, "its REST catalog knows it by its own format", COPY_ROWS)
     if source.entry.location != source.snapshot.table_root:
         reason, advice = "it is known by a file of its metadata", "Name the folder of the table instead."
         raise FilesNotShareable(source.label, DEFAULT_FORMAT, reason, advice)

@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from catalog.conditions import HistoryTruncationNotAllowed, ProtectionNeedsTruncation, StatementNotSupported
 from engine.delta.definition.metadata_changes import DropFeature as DropFeatureChange
 from engine.delta.definition.metadata_changes import MetadataChange, RemoveMapping
 from engine.delta.maintenance.feature_history import needs_feature
@@ -27,8 +28,6 @@ from engine.delta.schema.type_widening import TYPE_CHANGES
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.features import Removal, find_feature
 from engine.delta.spec.properties import CHECKPOINT_POLICY, DELETION_VECTORS, TYPE_WIDENING
-from engine.errors.alter_errors import HistoryTruncationNotAllowed, ProtectionNeedsTruncation
-from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alter_table.statement import DropFeature
 from engine.tables.definition_changes import SetColumnMetadata, set_properties
 from engine.types.schema import walk_fields

@@ -6,11 +6,7 @@ delta-spark, ZORDER BY needs columns with statistics, since files are left out o
 
 from __future__ import annotations
 
-from catalog.names import PATH_SCHEMA, fold
-from engine.binding.bound import BoundStatement, BoundTable
-from engine.delta.definition.clustering import CLUSTERING, can_cluster, clustering_columns, measured_columns
-from engine.delta.spec.properties import AUTO_COMPACT
-from engine.errors.optimize_errors import (
+from catalog.conditions import (
     ClusteredWithCondition,
     ClusteredWithZorder,
     FullNotClustered,
@@ -19,6 +15,10 @@ from engine.errors.optimize_errors import (
     ZorderColumnNotFound,
     ZorderWithoutStatistics,
 )
+from catalog.names import PATH_SCHEMA, fold
+from engine.binding.bound import BoundStatement, BoundTable
+from engine.delta.definition.clustering import CLUSTERING, can_cluster, clustering_columns, measured_columns
+from engine.delta.spec.properties import AUTO_COMPACT
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Goal, Merge, OptimizePlan, Purge, Zorder

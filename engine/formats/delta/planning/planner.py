@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
+from catalog.conditions import FeatureDropConflict, StatementNotSupported
 from engine.binding.bound import BoundStatement
-from engine.delta.commit.conflict_errors import FeatureDropConflict
-from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.delta.planning.alters import plan_own_alter
 from engine.formats.delta.planning.clones import plan_clone, plan_create_table_like
 from engine.formats.delta.planning.conversions import plan_convert

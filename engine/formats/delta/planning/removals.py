@@ -8,14 +8,13 @@ delta-spark, unless the session has switched the check off; statements of this s
 
 from __future__ import annotations
 
+from catalog.conditions import RetentionNegative, RetentionTooShort, StatementNotSupported
 from catalog.discovery.roots import canonical_location
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.delta.definition.restored import restored_definition
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import DELETED_FILE_RETENTION, HOUR_MS
 from engine.enforcement.row_checks import ensure_rows_may_go
-from engine.errors.maintenance_errors import RetentionNegative, RetentionTooShort
-from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import RestorePlan, VacuumPlan

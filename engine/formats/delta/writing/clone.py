@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import CloneFileMissing, CloneWithoutRowCounts
 from catalog.entries import CloneEntry
 from engine.binding.bound import Outcome
 from engine.delta.commit.cloned_files import absolute_paths, absolute_vectors, cloned_files
@@ -25,14 +26,13 @@ from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.copy_errors import CloneFileMissing, CloneWithoutRowCounts
 from engine.execution.writes.commit import removal_told
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import ClonePlan
 from engine.formats.delta.writing.copied_files import copied_files, missing_file
 from engine.runtime.results import BIGINT, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.storage.storage import Storage
 from engine.tables.formats import TableFormat
 from engine.tables.operations import with_metrics
@@ -48,7 +48,7 @@ class Difference:
 
 
 @contextmanager
-def clone_table(plan: ClonePlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
+def clone_table(plan: ClonePlan, own: TableFormat, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Raises `CloneFileMissing`, `CloneWithoutRowCounts`, `StatementCancelled`."""
     entry, source = plan.entry, delta_snapshot(plan.source.snapshot)
     replaced = delta_snapshot(plan.replaced.snapshot) if plan.replaced else None
@@ -56,12 +56,12 @@ def clone_table(plan: ClonePlan, own: TableFormat, run: Run) -> Iterator[StagedW
     assert isinstance(storage, Storage), "planned for no other format"
     storage.ensure_writable()
     before = replaced.files if replaced else FILES_SCHEMA.empty_table()
-    with removal_told(entry), _difference(plan, source, storage, before, run) as difference:
+    with removal_told(entry), _difference(plan, source, storage, before, context) as difference:
         metrics = _metrics(source, difference)
         description = with_metrics(plan.description, **{name: str(value) for name, (_, value) in metrics.items()})
         label = plan.replaced.label if plan.replaced else str(entry.name)
         transaction = Transaction(storage, replaced, description, table=label)
-        _define(transaction, plan, run.context.now_ms())
+        _define(transaction, plan, context.request.now_ms())
         transaction.stage(*cloned_domains(source.domain_metadata, replaced.domain_metadata if replaced else {}))
         transaction.stage_removes(difference.removes)
         transaction.stage_adds(difference.adds)
@@ -70,7 +70,7 @@ def clone_table(plan: ClonePlan, own: TableFormat, run: Run) -> Iterator[StagedW
             outcome=Outcome(result=small_result(columns, [[value for _, value in metrics.values()]])),
             transaction=transaction,
             label=label,
-            creates=None if replaced else replace(entry, created_ms=run.context.now_ms()),
+            creates=None if replaced else replace(entry, created_ms=context.request.now_ms()),
             clone=CloneEntry(location=entry.location, sources=plan.sources) if plan.shallow else None,
             is_path=plan.is_path,
         )
@@ -87,19 +87,19 @@ def _define(transaction: Transaction, plan: ClonePlan, now_ms: int) -> None:
 
 @contextmanager
 def _difference(
-    plan: ClonePlan, source: Snapshot, storage: Storage, before: pa.Table, run: Run
+    plan: ClonePlan, source: Snapshot, storage: Storage, before: pa.Table, context: ExecutionContext
 ) -> Iterator[Difference]:
     _ensure_rows_counted(plan, source)
     if plan.shallow:
         if plan.is_past:
-            _ensure_files_there(plan, source, run)
+            _ensure_files_there(plan, source, context)
         files, confinement = source.files, source.storage.confinement
         after = cloned_files(files, absolute_paths(files, confinement), absolute_vectors(files, confinement))
         named = pa.Table.from_batches([after])
         adds = one_batch(without_files(named, before).to_batches(), FILES_SCHEMA)
         yield Difference(adds=adds, removes=without_files(before, named))
         return
-    with copied_files(source, plan.source.label, storage, before, run) as copies:
+    with copied_files(source, plan.source.label, storage, before, context) as copies:
         yield Difference(adds=copies.adds, removes=before.filter(copies.removed), copied=copies.sizes)
 
 
@@ -111,9 +111,9 @@ def _ensure_rows_counted(plan: ClonePlan, source: Snapshot) -> None:
         raise CloneWithoutRowCounts(plan.source.label)
 
 
-def _ensure_files_there(plan: ClonePlan, source: Snapshot, run: Run) -> None:
+def _ensure_files_there(plan: ClonePlan, source: Snapshot, context: ExecutionContext) -> None:
     """Of an older version, whose files VACUUM may have removed."""
-    missing = missing_file(source, run)
+    missing = missing_file(source, context)
     if missing is not None:
         raise CloneFileMissing(plan.source.label, source.version, missing)
 

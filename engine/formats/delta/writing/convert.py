@@ -14,13 +14,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, tzinfo
 
+from catalog.conditions import FolderOfTwoTables, MalformedLogEntry, NoFilesToConvert
 from catalog.store.files import LOG_FOLDER, is_version
 from engine.binding.bound import BoundTable, Outcome
-from engine.binding.sources import Sources
 from engine.concurrency.table_locks import file_lock
 from engine.delta.commit.transaction import Transaction
 from engine.delta.conversion.converted_files import ConvertedFiles, Layout, convert_files
-from engine.delta.conversion.errors import NoFilesToConvert
 from engine.delta.conversion.folder_files import find_files
 from engine.delta.conversion.shared_tables import Sharing, share_files
 from engine.delta.definition.metadata_changes import define_table
@@ -29,14 +28,12 @@ from engine.delta.definition.table_draft import Definition
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.schema.column_ids import keep_logical_name
 from engine.delta.spec.paths import commit_name
-from engine.errors.copy_errors import FolderOfTwoTables
-from engine.errors.table_errors import MalformedLogEntry
 from engine.execution.writes.staged_files import discarded_on_failure
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.planning.conversions import SOURCE_STAMP
 from engine.formats.delta.planning.plans import ConvertPlan
 from engine.runtime.results import empty_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.storage.storage import Storage
 from engine.tables.formats import DEFAULT_FORMAT
 from engine.tables.operations import with_metrics
@@ -44,23 +41,23 @@ from engine.types.schema import PrimitiveType, StructType
 
 
 @contextmanager
-def convert_table(plan: ConvertPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+def convert_table(plan: ConvertPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Raises the errors of `engine.delta.conversion` and of `define_table`."""
-    storage = sources.formats[DEFAULT_FORMAT].folder(plan.entry.location)
+    storage = context.sources.formats[DEFAULT_FORMAT].folder(plan.entry.location)
     assert isinstance(storage, Storage), "planned for no other format"
     storage.ensure_writable()
     if plan.source is None:
-        yield _convert_folder(plan, storage, run)
+        yield _convert_folder(plan, storage, context)
         return
     with (
-        sources.locks.hold(file_lock(plan.source.snapshot.table_root), run.context.cancel),
-        _shared(plan, plan.source, storage, sources, run) as staged,
+        context.sources.locks.hold(file_lock(plan.source.snapshot.table_root), context.request.cancel),
+        _shared(plan, plan.source, storage, context) as staged,
     ):
         yield staged
 
 
-def _convert_folder(plan: ConvertPlan, storage: Storage, run: Run) -> StagedWrite:
-    label, cancel = str(plan.entry.name), run.context.cancel
+def _convert_folder(plan: ConvertPlan, storage: Storage, context: ExecutionContext) -> StagedWrite:
+    label, cancel = str(plan.entry.name), context.request.cancel
 
     def define(schema: StructType) -> TableConfig:
         return _definition(plan, label, schema).config(label)
@@ -68,18 +65,18 @@ def _convert_folder(plan: ConvertPlan, storage: Storage, run: Run) -> StagedWrit
     layout = Layout(
         define=define,
         partition_columns=plan.partition_columns,
-        zone=_zone(plan, run),
+        zone=_zone(plan, context),
         has_bounds=plan.has_statistics,
     )
     converted = convert_files(storage, find_files(storage, cancel.ensure_live), layout, cancel.ensure_live)
     if converted is None:
         raise NoFilesToConvert(plan.entry.location)
-    return _staged(plan, storage, _definition(plan, label, converted.schema), converted, run)
+    return _staged(plan, storage, _definition(plan, label, converted.schema), converted, context)
 
 
 @contextmanager
 def _shared(
-    plan: ConvertPlan, source: BoundTable, storage: Storage, sources: Sources, run: Run
+    plan: ConvertPlan, source: BoundTable, storage: Storage, context: ExecutionContext
 ) -> Iterator[StagedWrite]:
     """The files of vectors go if nothing comes of it. Raises `FolderOfTwoTables`."""
     if any(map(is_version, storage.list_names(LOG_FOLDER))):
@@ -98,11 +95,11 @@ def _shared(
         storage=storage,
         changes=plan.changes,
         has_bounds=plan.has_statistics,
-        now_ms=run.context.now_ms(),
+        now_ms=context.request.now_ms(),
     )
-    table = share_files(sharing, run.context.cancel.ensure_live)
-    with discarded_on_failure(storage, table.written, run):
-        staged = _staged(plan, storage, table.definition, table.files, run)
+    table = share_files(sharing, context.request.cancel.ensure_live)
+    with discarded_on_failure(storage, table.written, context):
+        staged = _staged(plan, storage, table.definition, table.files, context)
         del table  # its files are the transaction's now
         yield staged
 
@@ -121,9 +118,9 @@ def _ensure_begun(plan: ConvertPlan, source: BoundTable, storage: Storage) -> No
 
 
 def _staged(
-    plan: ConvertPlan, storage: Storage, definition: Definition, converted: ConvertedFiles, run: Run
+    plan: ConvertPlan, storage: Storage, definition: Definition, converted: ConvertedFiles, context: ExecutionContext
 ) -> StagedWrite:
-    label, now_ms = str(plan.entry.name), run.context.now_ms()
+    label, now_ms = str(plan.entry.name), context.request.now_ms()
     description = with_metrics(plan.description, numConvertedFiles=str(converted.num_files))
     columns = list(definition.metadata.partition_columns)
     parameters = {"numFiles": converted.num_files, "partitionedBy": columns, **description.parameters}
@@ -141,10 +138,10 @@ def _staged(
     )
 
 
-def _zone(plan: ConvertPlan, run: Run) -> tzinfo:
+def _zone(plan: ConvertPlan, context: ExecutionContext) -> tzinfo:
     """Of timestamps in names of folders."""
     if any(column.data_type is PrimitiveType.TIMESTAMP for column in plan.partition_columns):
-        return run.session_zone("Folders of timestamps")
+        return context.session_zone("Folders of timestamps")
     return UTC
 
 

@@ -12,12 +12,12 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from catalog.conditions import CloneFileMissing
 from engine.delta.commit.cloned_files import changed_vectors, cloned_files, copies_among, file_vectors
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.copy_errors import CloneFileMissing
 from engine.execution.writes.staged_files import discarded_on_failure
-from engine.runtime.context import StatementContext
-from engine.spark.run import Run
+from engine.runtime.request import StatementRequest
+from engine.spark.execution_context import ExecutionContext
 from engine.storage.deletion_vectors import RELATIVE, relative_deletion_vector, vector_file_name
 from engine.storage.paths import encode_path, is_absolute_path
 from engine.storage.storage import Storage
@@ -41,14 +41,16 @@ class Copies:
 
 
 @contextmanager
-def copied_files(snapshot: Snapshot, label: str, storage: Storage, before: pa.Table, run: Run) -> Iterator[Copies]:
+def copied_files(
+    snapshot: Snapshot, label: str, storage: Storage, before: pa.Table, context: ExecutionContext
+) -> Iterator[Copies]:
     """Copies of all files of the table `label`, but for those among `before` that are copies of them already.
 
     Raises `CloneFileMissing`.
     """
     table_id = snapshot.metadata.id
     known = copies_among(before, table_id)
-    copying = _Copying(snapshot.storage, label, snapshot.version, storage, run.context)
+    copying = _Copying(snapshot.storage, label, snapshot.version, storage, context.request)
     removed, needed, log_paths, names = np.ones(before.num_rows, bool), [], [], {}
     had = before["log_path"].to_pylist()
     for row, (path, vector) in enumerate(file_vectors(snapshot.files)):
@@ -61,11 +63,11 @@ def copied_files(snapshot: Snapshot, label: str, storage: Storage, before: pa.Ta
             names[path] = copy_name(path)
         log_paths.append(encode_path(names[path]) if copy is None else had[copy.position])
     files = snapshot.files.take(pa.array(needed, pa.int64()))
-    with discarded_on_failure(storage, copying.written, run):
+    with discarded_on_failure(storage, copying.written, context):
         sizes = copying.copy(list(names.items()))
         vectors = changed_vectors(files, _Vectors(copying), RELATIVE)
         copying.copy(list(copying.vectors.items()))
-        run.context.cancel.ensure_live()
+        context.request.cancel.ensure_live()
         yield Copies(
             adds=cloned_files(files, pa.array(log_paths, pa.string()), vectors, table_id),
             removed=pa.array(removed),
@@ -81,7 +83,7 @@ class _Copying:
     label: str
     version: int
     target: Storage
-    context: StatementContext
+    request: StatementRequest
     written: list[str] = field(default_factory=list)
     vectors: dict[str, str] = field(default_factory=dict)
     """Files of deletion vectors -> their copies."""
@@ -95,16 +97,16 @@ class _Copying:
                 sizes.append(size)
                 if len(sizes) % tenth == 0 or len(sizes) == len(names):
                     note = f"{self.target.root}: {len(sizes)} of {len(names)} files copied, {sum(sizes)} bytes"
-                    self.context.profile.add_note(note)
+                    self.request.profile.add_note(note)
         return tuple(sizes)
 
     def _copy(self, names: tuple[str, str]) -> int:
         path, name = names
-        self.context.cancel.ensure_live()
+        self.request.cancel.ensure_live()
         size = 0
         with self._opened(path) as reader, self.target.open_output(name) as writer:
             while piece := reader.read(_PIECE_BYTES):
-                self.context.cancel.ensure_live()
+                self.request.cancel.ensure_live()
                 writer.write(piece)
                 size += len(piece)
             self.written.append(name)
@@ -132,12 +134,12 @@ class _Vectors:
         return self.texts[path]
 
 
-def missing_file(snapshot: Snapshot, run: Run) -> str | None:
+def missing_file(snapshot: Snapshot, context: ExecutionContext) -> str | None:
     """The path of a data file of the version that is not there; None where all are."""
     paths = snapshot.files["path"].to_pylist()
 
     def is_there(path: str) -> bool:
-        run.context.cancel.ensure_live()
+        context.request.cancel.ensure_live()
         return snapshot.storage.exists(path)
 
     with ThreadPoolExecutor(COPIERS_MAX, "looks") as threads:

@@ -51,7 +51,7 @@ from engine.formats.delta.delta_format import delta_files, delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.delta.writing.optimize_answer import optimize_answer
 from engine.planning.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
 from engine.tables.rearrangement import Considered, Job, Moved, Rearrangement, in_steps, merging_jobs, sorting_jobs
 from engine.types.column_paths import format_name
@@ -70,20 +70,22 @@ _SAMPLED_ROWS = 200_000
 
 
 @contextmanager
-def optimize(plan: OptimizePlan, run: Run) -> Iterator[StagedWrite]:
+def optimize(plan: OptimizePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """The next step of what is left; no version where there is nothing to do."""
-    table, left = plan.table, plan.left or _scheduled(plan, run)
+    table, left = plan.table, plan.left or _scheduled(plan, context)
     with drop_told(table), ExitStack() as written, naming(table.label):
         jobs = list(_with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()))
         removed = [files for _, bins in jobs for files in bins]
-        new = _written(plan, [_regrouping(plan, job, bins) for job, bins in jobs], written, run)
+        new = _written(plan, [_regrouping(plan, job, bins) for job, bins in jobs], written, context)
         moved = _moved(removed, new)
         done = left.after_step(moved)
-        run.context.profile.add_note(_progress(table.label, left, moved))
+        context.request.profile.add_note(_progress(table.label, left, moved))
         place = table.snapshot.table_root if plan.tells_place else table.label
         yield StagedWrite(
             outcome=Outcome(
-                result=optimize_answer(delta_snapshot(table.snapshot), place, plan.goal, done, run.context.now_ms()),
+                result=optimize_answer(
+                    delta_snapshot(table.snapshot), place, plan.goal, done, context.request.now_ms()
+                ),
                 left=done if done.steps else None,
             ),
             transaction=_transaction(plan, removed, new, moved) if removed else None,
@@ -91,15 +93,17 @@ def optimize(plan: OptimizePlan, run: Run) -> Iterator[StagedWrite]:
         )
 
 
-def _written(plan: OptimizePlan, parts: Sequence[Regrouping], written: ExitStack, run: Run) -> list[NewFiles]:
+def _written(
+    plan: OptimizePlan, parts: Sequence[Regrouping], written: ExitStack, context: ExecutionContext
+) -> list[NewFiles]:
     """The new files, which go with `written` if that fails. Some jobs go on at once: the last tasks of one, or the
     stages of a sort that have few, leave cores idle. If one fails, those that have begun end first.
     """
 
     def write(number: int) -> tuple[AbstractContextManager[NewFiles], NewFiles]:
-        run.context.cancel.ensure_live()
-        context = replace(run.context, statement_id=f"{run.context.statement_id}-{number}")
-        files = regrouped_rows(plan.table, parts[number], replace(run, context=context))
+        context.request.cancel.ensure_live()
+        request = replace(context.request, statement_id=f"{context.request.statement_id}-{number}")
+        files = regrouped_rows(plan.table, parts[number], replace(context, request=request))
         return files, files.__enter__()
 
     with ThreadPoolExecutor(JOBS_AT_ONCE, "optimize") as threads:
@@ -134,9 +138,9 @@ def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[
     return transaction
 
 
-def _scheduled(plan: OptimizePlan, run: Run) -> Rearrangement:
+def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Rearrangement:
     """What there is to do in the table as it is."""
-    snapshot, files = delta_snapshot(plan.table.snapshot), _considered(plan, run)
+    snapshot, files = delta_snapshot(plan.table.snapshot), _considered(plan, context)
     target, considered = _target_bytes(plan), Considered()
     match plan.goal:
         case Merge(is_auto=True):
@@ -162,7 +166,7 @@ def _scheduled(plan: OptimizePlan, run: Run) -> Rearrangement:
             assert_never(plan.goal)
     return Rearrangement(
         steps=in_steps(jobs),
-        begun_ms=run.context.now_ms(),
+        begun_ms=context.request.now_ms(),
         num_considered=files.num_rows,
         num_bins=len(bins),
         num_partitions=len({each.partition for each in bins}),
@@ -170,12 +174,12 @@ def _scheduled(plan: OptimizePlan, run: Run) -> Rearrangement:
     )
 
 
-def _considered(plan: OptimizePlan, run: Run) -> pa.Table:
+def _considered(plan: OptimizePlan, context: ExecutionContext) -> pa.Table:
     """The live files of the partitions that are wanted."""
     if plan.condition is None:
         return plan.table.snapshot.files
-    wanted = matching_partitions(plan.table, plan.condition, run, run.parameters)
-    return without_partitions(plan.table, wanted, run).removed
+    wanted = matching_partitions(plan.table, plan.condition, context, context.parameters)
+    return without_partitions(plan.table, wanted, context).removed
 
 
 def _regrouping(plan: OptimizePlan, job: Job, bins: Sequence[pa.Table]) -> Regrouping:
@@ -250,9 +254,9 @@ class Regrouping:
 
 
 @contextmanager
-def regrouped_rows(table: BoundTable, regrouping: Regrouping, run: Run) -> Iterator[NewFiles]:
+def regrouped_rows(table: BoundTable, regrouping: Regrouping, context: ExecutionContext) -> Iterator[NewFiles]:
     """The rows in new files; if the block that commits them fails, these go."""
-    with rearranged_rows(table, regrouping.bins, regrouping.arrangement, run) as written:
+    with rearranged_rows(table, regrouping.bins, regrouping.arrangement, context) as written:
         new = delta_files(written)
         adds = (
             replace(add, data_change=False, tags=regrouping.tags, clustering_provider=regrouping.clustering_provider)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from catalog.conditions import ConcurrentDrop, StatisticsNotWritten
 from engine.binding.bound import Outcome
-from engine.binding.sources import Sources
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.table_locks import TableLocks
 from engine.delta.commit.transaction import Transaction
@@ -14,15 +14,13 @@ from engine.delta.maintenance.missing_stats import complete_stats
 from engine.delta.maintenance.symlink_manifest import write_manifests
 from engine.delta.snapshot.column_statistics import drop_distinct_counts, read_distinct_counts, write_distinct_counts
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import StatisticsNotWritten
-from engine.errors.conflict_errors import ConcurrentDrop
 from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
 from engine.pruning.estimates import DistinctCount
 from engine.runtime.results import BOOLEAN, STRING, empty_result, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
 
 _MISSING_COLUMNS = {
@@ -33,7 +31,7 @@ _MISSING_COLUMNS = {
 }
 
 
-def repair(plan: RepairPlan, run: Run) -> StagedWrite:
+def repair(plan: RepairPlan, context: ExecutionContext) -> StagedWrite:
     """One version without the files that are missing; none where all are there.
 
     A file whose deletion vector is missing goes as well: nobody knows which of its rows are deleted. It stays in the
@@ -41,7 +39,7 @@ def repair(plan: RepairPlan, run: Run) -> StagedWrite:
     """
     table, snapshot = plan.table, delta_snapshot(plan.table.snapshot)
     with naming(table.label):
-        missing = find_missing(snapshot, run.context.cancel.ensure_live)
+        missing = find_missing(snapshot, context.request.cancel.ensure_live)
         outcome = _found(missing)
         if plan.dry_run or not missing:
             return StagedWrite(outcome=outcome)
@@ -67,7 +65,7 @@ def generate_manifests(plan: ManifestPlan) -> StagedWrite:
     return StagedWrite(outcome=Outcome(result=empty_result()))
 
 
-def analyze_files(plan: AnalyzePlan, sources: Sources, run: Run) -> StagedWrite:
+def analyze_files(plan: AnalyzePlan, context: ExecutionContext) -> StagedWrite:
     """One version with more statistics, in which no row changes; none where the files have nothing to add. Distinct
     values are no part of it (`engine.delta.snapshot.column_statistics`).
     """
@@ -77,12 +75,12 @@ def analyze_files(plan: AnalyzePlan, sources: Sources, run: Run) -> StagedWrite:
         return StagedWrite(outcome=outcome)
     with naming(table.label):
         if plan.counts is not None:
-            rows, *distinct = run.evaluate(plan.counts)
+            rows, *distinct = context.evaluate(plan.counts)
             found = {
                 name: DistinctCount(min(each, rows), rows) for name, each in zip(plan.counted, distinct, strict=True)
             }
-            keep_counts(snapshot, found, sources.locks, run.context.cancel)
-        files = complete_stats(snapshot, run.context.cancel.ensure_live)
+            keep_counts(snapshot, found, context.sources.locks, context.request.cancel)
+        files = complete_stats(snapshot, context.request.cancel.ensure_live)
         if not files.num_rows:
             return StagedWrite(outcome=outcome)
         transaction = Transaction.on(snapshot, plan.description, table=table.label)

@@ -15,20 +15,19 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import RestoredFilesMissing
 from engine.binding.bound import Outcome
-from engine.binding.sources import Sources
 from engine.concurrency.table_locks import file_lock
 from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.needed_files import file_paths
 from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.maintenance_errors import RestoredFilesMissing
 from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import RestorePlan
 from engine.runtime.results import BIGINT, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
 
 _THREADS = 16
@@ -47,15 +46,15 @@ _ANSWER = {
 
 
 @contextmanager
-def restore(plan: RestorePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+def restore(plan: RestorePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """One version. Raises `RestoredFilesMissing`."""
     table, older = plan.table, plan.restored
     snapshot, label = delta_snapshot(table.snapshot), table.label
-    roots = (snapshot.table_root, *sources.catalog.view().sources_of(table.entry.location))
-    with sources.locks.hold_all(map(file_lock, roots), run.context.cancel), naming(label):
+    roots = (snapshot.table_root, *context.sources.catalog.view().sources_of(table.entry.location))
+    with context.sources.locks.hold_all(map(file_lock, roots), context.request.cancel), naming(label):
         older.ensure_files_allowed()
         added, removed = without_files(older.files, snapshot.files), without_files(snapshot.files, older.files)
-        _ensure_there(label, older, added, run)
+        _ensure_there(label, older, added, context)
         metrics = {
             "tableSizeAfterRestore": older.size_bytes,
             "numOfFilesAfterRestore": older.num_files,
@@ -78,13 +77,13 @@ def _size(files: pa.Table) -> int:
     return int(pc.sum(files.column("size")).as_py() or 0)
 
 
-def _ensure_there(label: str, older: Snapshot, files: pa.Table, run: Run) -> None:
+def _ensure_there(label: str, older: Snapshot, files: pa.Table, context: ExecutionContext) -> None:
     storage = older.storage
     paths = {path: None for some in file_paths(files.to_batches()) for path in some.to_pylist()}
     names, missing = list(paths), []
     with ThreadPoolExecutor(_THREADS, "restore") as threads:
         for start in range(0, len(names), _FILES_AT_ONCE):
-            run.context.cancel.ensure_live()
+            context.request.cancel.ensure_live()
             some = names[start : start + _FILES_AT_ONCE]
             found = threads.map(storage.exists, some)
             missing += [name for name, exists in zip(some, found, strict=True) if not exists]

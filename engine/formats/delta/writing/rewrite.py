@@ -18,19 +18,19 @@ from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_files, delta_snapshot
 from engine.formats.delta.planning.plans import BackfillPlan, RewritePlan, TruncateHistoryPlan
 from engine.runtime.results import empty_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.tables.operations import CommitDescription, with_metrics
 from engine.tables.transaction import NewFiles
 
 
 @contextmanager
-def rewrite_files(plan: RewritePlan, run: Run) -> Iterator[StagedWrite]:
+def rewrite_files(plan: RewritePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """The rows of the plan's files in new files, in one version with the definition."""
     table, stale = plan.table, plan.files
     snapshot, label = delta_snapshot(table.snapshot), table.label
     copying = Copying(alias=Names(snapshot.schema.names).new("rows"), config=plan.definition.config(label))
-    with drop_told(table), copied_rows(table, stale, copying, run) as new, naming(label):
+    with drop_told(table), copied_rows(table, stale, copying, context) as new, naming(label):
         description = replace(_measured(plan.description, stale, new), keeps_row_ids=True)
         transaction = Transaction.on(snapshot, description, table=label)
         transaction.read_files(stale.column("path").combine_chunks())

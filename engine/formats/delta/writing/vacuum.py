@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from catalog.conditions import DeltaError, FilesNotRemoved, FolderOfTwoTables, LogWriteFailed
 from catalog.entries import TableEntry
 from catalog.names import matches_all
 from catalog.store.files import METADATA_FOLDER, is_metadata
@@ -44,17 +45,14 @@ from engine.delta.maintenance.unused_files import (
     remove_files,
 )
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import LogWriteFailed
 from engine.delta.spec.properties import DELETED_FILE_RETENTION
-from engine.errors.copy_errors import FolderOfTwoTables
 from engine.errors.disk_errors import is_disk_full
-from engine.errors.maintenance_errors import FilesNotRemoved
-from engine.errors.table_errors import DeltaError, naming
+from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan
 from engine.runtime.results import string_rows
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.storage.storage import FolderListing
 from engine.tables.formats import DEFAULT_FORMAT
 from engine.tables.operations import with_metrics
@@ -71,13 +69,13 @@ _JUST_S = 1.0
 
 
 @contextmanager
-def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """The commit that ends it; of a dry run, the files alone."""
     table = plan.table
-    lock = sources.locks.hold(file_lock(table.snapshot.table_root), run.context.cancel)
+    lock = context.sources.locks.hold(file_lock(table.snapshot.table_root), context.request.cancel)
     with lock as has_waited, naming(table.label):
-        now_ms = run.context.now_ms()  # before anything is looked at: what begins later is younger
-        pins = sources.pins.of(table.entry.location)
+        now_ms = context.request.now_ms()  # before anything is looked at: what begins later is younger
+        pins = context.sources.pins.of(table.entry.location)
         snapshot, seen_s = delta_snapshot(table.snapshot).advance_once(), time.monotonic()
         root = snapshot.storage.list_folder("")
         _ensure_own_folder(snapshot, root, table.label)
@@ -85,9 +83,11 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
         needed = NeededFiles(snapshot.storage)
         needed.add_own(snapshot, retained)
         own = needed.count
-        view = sources.catalog.view() if has_waited else sources.catalog.known_view()  # as it was bound by just now
-        _add_others(needed, snapshot, now_ms, sources, run, view)
-        check = run.context.cancel.ensure_live
+        view = (
+            context.sources.catalog.view() if has_waited else context.sources.catalog.known_view()
+        )  # as it was bound by just now
+        _add_others(needed, snapshot, now_ms, context, view)
+        check = context.request.cancel.ensure_live
         if plan.lite:
             unused = find_removed(snapshot, needed, retained.since_ms, check)
         else:
@@ -98,8 +98,8 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
                 outcome=_answer(sorted(map(snapshot.storage.path_of, names) if plan.tells_place else names))
             )
             return
-        begun = _begin(plan, snapshot, unused, run, seen_s)
-        count = _remove(plan, snapshot, unused, sources, run, begun)
+        begun = _begin(plan, snapshot, unused, context, seen_s)
+        count = _remove(plan, snapshot, unused, context, begun)
         done = last_expired(snapshot, retained)
         if done is not None and needed.count == own:  # a file that only others need has to be found again
             note_vacuum(snapshot.storage, done, snapshot.list_log())
@@ -121,7 +121,9 @@ def _ensure_own_folder(snapshot: Snapshot, root: FolderListing, label: str) -> N
         raise FolderOfTwoTables(label, "VACUUM", f"iceberg.`{snapshot.table_root}`", f"its folder {METADATA_FOLDER}")
 
 
-def _begin(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, run: Run, seen_s: float) -> Committed | None:
+def _begin(
+    plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, context: ExecutionContext, seen_s: float
+) -> Committed | None:
     """Commits that files will be removed; None on a full disk, so that VACUUM can make the room that commits need.
 
     Whether the table is still there is left to the second commit, where the log was seen just now (`seen_s`, on the
@@ -133,7 +135,7 @@ def _begin(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, run: Run, 
     if num_files <= _FEW and time.monotonic() - seen_s < _JUST_S:
         transaction = transaction.only_telling(is_told_again=True)
     try:
-        return transaction.commit(_policy(run))
+        return transaction.commit(_policy(context))
     except LogWriteFailed as error:
         if not is_disk_full(error):
             raise
@@ -142,23 +144,23 @@ def _begin(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, run: Run, 
 
 
 def _remove(
-    plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, sources: Sources, run: Run, begun: Committed | None
+    plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, context: ExecutionContext, begun: Committed | None
 ) -> int:
     """Returns how many files and folders were removed."""
     try:
-        removed = remove_files(snapshot.storage, unused, run.context.cancel.ensure_live)
+        removed = remove_files(snapshot.storage, unused, context.request.cancel.ensure_live)
         if removed.failed:
             raise FilesNotRemoved(plan.table.label, len(removed.failed), removed.failed[0], removed.reason)
     except Exception:
         failed = Transaction.on(snapshot, replace(plan.end, parameters={"status": "FAILED"}), table=plan.table.label)
-        sources.after_commit(failed.after(begun).only_telling().commit(_policy(run)))
+        context.sources.after_commit(failed.after(begun).only_telling().commit(_policy(context)))
         raise
     return removed.count
 
 
-def _policy(run: Run) -> RetryPolicy:
+def _policy(context: ExecutionContext) -> RetryPolicy:
     """Return the retry policy of commits that are made although the statement is cancelled."""
-    return RetryPolicy(turns=run.turns)
+    return RetryPolicy(turns=context.sources.turns)
 
 
 def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
@@ -170,7 +172,7 @@ def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
 
 
 def _add_others(
-    needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: Sources, run: Run, view: CatalogView
+    needed: NeededFiles, snapshot: Snapshot, now_ms: int, context: ExecutionContext, view: CatalogView
 ) -> None:
     """What other tables retain of this one's files: the clones that the catalog has recorded, and tables that others
     made so, which are known by their live files. A table that cannot be read retains nothing.
@@ -178,20 +180,20 @@ def _add_others(
     Recorded clones are always loaded. Of the other tables those are that this server has not looked at before, or that
     have new files outside of their folder since; of the rest the log is listed from where it was looked at.
     """
-    own_files = OwnFiles(sources.own_files)
-    recorded, delta = view.clones_of(snapshot.table_root), sources.formats[DEFAULT_FORMAT]
+    own_files = OwnFiles(context.sources.own_files)
+    recorded, delta = view.clones_of(snapshot.table_root), context.sources.formats[DEFAULT_FORMAT]
     tables = view.find_relations(None, matches_all, matches_all)
     locations = (entry.location for entry in tables if isinstance(entry, TableEntry) and entry.format == DEFAULT_FORMAT)
     for location in dict.fromkeys((*recorded, *locations)):
-        run.context.cancel.ensure_live()
+        context.request.cancel.ensure_live()
         if location == snapshot.table_root:
             continue
         try:
             if location not in recorded and own_files.are_all(delta.folder(location)):
                 continue
-            if location in recorded and _add_foreign(needed, location, sources):
+            if location in recorded and _add_foreign(needed, location, context.sources):
                 continue
-            pins = sources.pins.of(location)
+            pins = context.sources.pins.of(location)
             other = delta_snapshot(delta.load(location))
             if other.table_root == snapshot.table_root:
                 continue

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from catalog.conditions import IcebergStatementRefused
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.planning.procedures import ensure_not_static
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.iceberg.spec.procedure_errors import IcebergStatementRefused
 from engine.statements.create_table.statement import CloneTable
 from engine.statements.maintenance.statement import (
     AnalyzeTable,

@@ -5,16 +5,14 @@ The first has the data files of a table of another format, the second no rows an
 
 from __future__ import annotations
 
+from catalog.conditions import IcebergProcedureRefused, LocationNotEmpty, StatementNotSupported
 from catalog.rest.names import is_rest
 from engine.binding.bound import BoundStatement, BoundView
-from engine.errors.definition_errors import LocationNotEmpty
-from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.formats.iceberg.planning.plans import SnapshotPlan
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.like_tables import define_like, define_like_other
 from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.planning.plans.ddl import CreateTablePlan
 from engine.statements.create_table.planning import free_name, new_entry, plan_create_like
 from engine.statements.create_table.statement import CreateTableLike

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
+from catalog.conditions import (
+    IcebergProcedureRefused,
+    IcebergTableIsStatic,
+    IcebergTableNotFound,
+    StatementNotSupported,
+    WrongArgument,
+)
 from catalog.discovery.roots import canonical_location
 from catalog.rest.names import is_rest
 from engine.binding.bound import BoundStatement, BoundTable, BoundView
-from engine.errors.procedure_errors import WrongArgument
-from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.formats.iceberg.planning.plans import CallPlan, RegisterPlan
 from engine.iceberg.definition.properties import GC_ENABLED
 from engine.iceberg.maintenance.orphan_files import PrefixMismatch
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.iceberg.spec.errors import IcebergTableIsStatic, IcebergTableNotFound
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.statements.create_table.planning import free_name, new_entry
 from engine.statements.procedures.statement import (
     AddFiles,

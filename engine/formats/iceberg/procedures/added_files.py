@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from catalog.changes import RecordClone
+from catalog.conditions import IcebergProcedureRefused, MalformedIcebergFile, WrongArgument
 from catalog.entries import CloneEntry
 from engine.binding.sources import Sources
-from engine.errors.procedure_errors import WrongArgument
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.foreign_files import (
     NotTaken,
@@ -37,14 +37,12 @@ from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.definition.shared_columns import name_mapping
 from engine.iceberg.snapshot.footers import MappedName, file_columns, parse_name_mapping, read_footers
-from engine.iceberg.spec.errors import MalformedIcebergFile
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.spec.types import walk
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files, partitions_of
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, ResultStream, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import AddFiles
 from engine.storage.storage import Storage, open_storage
 from engine.tables.definition_changes import SetProperty
@@ -56,10 +54,10 @@ _READERS = 8
 _COUNTS = {"added_files_count": BIGINT, "changed_partition_count": BIGINT}
 
 
-def add_files(plan: CallPlan, procedure: AddFiles, sources: Sources, run: Run) -> ResultStream:
+def add_files(plan: CallPlan, procedure: AddFiles, context: ExecutionContext) -> ResultStream:
     """Raises `IcebergProcedureRefused` for files that the table cannot have, or has already."""
     definition = plan.snapshot.definition
-    found = _found_files(plan, procedure, sources)
+    found = _found_files(plan, procedure, context.sources)
     try:
         fields = partition_fields(definition)
         chosen = _chosen(plan, procedure, found.files)
@@ -69,19 +67,19 @@ def add_files(plan: CallPlan, procedure: AddFiles, sources: Sources, run: Run) -
     if not data:
         return small_result(_COUNTS, [(0, 0)])
     mapping = _mapping(plan, definition)
-    _ensure_columns(plan, found, data, mapping, frozenset(column.id for _, column in fields.values()), run)
+    _ensure_columns(plan, found, data, mapping, frozenset(column.id for _, column in fields.values()), context)
     new = _described(found.storage, data, definition)
     transaction = _begin(plan, definition, mapping)
     if procedure.check_duplicate_files:
         transaction.read_whole_table()  # another one may be adding them now
         _ensure_new(plan, new)
     transaction.add_entries(new.entries)
-    run.context.cancel.ensure_live()
-    inherited = sources.catalog.view().sources_of(plan.source.entry.location) if plan.source else ()
+    context.request.cancel.ensure_live()
+    inherited = context.sources.catalog.view().sources_of(plan.source.entry.location) if plan.source else ()
     clone = CloneEntry(location=plan.table.entry.location, sources=(found.storage.root, *inherited))
-    sources.catalog.change(RecordClone(clone))
-    done = transaction.commit(run.retries)
-    run.context.on_commit(Commit(plan.table.label, done.version))
+    context.sources.catalog.change(RecordClone(clone))
+    done = transaction.commit(context.retries)
+    context.request.on_commit(Commit(plan.table.label, done.version))
     return small_result(_COUNTS, [(new.num_files, len(set(partitions_of(new.entries))))])
 
 
@@ -121,13 +119,13 @@ def _ensure_columns(
     files: list[DataFile],
     mapping: tuple[MappedName, ...],
     in_folders: frozenset[int],
-    run: Run,
+    context: ExecutionContext,
 ) -> None:
     struct, storage = plan.snapshot.iceberg_schema.struct, source.storage
     called = {field.id: field.name for _, field in walk(struct)}
 
     def look(file: DataFile) -> None:
-        run.context.cancel.ensure_live()
+        context.request.cancel.ensure_live()
         try:
             with storage.open_input(file.path) as opened:
                 footer: Any = pq.read_metadata(opened)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import IcebergProcedureRefused
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import begin, commit, load
 from engine.formats.iceberg.procedures.references import (
@@ -32,17 +33,18 @@ from engine.formats.iceberg.procedures.references import (
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.manifests.manifest import ADDED
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, STRING, ResultStream, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import AncestorsOf, CherrypickSnapshot, FastForward, PublishChanges
 
 _APPEND = "append"
 _INHERITED = ("snapshot_id", "sequence_number", "file_sequence_number", "first_row_id")
 
 
-def cherry_pick(plan: CallPlan, procedure: CherrypickSnapshot | PublishChanges, run: Run) -> ResultStream:
+def cherry_pick(
+    plan: CallPlan, procedure: CherrypickSnapshot | PublishChanges, context: ExecutionContext
+) -> ResultStream:
     """The snapshot that was picked, and the current one after it. Raises `IcebergProcedureRefused`."""
     label = plan.table.label
     metadata = load(plan, begin(plan).store).metadata
@@ -52,26 +54,26 @@ def cherry_pick(plan: CallPlan, procedure: CherrypickSnapshot | PublishChanges, 
         picked_id = procedure.snapshot_id
     picked = snapshot_of(metadata, picked_id, label)
     if picked.parent_id == metadata.current_snapshot_id:
-        current = _move(plan, picked, run)
+        current = _move(plan, picked, context)
     elif picked.operation == _APPEND:
-        current = _append(plan, picked, run)
+        current = _append(plan, picked, context)
     else:
         raise IcebergProcedureRefused(label, plan.name, f"{picked_id} did more than add files to the current snapshot")
     return small_result({"source_snapshot_id": BIGINT, "current_snapshot_id": BIGINT}, [(picked_id, current)])
 
 
-def _move(plan: CallPlan, picked: SnapshotInfo, run: Run) -> int:
+def _move(plan: CallPlan, picked: SnapshotInfo, context: ExecutionContext) -> int:
     def decide(loaded: LoadedMetadata) -> ReferenceChange:
         ensure_not_picked(loaded.metadata, picked, plan.table.label, plan.name)
         if loaded.metadata.current_snapshot_id != picked.parent_id:
             raise IcebergProcedureRefused(plan.table.label, plan.name, "another snapshot became current meanwhile")
         return moved(loaded.metadata, MAIN, picked.snapshot_id)
 
-    change, _ = commit(plan, run, decide)
+    change, _ = commit(plan, context, decide)
     return change.after
 
 
-def _append(plan: CallPlan, picked: SnapshotInfo, run: Run) -> int:
+def _append(plan: CallPlan, picked: SnapshotInfo, context: ExecutionContext) -> int:
     def ensure_new(metadata: TableMetadata) -> tuple[tuple[()], tuple[()]]:
         ensure_not_picked(metadata, picked, plan.table.label, plan.name)
         return (), ()
@@ -81,9 +83,9 @@ def _append(plan: CallPlan, picked: SnapshotInfo, run: Run) -> int:
         transaction.add_entries(entries)
     transaction.summary = picked_summary(picked)
     transaction.change_metadata(ensure_new)
-    run.context.cancel.ensure_live()
-    done = transaction.commit(run.retries)
-    run.context.on_commit(Commit(plan.table.label, done.version))
+    context.request.cancel.ensure_live()
+    done = transaction.commit(context.retries)
+    context.request.on_commit(Commit(plan.table.label, done.version))
     return done.version
 
 
@@ -99,9 +101,9 @@ def _added(plan: CallPlan, picked: SnapshotInfo) -> Iterator[pa.Table]:
         yield found
 
 
-def move_branch(plan: CallPlan, procedure: ReferenceProcedure, run: Run) -> ResultStream:
+def move_branch(plan: CallPlan, procedure: ReferenceProcedure, context: ExecutionContext) -> ResultStream:
     """The snapshots of the branch before and after."""
-    change, _ = commit(plan, run, lambda loaded: move(procedure, loaded.metadata, plan.time_ms, plan.table.label))
+    change, _ = commit(plan, context, lambda loaded: move(procedure, loaded.metadata, plan.time_ms, plan.table.label))
     if isinstance(procedure, FastForward):
         columns = {"branch_updated": STRING, "previous_ref": BIGINT, "updated_ref": BIGINT}
         return small_result(columns, [(change.branch, change.before, change.after)])

@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from engine.errors.conflict_errors import ConcurrentDrop
+from catalog.conditions import ConcurrentDrop, IcebergProcedureRefused
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
 from engine.iceberg.commit.updates import Requirement, Update
 from engine.iceberg.definition.properties import retries_of
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.runtime.accesses import Commit
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import CommitDescription, TableOperation
 
 
@@ -48,7 +47,7 @@ def begin(plan: CallPlan) -> IcebergTransaction:
 
 
 def commit(
-    plan: CallPlan, run: Run, decide: Callable[[LoadedMetadata], DecidedChange]
+    plan: CallPlan, context: ExecutionContext, decide: Callable[[LoadedMetadata], DecidedChange]
 ) -> tuple[DecidedChange, Committed]:
     """Raises what `decide` and the store raise, `ConcurrentDrop` where another table is there now, and
     `IcebergProcedureRefused` where others are faster all the time.
@@ -63,13 +62,13 @@ def commit(
         after = store.commit(loaded, change.requirements, change.updates)
         return None if after is None else (change, Committed(loaded, after))
 
-    policy = retries_of(plan.snapshot.metadata.properties, run.retries)
+    policy = retries_of(plan.snapshot.metadata.properties, context.retries)
     done, attempts = policy.rebase(attempt, store.storage.root, _version_of)
     if done is None:
         raise IcebergProcedureRefused(plan.table.label, plan.name, f"others committed first, {attempts} times")
     if done[1].after is not done[1].before:
         version = done[1].after.metadata.current_snapshot_id or 0
-        run.context.on_commit(Commit(plan.table.label, version))
+        context.request.on_commit(Commit(plan.table.label, version))
     return done
 
 

@@ -15,9 +15,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from engine.binding.sources import Sources
+from catalog.conditions import IcebergFilesNotRemoved, IcebergPathPrefixesDiffer, IcebergProcedureRefused, WrongArgument
 from engine.concurrency.table_pins import Pin
-from engine.errors.procedure_errors import WrongArgument
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import Committed, begin, commit, load
 from engine.formats.iceberg.procedures.references import same_table
@@ -38,13 +37,8 @@ from engine.iceberg.maintenance.reachable_files import FileKind, TableFiles, unn
 from engine.iceberg.maintenance.retention import Expired, Retention, expired
 from engine.iceberg.snapshot.snapshot import NO_VERSION
 from engine.iceberg.spec.metadata import TableMetadata
-from engine.iceberg.spec.procedure_errors import (
-    IcebergFilesNotRemoved,
-    IcebergPathPrefixesDiffer,
-    IcebergProcedureRefused,
-)
 from engine.runtime.results import BIGINT, ResultStream, small_result, string_rows
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import ExpireSnapshots, RemoveOrphanFiles
 
 _ANSWER = {
@@ -64,33 +58,33 @@ class _Expiry:
     updates: tuple[Update, ...]
 
 
-def expire(plan: CallPlan, procedure: ExpireSnapshots, sources: Sources, run: Run) -> ResultStream:
+def expire(plan: CallPlan, procedure: ExpireSnapshots, context: ExecutionContext) -> ResultStream:
     """Raises `IcebergProcedureRefused`, `IcebergFilesNotRemoved`."""
     location = plan.table.entry.location
     files = TableFiles(plan.snapshot)
     retention = Retention(
-        now_ms=run.context.now_ms(),
+        now_ms=context.request.now_ms(),
         older_than_ms=plan.time_ms,
         keep=procedure.retain_last,
         named=frozenset(procedure.snapshot_ids),
     )
 
     def decide(loaded: LoadedMetadata) -> _Expiry:
-        found = expired(loaded.metadata, retention, used_snapshots(sources.pins.of(location), loaded.metadata))
+        found = expired(loaded.metadata, retention, used_snapshots(context.sources.pins.of(location), loaded.metadata))
         for snapshot_id, names in found.referenced.items():
             reason = f"{snapshot_id} is the snapshot of {', '.join(names)}"
             raise IcebergProcedureRefused(plan.table.label, plan.name, reason)
         clean = _unused_definitions(loaded.metadata, found, files) if procedure.clean_expired_metadata else ()
         return _expiry(loaded, found, clean)
 
-    change, committed = commit(plan, run, decide)
+    change, committed = commit(plan, context, decide)
     if not change.updates:
         return _answer(Counter())
-    pins = sources.pins.of(location)  # after the commit: who begins now does not find what is gone
+    pins = context.sources.pins.of(location)  # after the commit: who begins now does not find what is gone
     before = committed.before.metadata
     is_choosing = any(pin.version == NO_VERSION for pin in pins)
     used = before.snapshots.keys() if is_choosing else used_snapshots(pins, before)
-    return _answer(_remove(plan, files, committed, used, run))
+    return _answer(_remove(plan, files, committed, used, context))
 
 
 def used_snapshots(pins: Iterable[Pin], metadata: TableMetadata) -> set[int]:
@@ -137,7 +131,7 @@ def _unused_definitions(metadata: TableMetadata, found: Expired, files: TableFil
 
 
 def _remove(
-    plan: CallPlan, files: TableFiles, committed: Committed, used: Collection[int], run: Run
+    plan: CallPlan, files: TableFiles, committed: Committed, used: Collection[int], context: ExecutionContext
 ) -> Counter[FileKind]:
     before, after = committed.before.metadata.snapshots, committed.after.metadata.snapshots
     gone = [each for id, each in before.items() if id not in after and id not in used]
@@ -145,7 +139,7 @@ def _remove(
     found = unneeded(files, gone, kept)
     found |= dict.fromkeys(_statistics(files, committed), FileKind.STATISTICS)
     names = sorted(found, key=lambda name: (found[name] in (FileKind.MANIFEST, FileKind.MANIFEST_LIST), name))
-    removed = remove_files(plan.snapshot.storage, names, run.context.cancel.ensure_live)
+    removed = remove_files(plan.snapshot.storage, names, context.request.cancel.ensure_live)
     if removed.failed:
         raise IcebergFilesNotRemoved(plan.table.label, len(removed.failed), removed.failed[0], removed.reason)
     return Counter(found[name] for name in removed.names)
@@ -174,12 +168,12 @@ AGE_MS = 3 * _DAY_MS
 AGE_MIN_MS = _DAY_MS
 
 
-def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, run: Run) -> ResultStream:
+def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, context: ExecutionContext) -> ResultStream:
     """The paths of files that went, or would go. Raises `WrongArgument`, `IcebergPathPrefixesDiffer`,
     `IcebergFilesNotRemoved`.
     """
     label, storage = plan.table.label, plan.snapshot.storage
-    now_ms = run.context.now_ms()  # before anything is looked at: what is put there later is younger
+    now_ms = context.request.now_ms()  # before anything is looked at: what is put there later is younger
     older_than_ms = now_ms - AGE_MS if plan.time_ms is None else plan.time_ms
     if older_than_ms > now_ms - AGE_MIN_MS:
         reason = "files of the last 24 hours may be those of statements that have not committed yet"
@@ -192,7 +186,7 @@ def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, run: Run) -> Re
         authorities=procedure.equal_authorities,
     )
     loaded = load(plan, begin(plan).store)
-    check = run.context.cancel.ensure_live
+    check = context.request.cancel.ensure_live
     found = find_orphans(files, loaded, below, older_than_ms, prefixes, check)
     if found.doubtful is not None:
         raise IcebergPathPrefixesDiffer(label, *found.doubtful)

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from engine.errors.table_errors import PartitionValueNotCastable
+from catalog.conditions import PartitionValueNotCastable
 from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.snapshot.footers import MappedName
 from engine.iceberg.spec.partitions import PartitionField, TransformKind

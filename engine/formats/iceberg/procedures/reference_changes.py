@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
+from catalog.conditions import IcebergReferenceNotFound, IcebergReferenceRefused, IcebergSnapshotNotFound
 from engine.iceberg.commit.updates import AssertRefSnapshotId, RemoveSnapshotRef, Requirement, SetSnapshotRef, Update
-from engine.iceberg.spec.errors import IcebergSnapshotNotFound
 from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
-from engine.iceberg.spec.procedure_errors import IcebergReferenceNotFound
-from engine.iceberg.transaction.errors import IcebergReferenceRefused
 from engine.statements.alter_table.statement import ChangeReference, ReferenceAction
 
 _NONE = -1

@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
+from catalog.conditions import IcebergProcedureRefused, IcebergReferenceNotFound, IcebergSnapshotNotFound
 from engine.iceberg.commit.updates import AssertRefSnapshotId, AssertTableUuid, Requirement, SetSnapshotRef, Update
 from engine.iceberg.snapshot.metadata_tables import ancestry
-from engine.iceberg.spec.errors import IcebergSnapshotNotFound
 from engine.iceberg.spec.metadata import MAIN, Reference, SnapshotInfo, TableMetadata
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused, IcebergReferenceNotFound
 from engine.statements.procedures.statement import (
     FastForward,
     RollbackToSnapshot,

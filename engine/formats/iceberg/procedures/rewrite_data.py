@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import IcebergFeatureNotSupported, WrongArgument
 from engine.binding.bound import BoundTable
-from engine.errors.procedure_errors import WrongArgument
-from engine.execution.writes.dml.unmarked_rows import marked_snapshot
+from engine.execution.writes.dml.equality_deletes import resolve_equality_deletes
 from engine.execution.writes.rearranged_rows import rearranged_rows
 from engine.execution.writes.staged_files import drop_told, new_files
 from engine.formats.iceberg.planning.plans import CallPlan
@@ -32,7 +32,6 @@ from engine.formats.iceberg.procedures.chosen_files import Mask, Positions, chos
 from engine.formats.iceberg.procedures.rewrite_options import RewriteOptions, rewrite_options
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.iceberg.spec.errors import IcebergFeatureNotSupported
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import IcebergNewFiles
 from engine.planning.plans.reads import ReadPlan
@@ -42,7 +41,7 @@ from engine.planning.reads.scans import read_scan
 from engine.pruning.predicates import conjunction, conjuncts
 from engine.runtime.accesses import Commit
 from engine.runtime.results import BIGINT, INT, ResultStream, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.sql.expressions import plain_condition
 from engine.sql.query.composed import Names
 from engine.statements.create_table.grammar_partitions import parse_sort_terms
@@ -76,7 +75,7 @@ class _Sorting:
     is_own: bool = False
 
 
-def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) -> ResultStream:
+def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, context: ExecutionContext) -> ResultStream:
     """Raises `WrongArgument`, `IcebergFeatureNotSupported`, `IcebergConflict`."""
     table, snapshot = plan.table, plan.snapshot
     options = rewrite_options(plan.name, procedure.options, snapshot.metadata.properties)
@@ -88,13 +87,13 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
     if not bins:
         return small_result(_COLUMNS, [(0, 0, 0, 0, 0)])
     if snapshot.metadata.format_version > _NO_ROW_IDS:
-        marked = marked_snapshot(table, run)
+        marked = resolve_equality_deletes(table, context)
         assert isinstance(marked, IcebergSnapshot)
         table, snapshot = replace(table, snapshot=marked), marked
     removed = files_at(snapshot, np.concatenate(bins))
     with drop_told(table), ExitStack() as written:
         new: list[NewFiles] = [
-            written.enter_context(each) for each in _writes(table, snapshot, bins, sorting, options, run)
+            written.enter_context(each) for each in _writes(table, snapshot, bins, sorting, options, context)
         ]
         transaction = _begin(table, snapshot)
         transaction.stage_removes(removed)
@@ -106,7 +105,7 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, run: Run) ->
             if sorting is not None and not sorting.is_own:
                 each = _in_another_order(each)
             transaction.add_files(_numbered(each, snapshot) if options.keeps_sequence_number else each)
-        removed_deletes = commit_rearranged(transaction, table, run)
+        removed_deletes = commit_rearranged(transaction, table, context)
     counts = (removed.num_rows, sum(each.num_files for each in new))
     return small_result(_COLUMNS, [(*counts, int(sum(removed["size"].to_pylist())), 0, removed_deletes)])
 
@@ -123,11 +122,11 @@ def begin_rearranging(plan: CallPlan) -> IcebergTransaction:
     return _begin(plan.table, plan.snapshot)
 
 
-def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, run: Run) -> int:
+def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, context: ExecutionContext) -> int:
     """How many files of deletes went."""
-    run.context.cancel.ensure_live()
-    done = transaction.commit(run.retries)
-    run.context.on_commit(Commit(table.label, done.version))
+    context.request.cancel.ensure_live()
+    done = transaction.commit(context.retries)
+    context.request.on_commit(Commit(table.label, done.version))
     summary = done.loaded.metadata.snapshots[transaction.snapshot_id].summary
     return int(summary.get("removed-delete-files", "0"))
 
@@ -207,23 +206,23 @@ def _writes(
     bins: Sequence[Positions],
     sorting: _Sorting | None,
     options: RewriteOptions,
-    run: Run,
+    context: ExecutionContext,
 ) -> Iterator[AbstractContextManager[NewFiles]]:
     """What writes the files of the bins, a job each."""
     scan = read_scan(Names(snapshot.schema.names).new("scan"), table)
     arrangement = TaskPerFile() if sorting is None else _arrangement(sorting, files_at(snapshot, _all(bins)), options)
     if isinstance(scan, Scan):
-        yield from _plain_writes(table, snapshot, bins, arrangement, run)
+        yield from _plain_writes(table, snapshot, bins, arrangement, context)
     elif snapshot.metadata.format_version <= _NO_ROW_IDS:
         for each in bins if sorting is None else [_all(bins)]:
-            yield _composed_rows(table, scan, each, arrangement, run)
+            yield _composed_rows(table, scan, each, arrangement, context)
     else:
         kinds = _plain_kinds(table, snapshot, scan)
         if kinds is None or sorting is not None:
             raise IcebergFeatureNotSupported(table.label, "rows that would lose their ids when they are written again")
         for rows, own in kinds:
             mine = [each[np.isin(each, rows)] for each in bins]
-            yield from _plain_writes(own, snapshot, [each for each in mine if len(each)], arrangement, run)
+            yield from _plain_writes(own, snapshot, [each for each in mine if len(each)], arrangement, context)
 
 
 def _all(bins: Sequence[Positions]) -> Positions:
@@ -253,18 +252,22 @@ def _plain_kinds(
 
 
 def _plain_writes(
-    table: BoundTable, snapshot: IcebergSnapshot, bins: Sequence[Positions], arrangement: Arrangement, run: Run
+    table: BoundTable,
+    snapshot: IcebergSnapshot,
+    bins: Sequence[Positions],
+    arrangement: Arrangement,
+    context: ExecutionContext,
 ) -> Iterator[AbstractContextManager[NewFiles]]:
     """Bins whose files hold the rows as they are; positions are those of `snapshot`, which has all files."""
     together = _BINS_MAX if isinstance(arrangement, TaskPerFile) else len(bins)
     for first in range(0, len(bins), together):
         files = [files_at(snapshot, each) for each in bins[first : first + together]]
-        yield rearranged_rows(table, files, arrangement, run)
+        yield rearranged_rows(table, files, arrangement, context)
 
 
 @contextmanager
 def _composed_rows(
-    table: BoundTable, scan: ComposedScan, positions: Positions, arrangement: Arrangement, run: Run
+    table: BoundTable, scan: ComposedScan, positions: Positions, arrangement: Arrangement, context: ExecutionContext
 ) -> Iterator[NewFiles]:
     """The rows of these files as the table shows them, where nothing else is said in one file for each partition."""
     scans: list[Scan] = []
@@ -278,5 +281,5 @@ def _composed_rows(
     rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, arrangement=arrangement)
     hint = "/*+ COALESCE(1) */ " if isinstance(arrangement, TaskPerFile) else ""
     source = ReadPlan(text=f"SELECT {hint}* FROM (\n{scan.text}\n)", scans=tuple(scans))
-    with new_files(table, source, rows, replace(run, parameters=())) as written:
+    with new_files(table, source, rows, replace(context, parameters=())) as written:
         yield written

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.errors.conflict_errors import CommitOutcomeUnknown
-from engine.errors.procedure_errors import WrongArgument
+from catalog.conditions import CommitOutcomeUnknown, WrongArgument
 from engine.execution.writes.staged_files import discard
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.rewrite_data import begin_rearranging, commit_rearranged
@@ -19,7 +18,7 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.writing.row_marks import MarkWriter
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.runtime.results import BIGINT, INT, ResultStream, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import RewriteManifests, RewritePositionDeleteFiles
 
 _MARKS = {
@@ -32,7 +31,9 @@ _MANIFESTS = {"rewritten_manifests_count": INT, "added_manifests_count": INT}
 _PUFFIN = "puffin"
 
 
-def rewrite_position_delete_files(plan: CallPlan, procedure: RewritePositionDeleteFiles, run: Run) -> ResultStream:
+def rewrite_position_delete_files(
+    plan: CallPlan, procedure: RewritePositionDeleteFiles, context: ExecutionContext
+) -> ResultStream:
     """One file of positions (v2) or one vector (v3) for each data file that has any in files of positions; deletes of
     files that are gone leave the table.
     """
@@ -54,7 +55,7 @@ def rewrite_position_delete_files(plan: CallPlan, procedure: RewritePositionDele
             added, written = writer.write(snapshot.live_files.data.take(pa.array(marked)), rows)
             transaction.add_entries(added)
         transaction.replace_deletes(old, files)
-        commit_rearranged(transaction, plan.table, run)
+        commit_rearranged(transaction, plan.table, context)
     except CommitOutcomeUnknown:
         raise
     except BaseException:
@@ -88,7 +89,7 @@ def _has_positions(snapshot: IcebergSnapshot) -> np.ndarray[tuple[int], np.dtype
     return np.asarray(pc.and_(snapshot.files["deletion_vector"].is_valid(), pc.invert(has_vector)), bool)
 
 
-def rewrite_manifests(plan: CallPlan, procedure: RewriteManifests, run: Run) -> ResultStream:
+def rewrite_manifests(plan: CallPlan, procedure: RewriteManifests, context: ExecutionContext) -> ResultStream:
     """The entries of a partition spec sorted by partition, in manifests of the size that the table wants."""
     snapshot, spec_id = plan.snapshot, procedure.spec_id
     if spec_id is not None and spec_id not in snapshot.metadata.specs:
@@ -99,7 +100,7 @@ def rewrite_manifests(plan: CallPlan, procedure: RewriteManifests, run: Run) -> 
         return small_result(_MANIFESTS, [(0, 0)])
     transaction = begin_rearranging(plan)
     transaction.rewrite_manifests(wanted)
-    commit_rearranged(transaction, plan.table, run)
+    commit_rearranged(transaction, plan.table, context)
     new = {each.path for each in transaction.manifests}
     return small_result(_MANIFESTS, [(len(old - new), len(new - old))])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.errors.procedure_errors import WrongArgument
+from catalog.conditions import WrongArgument
 
 TARGET_BYTES = "write.target-file-size-bytes"
 _TARGET_BYTES_DEFAULT = 512 << 20

@@ -22,10 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from catalog.conditions import IcebergProcedureRefused, LocationNotEmpty
 from catalog.entries import CloneEntry
 from engine.binding.bound import Outcome
-from engine.binding.sources import Sources
-from engine.errors.definition_errors import LocationNotEmpty
 from engine.execution.writes.staged_files import discarded_on_failure
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.iceberg.planning.new_tables import NAME
@@ -36,14 +35,13 @@ from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.definition.properties import GC_ENABLED
 from engine.iceberg.definition.shared_columns import shared_definition
 from engine.iceberg.snapshot.snapshot import FORMAT, IcebergSnapshot
-from engine.iceberg.spec.procedure_errors import IcebergProcedureRefused
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, StructOfType
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, describe_files
 from engine.iceberg.writing.partition_tuples import partition_key
 from engine.iceberg.writing.row_marks import MarkWriter
 from engine.runtime.results import BIGINT, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.storage.paths import is_absolute_path
 from engine.storage.storage import Storage
 from engine.tables.row_files import RowFiles
@@ -71,13 +69,13 @@ class _Shared:
 
 
 @contextmanager
-def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Its files of deletes go if nothing comes of it. A table that lies there already gets the name if it is the same.
 
     Raises `IcebergProcedureRefused` for files, values and columns that the format cannot have, `LocationNotEmpty`, and
     as `shared_definition`.
     """
-    source, own, now_ms = plan.source, sources.formats[FORMAT], run.context.now_ms()
+    source, own, now_ms = plan.source, context.sources.formats[FORMAT], context.request.now_ms()
     shared = source.snapshot.shared_files(source.label, FORMAT)
     definition, stored = shared_definition(str(plan.entry.name), shared, plan.properties)
     kept = {**definition.properties, GC_ENABLED: "false", "snapshot": "true"}
@@ -89,8 +87,8 @@ def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> Iterator[S
         definition=replace(definition, properties=kept),
         stored=stored,
     )
-    _ensure_files(table, run)
-    entries = _entries(table, _zone(table, run))
+    _ensure_files(table, context)
+    entries = _entries(table, _zone(table, context))
     clone = CloneEntry(location=plan.entry.location, sources=plan.sources)
     outcome = Outcome(result=small_result({"imported_files_count": BIGINT}, [(entries.num_rows,)]))
     entry = replace(plan.entry, created_ms=now_ms)
@@ -104,14 +102,14 @@ def snapshot_table(plan: SnapshotPlan, sources: Sources, run: Run) -> Iterator[S
     transaction.add_entries(entries)
     written = _delete_rows(table, source.snapshot.row_files, entries, transaction)
     staged = StagedWrite(outcome=outcome, transaction=transaction, label=str(entry.name), creates=entry, clone=clone)
-    with discarded_on_failure(transaction.store.storage, written, run) if written else nullcontext():
+    with discarded_on_failure(transaction.store.storage, written, context) if written else nullcontext():
         yield staged
 
 
 # --- What the files are -----------------------------------------------------------------------------------------------
 
 
-def _ensure_files(table: _Shared, run: Run) -> None:
+def _ensure_files(table: _Shared, context: ExecutionContext) -> None:
     paths = table.shared.files["path"].to_pylist()
     elsewhere = next(filter(is_absolute_path, paths), None)
     if elsewhere is not None:
@@ -119,7 +117,7 @@ def _ensure_files(table: _Shared, run: Run) -> None:
     partitioned = frozenset(each.id for each in table.stored if each.id in _sources(table.definition))
 
     def look(path: str) -> None:
-        run.context.cancel.ensure_live()
+        context.request.cancel.ensure_live()
         try:
             with table.storage.open_input(path) as source:
                 footer: Any = pq.read_metadata(source)
@@ -168,12 +166,12 @@ def _entries(table: _Shared, zone: tzinfo) -> pa.Table:
     return describe_files(table.storage, schema, files).entries
 
 
-def _zone(table: _Shared, run: Run) -> tzinfo:
+def _zone(table: _Shared, context: ExecutionContext) -> tzinfo:
     """Of timestamps of partitions that say none."""
     names = table.shared.partition_columns
     found = (table.shared.schema.field(name) for name in names)
     if any(each is not None and each.data_type is PrimitiveType.TIMESTAMP for each in found):
-        return run.session_zone("Partitions of timestamps")
+        return context.session_zone("Partitions of timestamps")
     return UTC
 
 

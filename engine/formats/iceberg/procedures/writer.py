@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import assert_never, cast
 
 from engine.binding.bound import Outcome
-from engine.binding.sources import Sources
 from engine.concurrency.table_locks import file_lock
 from engine.errors.table_errors import naming
 from engine.execution.writes.commit import removal_told
@@ -25,7 +24,7 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.planning.plans.format_plan import FormatPlan
 from engine.runtime.results import BIGINT, ResultStream, empty_result, small_result
-from engine.spark.run import Run
+from engine.spark.execution_context import ExecutionContext
 from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,
@@ -47,26 +46,26 @@ class IcebergWriter:
     """See :class:`engine.formats.writing.FormatWriter`."""
 
     @contextmanager
-    def write(self, plan: FormatPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    def write(self, plan: FormatPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
         own = cast(IcebergPlan, plan.own)
         match own:
             case CallPlan():
                 # Those that remove files, and those that bring back what may go, wait for each other.
                 with (
-                    sources.locks.hold(file_lock(own.snapshot.table_root), run.context.cancel),
+                    context.sources.locks.hold(file_lock(own.snapshot.table_root), context.request.cancel),
                     naming(own.table.label),
                 ):
-                    yield StagedWrite(outcome=Outcome(result=_called(own, sources, run)))
+                    yield StagedWrite(outcome=Outcome(result=_called(own, context)))
             case RegisterPlan(entry=entry):
-                registered = replace(entry, created_ms=run.context.now_ms())
+                registered = replace(entry, created_ms=context.request.now_ms())
                 yield StagedWrite(outcome=Outcome(result=_registered(own)), creates=registered)
             case SnapshotPlan(source=source):
                 # No VACUUM of the other table removes a file between the look at it and the commit.
                 with (
-                    sources.locks.hold(file_lock(source.snapshot.table_root), run.context.cancel),
+                    context.sources.locks.hold(file_lock(source.snapshot.table_root), context.request.cancel),
                     naming(source.label),
                     removal_told(own.entry),
-                    snapshot_table(own, sources, run) as staged,
+                    snapshot_table(own, context) as staged,
                 ):
                     yield staged
             case ReferencePlan(table=table):
@@ -91,27 +90,27 @@ def _changing_reference(plan: ReferencePlan) -> StagedWrite:
     return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
 
 
-def _called(plan: CallPlan, sources: Sources, run: Run) -> ResultStream:
+def _called(plan: CallPlan, context: ExecutionContext) -> ResultStream:
     procedure = plan.procedure
     match procedure:
         case AncestorsOf():
             return answer_ancestors(plan, procedure)
         case RollbackToSnapshot() | RollbackToTimestamp() | SetCurrentSnapshot() | FastForward():
-            return move_branch(plan, procedure, run)
+            return move_branch(plan, procedure, context)
         case ExpireSnapshots():
-            return expire(plan, procedure, sources, run)
+            return expire(plan, procedure, context)
         case RemoveOrphanFiles():
-            return remove_orphans(plan, procedure, run)
+            return remove_orphans(plan, procedure, context)
         case CherrypickSnapshot() | PublishChanges():
-            return cherry_pick(plan, procedure, run)
+            return cherry_pick(plan, procedure, context)
         case RewriteDataFiles():
-            return rewrite_data_files(plan, procedure, run)
+            return rewrite_data_files(plan, procedure, context)
         case RewriteManifests():
-            return rewrite_manifests(plan, procedure, run)
+            return rewrite_manifests(plan, procedure, context)
         case RewritePositionDeleteFiles():
-            return rewrite_position_delete_files(plan, procedure, run)
+            return rewrite_position_delete_files(plan, procedure, context)
         case AddFiles():
-            return add_files(plan, procedure, sources, run)
+            return add_files(plan, procedure, context)
         case _:
             assert_never(procedure)
 

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from catalog.conditions import DeltaError, LogFileNotFound, MalformedLogEntry
 from engine.delta.checkpoint import checkpoint_reader
 from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.log.log_segment import Checkpoint
 from engine.delta.spec.actions import Action, DeletionVectorDescriptor, Sidecar
 from engine.delta.spec.paths import LOG_DIR, checkpoint_name, checkpoint_v2_name, parse_log_path
-from engine.errors.table_errors import DeltaError, MalformedLogEntry
-from engine.storage.errors import LogFileNotFound
 from tests.engine.delta.log_builder import (
     CHECKPOINT_SCHEMA,
     METADATA,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from catalog import conditions
+from catalog.conditions import CannotModifyAppendOnly
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec import errors
 from engine.delta.spec.actions import DeletionVectorDescriptor, DomainMetadata, Protocol, Remove, SetTransaction
-from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.tables.operations import TableOperation
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage
@@ -33,27 +33,27 @@ def begin(configuration: dict[str, str] | None = None, features: str = "") -> Tr
 
 
 BROKEN: list[tuple[str, dict[str, str], str, tuple[Any, ...], type[Exception]]] = [
-    ("two adds of a file", {}, "", (add("a"), add("a")), errors.DuplicateActions),
-    ("two spellings of a file", {}, "", (add("a b"), add("a%20b")), errors.DuplicateActions),
-    ("an add and a remove of a file", {}, "", (add("a"), remove("a")), errors.DuplicateActions),
-    ("two removes of a file", {}, "", (remove("a"), remove("a")), errors.DuplicateActions),
+    ("two adds of a file", {}, "", (add("a"), add("a")), conditions.DuplicateActions),
+    ("two spellings of a file", {}, "", (add("a b"), add("a%20b")), conditions.DuplicateActions),
+    ("an add and a remove of a file", {}, "", (add("a"), remove("a")), conditions.DuplicateActions),
+    ("two removes of a file", {}, "", (remove("a"), remove("a")), conditions.DuplicateActions),
     (
         "two adds that differ by their vector",
         {},
         "deletionVectors",
         (add("a"), add("a", deletion_vector=VECTOR)),
-        errors.DuplicateActions,
+        conditions.DuplicateActions,
     ),
     (
         "two versions of an application",
         {},
         "",
         (SetTransaction(app_id="a", version=1), SetTransaction(app_id="a", version=2)),
-        errors.DuplicateActions,
+        conditions.DuplicateActions,
     ),
-    ("a domain twice", {}, "domainMetadata", (DOMAIN, DOMAIN), errors.DuplicateDomainMetadata),
-    ("a domain without its feature", {}, "", (DOMAIN,), errors.DomainMetadataNotSupported),
-    ("two metadata", {}, "", (metadata(), metadata(configuration={"a": "b"})), errors.DuplicateActions),
+    ("a domain twice", {}, "domainMetadata", (DOMAIN, DOMAIN), conditions.DuplicateDomainMetadata),
+    ("a domain without its feature", {}, "", (DOMAIN,), conditions.DomainMetadataNotSupported),
+    ("two metadata", {}, "", (metadata(), metadata(configuration={"a": "b"})), conditions.DuplicateActions),
     (
         "a removal from an append-only table",
         {"delta.appendOnly": "true"},
@@ -61,43 +61,43 @@ BROKEN: list[tuple[str, dict[str, str], str, tuple[Any, ...], type[Exception]]] 
         (remove("old"),),
         CannotModifyAppendOnly,
     ),
-    ("no partition values", {}, "", (add("a", partition_values={}),), errors.MissingPartitionColumn),
-    ("other partition values", {}, "", (add("a", partition_values={"month": "1"}),), errors.MissingPartitionColumn),
+    ("no partition values", {}, "", (add("a", partition_values={}),), conditions.MissingPartitionColumn),
+    ("other partition values", {}, "", (add("a", partition_values={"month": "1"}),), conditions.MissingPartitionColumn),
     (
         "more partition values",
         {},
         "",
         (add("a"), add("b", partition_values={"day": "1", "month": "1"})),
-        errors.MissingPartitionColumn,
+        conditions.MissingPartitionColumn,
     ),
-    ("a vector without its feature", {}, "", (add("a", deletion_vector=VECTOR),), errors.DeletionVectorsDisallowed),
+    ("a vector without its feature", {}, "", (add("a", deletion_vector=VECTOR),), conditions.DeletionVectorsDisallowed),
     (
         "a vector without a row count",
         {},
         "deletionVectors",
         (add("a", deletion_vector=VECTOR, stats=None),),
-        errors.DeletionVectorWithoutRowCount,
+        conditions.DeletionVectorWithoutRowCount,
     ),
     (
         "metadata that the protocol cannot carry",
         {},
         "",
         (metadata(configuration={"delta.enableDeletionVectors": "true"}),),
-        errors.FeaturesProtocolMismatch,
+        conditions.FeaturesProtocolMismatch,
     ),
     (
         "a weaker protocol",
         {},
         "deletionVectors",
         (Protocol(min_reader_version=1, min_writer_version=2),),
-        errors.InvalidProtocolDowngrade,
+        conditions.InvalidProtocolDowngrade,
     ),
     (
         "tombstones that outlive the log",
         {},
         "",
         (metadata(configuration={"delta.logRetentionDuration": "1 day"}),),
-        errors.InvalidTableProperty,
+        conditions.InvalidTableProperty,
     ),
 ]
 
@@ -152,7 +152,7 @@ def test_a_feature_is_dropped_on_purpose_only() -> None:
 def test_a_table_begins_with_protocol_and_metadata(stage: Callable[[Transaction], None]) -> None:
     transaction = Transaction.create(DictStorage(), describe(TableOperation.METADATA))
     stage(transaction)
-    with pytest.raises(errors.NoMetadata):
+    with pytest.raises(conditions.NoMetadata):
         transaction.commit()
 
 

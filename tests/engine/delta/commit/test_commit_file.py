@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import RowIdsWithoutStatistics
 from engine.delta.commit.staged_commit import adds_of
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import AddCdcFile, DeletionVectorDescriptor, DomainMetadata, Remove, SetTransaction
-from engine.delta.spec.errors import RowIdsWithoutStatistics
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.storage.storage import Storage
 from engine.tables.operations import TableOperation

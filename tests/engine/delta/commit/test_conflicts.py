@@ -8,20 +8,20 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.delta.commit.conflict_errors import (
+from catalog.conditions import (
     ConcurrentAppend,
     ConcurrentTransaction,
     FeatureDropConflict,
+    MetadataChanged,
     ProtocolChanged,
+    UnsupportedWriterFeatures,
 )
 from engine.delta.commit.conflicts import is_tolerable_change, row_id_high_water_mark
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clustering import format_clustering
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, DomainMetadata, Metadata, Protocol, SetTransaction
-from engine.delta.spec.errors import UnsupportedWriterFeatures
 from engine.delta.spec.protocols import add_features, remove_feature
-from engine.errors.conflict_errors import MetadataChanged
 from engine.tables.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import add, append, change_metadata, create, describe, metadata

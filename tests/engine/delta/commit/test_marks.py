@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.delta.commit.conflict_errors import ConcurrentAppend, ConcurrentDeleteRead
+from catalog.conditions import ConcurrentAppend, ConcurrentDeleteRead, StatementCancelled
 from engine.delta.commit.marks import read_vector
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.errors.statement_errors import StatementCancelled
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.vector_files import write_vectors
 from engine.tables.operations import TableOperation

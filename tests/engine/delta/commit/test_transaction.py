@@ -13,16 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from catalog.conditions import (
+    CommitAttemptsExceeded,
+    ConcurrentAppend,
+    ConcurrentDeleteRead,
+    ConcurrentDrop,
+    StatementCancelled,
+    UnsupportedWriterFeatures,
+)
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import Loss, RetryPolicy
 from engine.concurrency.turns import Turns
-from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentAppend, ConcurrentDeleteRead
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import SetTransaction
-from engine.delta.spec.errors import UnsupportedWriterFeatures
-from engine.errors.conflict_errors import ConcurrentDrop
-from engine.errors.statement_errors import StatementCancelled
 from engine.storage.put_if_absent import put_local
 from engine.storage.storage import Storage, open_storage
 from engine.tables.operations import TableOperation, with_metrics

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from engine.delta.definition import clustering_errors as refusals
+from catalog import conditions as refusals
+from catalog.conditions import (
+    ClusteredAndPartitioned,
+    ColumnNotFound,
+    FeatureNotRemovable,
+    MalformedLogEntry,
+    PropertyNotSettable,
+)
 from engine.delta.definition.clustering import (
     CLUSTERING_DOMAIN,
     clustering_columns,
@@ -27,11 +34,7 @@ from engine.delta.definition.metadata_changes import (
 )
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import DomainMetadata
-from engine.delta.spec.errors import FeatureNotRemovable, PropertyNotSettable
 from engine.delta.spec.protocols import add_features
-from engine.errors.column_errors import ColumnNotFound
-from engine.errors.definition_errors import ClusteredAndPartitioned
-from engine.errors.table_errors import MalformedLogEntry
 from engine.tables.definition_changes import (
     AddColumn,
     ClusterBy,

@@ -7,6 +7,15 @@ from typing import Any
 
 import pytest
 
+from catalog import conditions
+from catalog.conditions import (
+    AddedColumnNotNull,
+    ColumnChangeNotSupported,
+    ColumnNotFound,
+    DuplicateColumns,
+    NestedVoid,
+    ParentNotStruct,
+)
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import (
     DropFeature,
@@ -16,19 +25,9 @@ from engine.delta.definition.metadata_changes import (
     with_defaults,
 )
 from engine.delta.definition.table_draft import Definition
-from engine.delta.schema import schema_errors
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec import errors
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.protocols import protocol_features
-from engine.errors.column_errors import (
-    AddedColumnNotNull,
-    ColumnChangeNotSupported,
-    ColumnNotFound,
-    DuplicateColumns,
-    NestedVoid,
-    ParentNotStruct,
-)
 from engine.tables.definition_changes import (
     AddColumn,
     AddConstraint,
@@ -147,46 +146,46 @@ def test_columns_come_go_and_move(before: Definition, changes: tuple[MetadataCha
 REFUSED: list[tuple[Definition, MetadataChange, type[Exception]]] = [
     (PLAIN, AddColumn(field=column("ID")), DuplicateColumns),
     (PLAIN, AddColumn(field=column("X"), parent=("s",)), DuplicateColumns),
-    (PLAIN, AddColumn(field=column("a b")), schema_errors.InvalidColumnNames),
+    (PLAIN, AddColumn(field=column("a b")), conditions.InvalidColumnNames),
     (PLAIN, AddColumn(field=column("a"), parent=("id",)), ParentNotStruct),
     (PLAIN, AddColumn(field=column("a"), parent=("m",)), ParentNotStruct),
     (PLAIN, AddColumn(field=column("a"), parent=("nothing",)), ColumnNotFound),
     (PLAIN, AddColumn(field=column("a"), position=After("nothing")), ColumnNotFound),
     (PLAIN, AddColumn(field=column("a", nullable=False)), AddedColumnNotNull),
     (PLAIN, AddColumn(field=column("a", StructType((column("b", nullable=False),)))), AddedColumnNotNull),
-    (PLAIN, AddColumn(field=column("a", P.TIMESTAMP_NTZ)), errors.FeaturesRequireManualEnablement),
-    (PLAIN, RenameColumn(path=("id",), name="a"), schema_errors.RenameNeedsMapping),
-    (PLAIN, DropColumn(path=("id",)), schema_errors.DropNeedsMapping),
+    (PLAIN, AddColumn(field=column("a", P.TIMESTAMP_NTZ)), conditions.FeaturesRequireManualEnablement),
+    (PLAIN, RenameColumn(path=("id",), name="a"), conditions.RenameNeedsMapping),
+    (PLAIN, DropColumn(path=("id",)), conditions.DropNeedsMapping),
     (MAPPED, RenameColumn(path=("nothing",), name="a"), ColumnNotFound),
     (MAPPED, RenameColumn(path=("id",), name="DAY"), DuplicateColumns),
     (MAPPED, DropColumn(path=("nothing",)), ColumnNotFound),
-    (MAPPED, DropColumn(path=("day",)), schema_errors.PartitionColumnNotDroppable),
-    (MAPPED, DropColumn(path=("list", "element", "e")), schema_errors.LastColumnNotDroppable),
+    (MAPPED, DropColumn(path=("day",)), conditions.PartitionColumnNotDroppable),
+    (MAPPED, DropColumn(path=("list", "element", "e")), conditions.LastColumnNotDroppable),
     (PLAIN, MoveColumn(path=("id",), position=After("nothing")), ColumnNotFound),
     (PLAIN, ChangeType(path=("id",), data_type=P.LONG), ColumnChangeNotSupported),
     (WIDENING, ChangeType(path=("id",), data_type=P.STRING), ColumnChangeNotSupported),
     (WIDENING, ChangeType(path=("id",), data_type=P.SHORT), ColumnChangeNotSupported),
     (WIDENING, ChangeType(path=("s",), data_type=P.LONG), ColumnChangeNotSupported),
     (PLAIN, ChangeNullable(path=("id",), nullable=False), ColumnChangeNotSupported),
-    (PLAIN, SetProperty(key="delta.nothing", value="1"), errors.UnknownTableProperty),
-    (PLAIN, SetProperty(key="delta.constraints.a", value="id > 0"), schema_errors.ConstraintsAreNoProperties),
-    (PLAIN, SetProperty(key="delta.feature.nothing", value="supported"), errors.UnsupportedFeaturesInConfig),
-    (PLAIN, SetProperty(key="delta.feature.clustering", value="yes"), errors.UnsupportedFeatureStatus),
-    (PLAIN, SetProperty(key="delta.minWriterVersion", value="1"), errors.InvalidProtocolDowngrade),
-    (PLAIN, SetProperty(key="delta.minWriterVersion", value="8"), errors.InvalidTableProperty),
-    (PLAIN, SetProperty(key="delta.minReaderVersion", value="two"), errors.ProtocolPropertyNotInteger),
-    (PLAIN, SetProperty(key="delta.columnMapping.mode", value="id"), schema_errors.MappingModeNotChangeable),
-    (MAPPED, SetProperty(key="delta.columnMapping.mode", value="id"), schema_errors.MappingModeNotChangeable),
-    (MAPPED, SetProperty(key="delta.columnMapping.mode", value="none"), schema_errors.MappingModeNotChangeable),
-    (MAPPED, UnsetProperty(key="delta.columnMapping.mode"), schema_errors.MappingModeNotChangeable),
-    (MAPPED, UnsetProperty(key="delta.columnMapping.maxColumnId"), errors.PropertyNotSettable),
-    (PLAIN, UnsetProperty(key="delta.constraints.a"), schema_errors.ConstraintsAreNoProperties),
-    (PLAIN, DropConstraint(name="a"), schema_errors.ConstraintDoesNotExist),
-    (PLAIN, DropFeature(name="deletionVectors"), errors.FeatureNotPresent),
-    (PLAIN, DropFeature(name="nothing"), errors.FeatureNotPresent),
-    (PLAIN, DropFeature(name="appendOnly"), errors.FeatureNotRemovable),
-    (MAPPED, DropFeature(name="columnMapping"), errors.FeaturesProtocolMismatch),
-    (define(delta_enableRowTracking="true"), DropFeature(name="domainMetadata"), errors.FeatureHasDependents),
+    (PLAIN, SetProperty(key="delta.nothing", value="1"), conditions.UnknownTableProperty),
+    (PLAIN, SetProperty(key="delta.constraints.a", value="id > 0"), conditions.ConstraintsAreNoProperties),
+    (PLAIN, SetProperty(key="delta.feature.nothing", value="supported"), conditions.UnsupportedFeaturesInConfig),
+    (PLAIN, SetProperty(key="delta.feature.clustering", value="yes"), conditions.UnsupportedFeatureStatus),
+    (PLAIN, SetProperty(key="delta.minWriterVersion", value="1"), conditions.InvalidProtocolDowngrade),
+    (PLAIN, SetProperty(key="delta.minWriterVersion", value="8"), conditions.InvalidTableProperty),
+    (PLAIN, SetProperty(key="delta.minReaderVersion", value="two"), conditions.ProtocolPropertyNotInteger),
+    (PLAIN, SetProperty(key="delta.columnMapping.mode", value="id"), conditions.MappingModeNotChangeable),
+    (MAPPED, SetProperty(key="delta.columnMapping.mode", value="id"), conditions.MappingModeNotChangeable),
+    (MAPPED, SetProperty(key="delta.columnMapping.mode", value="none"), conditions.MappingModeNotChangeable),
+    (MAPPED, UnsetProperty(key="delta.columnMapping.mode"), conditions.MappingModeNotChangeable),
+    (MAPPED, UnsetProperty(key="delta.columnMapping.maxColumnId"), conditions.PropertyNotSettable),
+    (PLAIN, UnsetProperty(key="delta.constraints.a"), conditions.ConstraintsAreNoProperties),
+    (PLAIN, DropConstraint(name="a"), conditions.ConstraintDoesNotExist),
+    (PLAIN, DropFeature(name="deletionVectors"), conditions.FeatureNotPresent),
+    (PLAIN, DropFeature(name="nothing"), conditions.FeatureNotPresent),
+    (PLAIN, DropFeature(name="appendOnly"), conditions.FeatureNotRemovable),
+    (MAPPED, DropFeature(name="columnMapping"), conditions.FeaturesProtocolMismatch),
+    (define(delta_enableRowTracking="true"), DropFeature(name="domainMetadata"), conditions.FeatureHasDependents),
 ]
 
 
@@ -343,7 +342,7 @@ def test_constraints_are_texts_under_folded_names() -> None:
     after = change(PLAIN, AddConstraint(name="Positive", expression="id > 0"))
     assert after.metadata.configuration == {"delta.constraints.positive": "id > 0"}
     assert after.protocol == Protocol(min_reader_version=1, min_writer_version=3)
-    with pytest.raises(schema_errors.ConstraintAlreadyExists, match="id > 0"):
+    with pytest.raises(conditions.ConstraintAlreadyExists, match="id > 0"):
         change(after, AddConstraint(name="POSITIVE", expression="id > 1"))
     assert change(after, DropConstraint(name="POSITIVE")).metadata.configuration == {}
     assert change(PLAIN, DropConstraint(name="x", if_exists=True)) == PLAIN
@@ -351,7 +350,7 @@ def test_constraints_are_texts_under_folded_names() -> None:
 
 def test_a_constraint_must_go_before_its_feature() -> None:
     after = change(PLAIN, AddConstraint(name="a", expression="id > 0"))
-    with pytest.raises(schema_errors.ConstraintFeatureInUse, match="a"):
+    with pytest.raises(conditions.ConstraintFeatureInUse, match="a"):
         change(after, DropFeature(name="checkConstraints"))
     assert change(after, DropConstraint(name="a"), DropFeature(name="checkconstraints")).protocol == PLAIN.protocol
 
@@ -398,18 +397,18 @@ def test_comments_and_column_metadata() -> None:
     ("schema", "partitions", "settings", "expected"),
     [
         (StructType((column("a"), column("A"))), (), {}, DuplicateColumns),
-        (StructType((column("a=b"),)), (), {}, schema_errors.InvalidColumnNames),
-        (StructType((column("a"),)), ("b",), {}, schema_errors.PartitionColumnNotFound),
-        (StructType((column("a"),)), ("a",), {}, schema_errors.AllColumnsArePartitions),
+        (StructType((column("a=b"),)), (), {}, conditions.InvalidColumnNames),
+        (StructType((column("a"),)), ("b",), {}, conditions.PartitionColumnNotFound),
+        (StructType((column("a"),)), ("a",), {}, conditions.AllColumnsArePartitions),
         (StructType((column("a"), column("b"), column("c"))), ("a", "a"), {}, DuplicateColumns),
         (StructType((column("a"), column("b", ArrayType(P.VOID)))), (), {}, NestedVoid),
-        (StructType((column("a"), column("b", P.VOID))), ("b",), {}, schema_errors.InvalidPartitionColumnType),
-        (SCHEMA, ("s",), {}, schema_errors.InvalidPartitionColumnType),
+        (StructType((column("a"), column("b", P.VOID))), ("b",), {}, conditions.InvalidPartitionColumnType),
+        (SCHEMA, ("s",), {}, conditions.InvalidPartitionColumnType),
         (
             StructType((column("_change_type"),)),
             (),
             {"delta.enableChangeDataFeed": "true"},
-            schema_errors.ReservedColumnNames,
+            conditions.ReservedColumnNames,
         ),
     ],
 )
@@ -427,8 +426,8 @@ def test_names_are_free_under_column_mapping() -> None:
 @pytest.mark.parametrize(
     ("broken", "expected"),
     [
-        ({"delta.columnMapping.maxColumnId": "3"}, schema_errors.MaxColumnIdTooLow),
-        ({}, schema_errors.MaxColumnIdNotSet),
+        ({"delta.columnMapping.maxColumnId": "3"}, conditions.MaxColumnIdTooLow),
+        ({}, conditions.MaxColumnIdNotSet),
     ],
 )
 def test_a_commit_whose_mapping_is_broken_is_refused(broken: dict[str, str], expected: type[Exception]) -> None:

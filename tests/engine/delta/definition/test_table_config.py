@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from engine.delta.definition.table_config import TableConfig, choose_protocol
-from engine.delta.snapshot.snapshot import load_snapshot
-from engine.delta.spec.actions import Metadata, Protocol
-from engine.delta.spec.errors import (
+from catalog.conditions import (
     FeaturesProtocolMismatch,
     FeaturesRequireManualEnablement,
     InvalidProtocolVersion,
     UnsupportedReaderFeatures,
     UnsupportedWriterFeatures,
 )
+from engine.delta.definition.table_config import TableConfig, choose_protocol
+from engine.delta.snapshot.snapshot import load_snapshot
+from engine.delta.spec.actions import Metadata, Protocol
 from engine.delta.spec.features import FEATURES, READS, WRITES
 from engine.delta.spec.protocols import add_features, weakest_protocol
 from engine.tables.operations import TableOperation

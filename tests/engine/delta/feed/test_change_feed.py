@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from catalog.conditions import DeltaError
 from engine.delta.feed.change_feed import ChangeFeed, load_change_feed
 from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.row_files import load_deleted_rows
@@ -16,7 +17,6 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, Add, DeletionVectorDescriptor, Metadata, Protocol, Remove
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.delta.spec.paths import commit_name
-from engine.errors.table_errors import DeltaError
 from engine.storage.storage import Storage
 from tests.engine.delta.log_builder import SCHEMA_STRING, LogBuilder, add, remove
 

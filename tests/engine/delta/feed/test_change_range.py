@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import MalformedLogEntry, VersionNotFound
 from catalog.errors import SqlError
 from engine.delta.feed.change_range import load_changes, resolve_range
 from engine.delta.log.file_table import CDC_SCHEMA, FILES_SCHEMA
 from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import AddCdcFile, CommitInfo, Metadata
-from engine.delta.spec.errors import VersionNotFound
 from engine.delta.spec.paths import commit_name
-from engine.errors.table_errors import MalformedLogEntry
 from engine.tables.changes import AtTime, AtVersion, Bound
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, SCHEMA_STRING, LogBuilder, NaiveTable, add, remove
 from tests.engine.delta.snapshot.test_commit_times import PROTOCOL_ICT, log_with_times

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.log import commit_reader
 from engine.delta.log.commit_reader import LogActions, parse_commit_info, parse_commits
 from engine.delta.log.file_table import CDC_SCHEMA, FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.spec.actions import Action, CommitInfo, Protocol, SetTransaction, Sidecar, format_action
-from engine.errors.table_errors import MalformedLogEntry
 from tests.engine.delta.log_builder import add, json_lines, remove
 from tests.engine.delta.spec.test_actions import ACTIONS
 from tests.paths import DAT

@@ -6,14 +6,15 @@ import json
 
 import pytest
 
-from engine.delta.log.log_segment import LogSegment, earliest_version, extend_segment, find_segment, select_segment
-from engine.delta.spec.errors import (
+from catalog.conditions import (
+    DeltaError,
     DeltaTableNotFound,
     LogTruncated,
     MissingPartFiles,
     VersionNotFound,
     VersionsNotContiguous,
 )
+from engine.delta.log.log_segment import LogSegment, earliest_version, extend_segment, find_segment, select_segment
 from engine.delta.spec.paths import (
     LAST_CHECKPOINT,
     LOG_DIR,
@@ -27,7 +28,6 @@ from engine.delta.spec.paths import (
     compaction_name,
     parse_log_path,
 )
-from engine.errors.table_errors import DeltaError
 from engine.storage.storage import FileStatus
 from tests.engine.delta.log_builder import LogBuilder
 from tests.interleave.storages import DictStorage

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.conditions import UnsupportedWriterFeatures
 from engine.delta.commit.staged_commit import adds_of
 from engine.delta.commit.transaction import Transaction, clock_ms
 from engine.delta.conversion.parquet_types import schema_of_footer
 from engine.delta.maintenance.checkpoint_writer import CheckpointForm, WrittenCheckpoint, write_checkpoint, write_hint
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DeletionVectorDescriptor, DomainMetadata, Metadata, SetTransaction
-from engine.delta.spec.errors import UnsupportedWriterFeatures
 from engine.delta.spec.last_checkpoint import LastCheckpoint, parse_last_checkpoint
 from engine.delta.spec.paths import LogFileKind, parse_log_path
 from engine.delta.spec.properties import DAY_MS

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import DeltaError, UnsupportedWriterFeatures
 from engine.delta.maintenance.checkpoint_writer import CheckpointForm, write_checkpoint
 from engine.delta.maintenance.log_cleanup import clean_log
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import UnsupportedWriterFeatures
 from engine.delta.spec.properties import DAY_MS
-from engine.errors.table_errors import DeltaError
 from tests.engine.delta.committing import append, create, metadata
 from tests.interleave.storages import DictStorage
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from catalog.conditions import LogPathNotAllowed, VacuumLiteImpossible
 from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.needed_files import NeededFiles, Retained
 from engine.delta.maintenance.unused_files import (
@@ -21,10 +22,8 @@ from engine.delta.maintenance.unused_files import (
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor, Remove
 from engine.delta.spec.deletion_vectors import deletion_vector_path
-from engine.delta.spec.errors import VacuumLiteImpossible
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, relative_deletion_vector
-from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import Storage, open_storage
 from engine.tables.operations import TableOperation
 from tests.engine.delta.committing import append, change_metadata, create, describe, metadata

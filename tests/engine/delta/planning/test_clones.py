@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.errors import TableAlreadyExists
+from catalog.conditions import TableAlreadyExists
 from engine.formats.delta.planning.plans import ClonePlan
 from engine.planning.plans.ddl import CreateTablePlan
 from engine.tables.operations import TableOperation

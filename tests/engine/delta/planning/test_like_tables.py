@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.errors import TableAlreadyExists
+from catalog.conditions import TableAlreadyExists
 from engine.delta.definition.like_tables import define_like
 from engine.delta.definition.table_draft import Definition
 from engine.planning.plans.ddl import AlterPlan, CreateTablePlan

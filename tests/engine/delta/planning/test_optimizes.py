@@ -10,6 +10,7 @@ from catalog.names import PATH_SCHEMA
 from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.delta.planning.optimizes import auto_compaction
 from engine.formats.planning import follow_up_of
+from engine.formats.registry import PLANNERS
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.statements.maintenance.statement import Optimize
@@ -110,4 +111,4 @@ def test_compaction_after_a_write(planning: PlanningLake, write: str) -> None:
 
 
 def test_no_compaction_after_other_statements(planning: PlanningLake) -> None:
-    assert follow_up_of(planning.sources.planners, planning.plan(TruncatePlan, "TRUNCATE TABLE auto")) is None
+    assert follow_up_of(PLANNERS, planning.plan(TruncatePlan, "TRUNCATE TABLE auto")) is None

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from catalog.errors import TableAlreadyExists
-from engine.delta.commit.conflict_errors import FeatureDropConflict
+from catalog.conditions import FeatureDropConflict, TableAlreadyExists
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.formats.delta.planning.maintenance_plans import VacuumPlan
 from engine.formats.delta.planning.optimize_plans import OptimizePlan
@@ -60,6 +59,6 @@ def test_the_condition_of_optimize_is_checked_before_it_is_written(planning: Pla
 
 
 def format_plan_of(planning: PlanningLake, text: str) -> FormatPlan:
-    plan = plan_statement(planning.analyzed(text), planning.sources.planners)
+    plan = plan_statement(planning.analyzed(text))
     assert isinstance(plan, FormatPlan)
     return plan

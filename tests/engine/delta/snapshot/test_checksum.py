@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import LogIntegrityFailed, MalformedLogEntry
 from engine.delta import load_snapshot
 from engine.delta.snapshot.checksum import ensure_checksum, load_checksum, parse_checksum
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor, DomainMetadata, SetTransaction
-from engine.delta.spec.errors import LogIntegrityFailed
 from engine.delta.spec.paths import checksum_name
-from engine.errors.table_errors import MalformedLogEntry
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, LogBuilder, add
 from tests.paths import TESTDATA
 

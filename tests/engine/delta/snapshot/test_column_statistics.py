@@ -13,15 +13,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from catalog.conditions import ConcurrentDrop, LogPathNotAllowed, StatisticsNotWritten
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.table_locks import TableLocks
 from engine.delta.snapshot.column_statistics import STATISTICS_NAME, read_distinct_counts, write_distinct_counts
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.delta.spec.errors import StatisticsNotWritten
-from engine.errors.conflict_errors import ConcurrentDrop
 from engine.formats.delta.writing.repairs import keep_counts
 from engine.pruning.estimates import DistinctCount
-from engine.storage.errors import LogPathNotAllowed
 from tests.interleave.storages import Interposed
 
 

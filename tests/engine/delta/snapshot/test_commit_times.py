@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.conditions import LogFileNotFound, TimestampAfterLog, TimestampBeforeLog
 from engine.delta.snapshot.commit_times import CommitTimes, increasing, load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import CommitInfo, Metadata, Protocol
-from engine.delta.spec.errors import TimestampAfterLog, TimestampBeforeLog
 from engine.delta.spec.paths import LOG_DIR, commit_name
-from engine.storage.errors import LogFileNotFound
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, SCHEMA_STRING, LogBuilder, NaiveTable, json_lines
 from tests.examples import examples
 

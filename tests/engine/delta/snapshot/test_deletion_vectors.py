@@ -8,17 +8,18 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from engine.delta.snapshot.row_files import load_deleted_rows
-from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.errors.table_errors import DeltaError, MalformedLogEntry
-from engine.storage.deletion_vectors import format_file, format_rows, relative_deletion_vector
-from engine.storage.errors import (
+from catalog.conditions import (
     DeletionVectorCardinalityMismatch,
     DeletionVectorChecksumMismatch,
     DeletionVectorSizeMismatch,
+    DeltaError,
     LogFileNotFound,
+    MalformedLogEntry,
 )
+from engine.delta.snapshot.row_files import load_deleted_rows
+from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import inline_deletion_vector
+from engine.storage.deletion_vectors import format_file, format_rows, relative_deletion_vector
 from tests.interleave.storages import DictStorage
 
 ONE, TWO = np.array([1, 5], np.int64), np.arange(100, 900, dtype=np.int64)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from catalog.conditions import DeltaTableNotFound, VersionsNotContiguous
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.maintenance.log_cleanup import truncate_log
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import DeltaTableNotFound, VersionsNotContiguous
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.storage.storage import FileStatus, LocalStorage
 from tests.engine.delta.log_builder import LogBuilder, add

@@ -14,17 +14,19 @@ import fsspec
 import numpy as np
 import pytest
 
-from engine.delta import FILES_SCHEMA, TOMBSTONES_SCHEMA, Snapshot, load_snapshot
-from engine.delta.snapshot import parsed_stats
-from engine.delta.spec.actions import CommitInfo, Metadata, Protocol, Sidecar
-from engine.delta.spec.errors import (
+from catalog.conditions import (
     DeltaTableNotFound,
     InvalidProtocolVersion,
+    LogFileNotFound,
+    MalformedLogEntry,
     MissingCommitInfo,
     MissingCommitTimestamp,
     StateNotRecoverable,
     VersionNotFound,
 )
+from engine.delta import FILES_SCHEMA, TOMBSTONES_SCHEMA, Snapshot, load_snapshot
+from engine.delta.snapshot import parsed_stats
+from engine.delta.spec.actions import CommitInfo, Metadata, Protocol, Sidecar
 from engine.delta.spec.paths import (
     LAST_CHECKPOINT,
     LOG_DIR,
@@ -33,9 +35,7 @@ from engine.delta.spec.paths import (
     commit_name,
     compaction_name,
 )
-from engine.errors.table_errors import MalformedLogEntry
 from engine.pruning.predicates import And, compare
-from engine.storage.errors import LogFileNotFound
 from tests.engine.delta.log_builder import (
     METADATA,
     PROTOCOL,

@@ -7,8 +7,8 @@ from threading import Barrier
 
 import pytest
 
+from catalog.conditions import DeltaTableNotFound
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
-from engine.delta.spec.errors import DeltaTableNotFound
 from engine.delta.spec.paths import commit_name
 from tests.engine.delta.log_builder import LogBuilder, add
 from tests.interleave.storages import DictStorage

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.spec.actions import (
     ACTION_TYPES,
     Action,
@@ -29,7 +30,6 @@ from engine.delta.spec.actions import (
     parse_action,
     parse_json_stream,
 )
-from engine.errors.table_errors import MalformedLogEntry
 
 TEXT = st.text(max_size=6).filter(lambda text: text.isprintable())
 NUMBER = st.integers(-(2**63), 2**63 - 1)

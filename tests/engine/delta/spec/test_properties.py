@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import InvalidTableProperty, PropertyNotSettable, UnknownTableProperty
 from engine.delta.spec import properties
-from engine.delta.spec.errors import InvalidTableProperty, PropertyNotSettable, UnknownTableProperty
 from engine.delta.spec.properties import DAY_MS, HOUR_MS, Property, ensure_consistent, parse_interval_ms, parse_setting
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.protocols import (
     DEFAULT_FEATURES,
@@ -12,7 +13,6 @@ from engine.delta.spec.protocols import (
     remove_feature,
     weakest_protocol,
 )
-from engine.errors.table_errors import MalformedLogEntry
 
 
 def protocol(reader: int, writer: int, readers: str | None = None, writers: str | None = None) -> Protocol:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.conditions import MalformedLogEntry
 from engine.delta.spec.stats import BoundValue, FileStats, lower_bound, parse_file_stats, upper_bound
-from engine.errors.table_errors import MalformedLogEntry
 
 VALUES = st.recursive(
     st.integers() | st.text() | st.booleans() | st.decimals(allow_nan=False, allow_infinity=False, places=2),

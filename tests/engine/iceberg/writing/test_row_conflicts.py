@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from catalog.conditions import IcebergConflict
 from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
-from engine.iceberg.transaction.errors import IcebergConflict
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import encoded_map
 from engine.pruning.predicates import Column, Compare, Literal, Operator

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.iceberg.spec.errors import IcebergRowsNotChangeable
+from catalog.conditions import IcebergRowsNotChangeable
 from engine.iceberg.writing.new_files import encoded_map
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles
 from engine.tables.operations import TableOperation

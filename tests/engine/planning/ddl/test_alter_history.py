@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors.statement_errors import StatementNotSupported
+from catalog.conditions import StatementNotSupported
 from engine.planning.plans.ddl import AlterPlan
 from engine.statements.alter_table.planning_history import compact, operation_of
 from engine.statements.alter_table.statement import DropFeature

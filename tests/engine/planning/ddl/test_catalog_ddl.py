@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from catalog import changes
-from catalog.entries import CatalogEntry, SchemaEntry, ViewColumn, ViewEntry
-from catalog.errors import (
+from catalog.conditions import (
     CatalogAlreadyExists,
     CatalogNotFound,
     SchemaAlreadyExists,
@@ -16,6 +15,7 @@ from catalog.errors import (
     TableAlreadyExists,
     TableNotFound,
 )
+from catalog.entries import CatalogEntry, SchemaEntry, ViewColumn, ViewEntry
 from catalog.names import CatalogName, SchemaName, TableName
 from engine.planning.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPlan, DropTemporaryViewPlan
 from engine.planning.plans.reads import ReadPlan

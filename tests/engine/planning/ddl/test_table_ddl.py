@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.errors import TableAlreadyExists, TableNotFound
+from catalog.conditions import TableAlreadyExists, TableNotFound
 from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.tables.operations import TableOperation
 from tests.engine.planning.lake import PlanningLake, shown_columns

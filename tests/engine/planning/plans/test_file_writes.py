@@ -12,22 +12,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.errors.statement_errors import SparkFailure, StatementCancelled
+from catalog.conditions import RelationNotBound, SparkFailure, StatementCancelled
 from engine.planning.plans.file_writes import WriteTarget, WrittenFile, partition_values
 from engine.planning.plans.reads import ReadPlan
-from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.spark.errors import RelationNotBound
+from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession, SparkDriver
 from engine.tables.scan import Scan
 from tests.engine.spark.scans import DataFile, list_files, rows, write_scan
 
 
 def write(
-    spark: ExecSession, text: str, target: WriteTarget, *scans: Scan, context: StatementContext | None = None
+    spark: ExecSession, text: str, target: WriteTarget, *scans: Scan, request: StatementRequest | None = None
 ) -> tuple[WrittenFile, ...]:
     return spark.write_files(
-        ReadPlan(text=text, scans=scans), target, context or StatementContext(identity=Identity("alice"))
+        ReadPlan(text=text, scans=scans), target, request or StatementRequest(identity=Identity("alice"))
     )
 
 
@@ -141,14 +140,14 @@ def test_a_row_that_fails_leaves_nothing(
 
 @pytest.mark.spark
 def test_a_cancelled_write_leaves_nothing(spark: ExecSession, spark_driver: SparkDriver, tmp_path: Path) -> None:
-    context = StatementContext(identity=Identity("alice"))
-    threading.Timer(1.5, context.cancel.cancel).start()
+    request = StatementRequest(identity=Identity("alice"))
+    threading.Timer(1.5, request.cancel.cancel).start()
     with pytest.raises(StatementCancelled):
         write(
             spark,
             "SELECT id FROM range(0, 1000000000000, 1, 2) WHERE hash(id) % 100 = 1",
             WriteTarget(folder=str(tmp_path)),
-            context=context,
+            request=request,
         )
     wait_for_tasks(spark_driver)
     assert files_below(tmp_path) == set()

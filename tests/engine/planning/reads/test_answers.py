@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from engine.binding.sources import Sources
 from engine.main import EngineOptions, open_sources
-from engine.pipeline import EngineSources
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import AnswerPlan, ExplainPlan, ReadPlan
 from engine.runtime.identity import Identity
@@ -36,11 +36,11 @@ ROWS = pa.table(
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> EngineSources:
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
     return make_tables(tmp_path_factory.mktemp("lake"))
 
 
-def make_tables(root: Path) -> EngineSources:
+def make_tables(root: Path) -> Sources:
     write_deltalake(root / "plain", ROWS)
     write_deltalake(root / "plain", ROWS.slice(0, 1), mode="append")
     write_deltalake(root / "parted", ROWS, partition_by=["day"])
@@ -59,7 +59,7 @@ def strip_statistics(table: Path) -> None:
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def plan(sources: EngineSources, text: str) -> Plan:
+def plan(sources: Sources, text: str) -> Plan:
     return planned(text, STATE, sources)
 
 
@@ -102,7 +102,7 @@ GROUPED: list[tuple[str, set[tuple[Any, ...]]]] = [
 ]
 
 
-def test_dates_that_are_compared_as_texts_are_read(sources: EngineSources) -> None:
+def test_dates_that_are_compared_as_texts_are_read(sources: Sources) -> None:
     """The text of a date after the year 9999 begins with a plus, which comes before all digits."""
     state = STATE.with_value(DATES_AS_TEXTS, "true")
     text = "SELECT count(*) FROM parted WHERE day < '2024-01-02'"
@@ -112,7 +112,7 @@ def test_dates_that_are_compared_as_texts_are_read(sources: EngineSources) -> No
 
 
 @pytest.mark.parametrize(("text", "row"), ANSWERED)
-def test_what_the_log_knows_is_answered_from_it(sources: EngineSources, text: str, row: tuple[Any, ...]) -> None:
+def test_what_the_log_knows_is_answered_from_it(sources: Sources, text: str, row: tuple[Any, ...]) -> None:
     found = plan(sources, text)
     assert isinstance(found, AnswerPlan) and found.rows == (row,)
 
@@ -165,12 +165,12 @@ READ = [
 
 
 @pytest.mark.parametrize("text", READ)
-def test_what_the_log_does_not_know_exactly_is_read(sources: EngineSources, text: str) -> None:
+def test_what_the_log_does_not_know_exactly_is_read(sources: Sources, text: str) -> None:
     assert isinstance(plan(sources, text), ReadPlan)
 
 
 @pytest.mark.parametrize(("text", "found"), GROUPED, ids=[text for text, _ in GROUPED])
-def test_partitions_are_told_from_the_log(sources: EngineSources, text: str, found: set[tuple[Any, ...]]) -> None:
+def test_partitions_are_told_from_the_log(sources: Sources, text: str, found: set[tuple[Any, ...]]) -> None:
     answer = plan(sources, text)
     assert isinstance(answer, AnswerPlan) and set(answer.rows) == found
 
@@ -186,13 +186,13 @@ REASONS = (
 
 
 @pytest.mark.parametrize(("text", "reason"), REASONS, ids=[text for text, _ in REASONS])
-def test_explain_says_why_the_log_does_not_answer(sources: EngineSources, text: str, reason: str) -> None:
+def test_explain_says_why_the_log_does_not_answer(sources: Sources, text: str, reason: str) -> None:
     explained = plan(sources, f"EXPLAIN {text}")
     assert isinstance(explained, ExplainPlan)
     assert explained.note.startswith("not answered from the log: ") and reason in explained.note
 
 
-def test_explain_says_that_the_log_answers(sources: EngineSources) -> None:
+def test_explain_says_that_the_log_answers(sources: Sources) -> None:
     explained = plan(sources, "EXPLAIN SELECT count(*) FROM plain")
     assert isinstance(explained, ExplainPlan)
     assert explained.note == ("answered from the log of `spark_catalog`.`default`.`plain`, version 1: no file is read")

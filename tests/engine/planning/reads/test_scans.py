@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import MalformedLogEntry
 from engine.binding.bound import BoundFiles
-from engine.errors.table_errors import MalformedLogEntry
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.file_choice import FileChoice
 from engine.planning.reads.scans import files_scan, row_id_columns

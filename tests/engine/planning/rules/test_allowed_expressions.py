@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from catalog.conditions import SparkFailure
 from catalog.errors import SqlError
-from engine.errors.statement_errors import SparkFailure
 from engine.planning.plans.expression_checks import Dependency, ExpressionCheck
 from engine.planning.rules.allowed_expressions import column_checks, condition_check, constraint_check
 from engine.types.schema import DecimalType, PrimitiveType, StructField, StructType
@@ -164,7 +164,7 @@ def test_defaults_are_evaluated(check: ExpressionCheck, value: str | None) -> No
 
 
 def failure(spark_condition: str) -> SparkFailure:
-    return SparkFailure(spark_condition=spark_condition, spark_sqlstate=None, text="what Spark says")
+    return SparkFailure(condition=spark_condition, sqlstate="XX000", text="what Spark says")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from catalog.conditions import SparkFailure, StatementNotSupported
 from catalog.errors import SqlError
-from engine.errors.statement_errors import SparkFailure, StatementNotSupported
 from engine.planning.plans.expression_checks import (
     Dependency,
     Examination,
@@ -21,7 +21,7 @@ from engine.planning.rules.expression_checks import ensure_checked, ensure_exami
 
 
 def failure(condition: str) -> SparkFailure:
-    return SparkFailure(spark_condition=condition, spark_sqlstate=None, text="what Spark says")
+    return SparkFailure(condition=condition, sqlstate="XX000", text="what Spark says")
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.enforcement.errors import IncompleteIdempotence
+from catalog.conditions import IncompleteIdempotence
 from engine.planning.rules.idempotence import numbered_write
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState

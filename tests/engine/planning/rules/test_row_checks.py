@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors.alter_errors import RowsViolateConstraint, RowsViolateNotNull
+from catalog.conditions import RowsViolateConstraint, RowsViolateNotNull
 from engine.planning.plans.expression_checks import RowChecks
 from engine.planning.rules.expression_checks import ensure_kept, plan_row_checks
 from tests.engine.planning.lake import PlanningLake, bound_table

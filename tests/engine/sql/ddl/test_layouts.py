@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.sql.dialect.errors import StatementSyntaxError
+from catalog.conditions import StatementSyntaxError
 from engine.statements.alter_table.statement import AlterTable, ChangeReference, ReferenceAction
 from engine.statements.create_table.statement import CreateTable
 from engine.statements.parse import parse

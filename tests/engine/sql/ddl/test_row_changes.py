@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import UnsupportedClause
 from catalog.errors import SqlError
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.composed import Names
 from engine.sql.query.values import Assignment, TargetQuery
 from engine.statements.explain.statement import ExplainWrite

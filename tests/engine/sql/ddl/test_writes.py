@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.conditions import StatementSyntaxError, UnsupportedClause, UnsupportedFunction, UnsupportedStatement
 from catalog.errors import SqlError
 from engine.runtime.statement import Statement
-from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause, UnsupportedFunction, UnsupportedStatement
 from engine.sql.query.splice import splice
 from engine.sql.query.values import Query
 from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties

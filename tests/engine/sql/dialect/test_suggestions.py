@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sql.dialect.errors import StatementSyntaxError
+from catalog.conditions import StatementSyntaxError
 from engine.statements.parse import parse
 
 MISTYPED = [

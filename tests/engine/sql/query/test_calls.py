@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from catalog.conditions import BodyNotPossible
 from catalog.entries import FunctionEntry, FunctionParameter
 from catalog.names import SchemaName, TableName
-from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.query.bodies import free_names, inlined_call, is_of_row, parse_body, with_arguments
 from engine.sql.query.splice import splice
 from engine.sql.query.values import Query

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.errors import SqlError
-from engine.sql.dialect.errors import (
+from catalog.conditions import (
     InvalidTimeTravel,
     SeveralTimeTravels,
     StatementSyntaxError,
@@ -14,6 +13,7 @@ from engine.sql.dialect.errors import (
     UnsupportedFunction,
     UnsupportedPathRelation,
 )
+from catalog.errors import SqlError
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.query.values import AsOfReference, AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
 from engine.statements.parse import parse

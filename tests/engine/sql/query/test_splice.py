@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from catalog.conditions import AmbiguousReference
 from engine.spark.session import SparkDriver
-from engine.sql.dialect.errors import AmbiguousReference
 from engine.sql.query.splice import own_aliases, splice
 from engine.sql.query.values import Query
 from engine.statements.explain.statement import Explain

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.conditions import StatementSyntaxError
 from catalog.errors import SqlError
-from engine.sql.dialect.errors import StatementSyntaxError
 from engine.sql.query.values import Query
 from engine.statements.insert.statement import Insert
 from engine.statements.parse import parse

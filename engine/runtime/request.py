@@ -27,7 +27,7 @@ def _ignore(_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatementContext:
+class StatementRequest:
     """One run: identity, cancel switch, id and clock; `profile` is told what was read.
 
     `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.

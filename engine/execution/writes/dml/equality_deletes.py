@@ -1,0 +1,44 @@
+"""Finds the positions of rows that are deleted by value (`engine.statements.row_changes.planning_equality_deletes`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from engine.binding.bound import BoundTable
+from engine.errors.table_errors import naming
+from engine.execution.writes.found_rows import answered_places
+from engine.execution.writes.marked_rows import RowSet
+from engine.planning.plans.reads import ReadPlan
+from engine.planning.reads.target_reads import bitmaps
+from engine.spark.execution_context import ExecutionContext
+from engine.sql.query.composed import Names
+from engine.storage.deletion_vectors import Rows
+from engine.tables.scan import PLACE_FILE, PLACE_ROW, ComposedScan
+from engine.tables.snapshot import TableSnapshot, UnmarkedRows
+
+
+def rows_deleted_by_value(table: BoundTable) -> UnmarkedRows | None:
+    """Returns the deleted rows of a table that no deletion vector contains; None if there are none."""
+    relation = Names(table.snapshot.schema.names).new("deleted")
+    with naming(table.label):
+        return table.snapshot.unmarked_rows(relation, table.label)
+
+
+def resolve_equality_deletes(table: BoundTable, context: ExecutionContext) -> TableSnapshot:
+    """Returns the snapshot whose files have all deleted rows by position. Raises Spark's errors for the files."""
+    unresolved = rows_deleted_by_value(table)
+    if unresolved is None:
+        return table.snapshot
+    with naming(table.label):
+        return unresolved.marked(_positions(table, unresolved.places, context))
+
+
+def _positions(table: BoundTable, places: ComposedScan, context: ExecutionContext) -> Mapping[int, Rows]:
+    text = bitmaps(f"SELECT {PLACE_FILE} AS f, 0 AS k, {PLACE_ROW} + 1 AS i FROM ({places.text}\n)")
+    scans = (replace(part.scan, name=table.own_label, is_hidden=table.is_policed) for part in places.parts)
+    found: dict[int, RowSet] = {}
+    read = ReadPlan(text=text, scans=tuple(scans))
+    for file, _, number, bitmap, _ in answered_places(read, replace(context, parameters=()), "deleted"):
+        found.setdefault(file, RowSet()).add(number, bitmap)
+    return {file: rows.indices() for file, rows in found.items()}

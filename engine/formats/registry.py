@@ -1,0 +1,17 @@
+"""The planners and writers of all table formats, by the format's name in the catalog."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from catalog.names import ICEBERG
+from engine.formats.delta.planning.planner import DeltaPlanner
+from engine.formats.delta.writing.writer import DeltaWriter
+from engine.formats.iceberg.planning.planner import IcebergPlanner
+from engine.formats.iceberg.procedures.writer import IcebergWriter
+from engine.formats.planning import FormatPlanners
+from engine.formats.writing import FormatWriters
+from engine.tables.formats import DEFAULT_FORMAT
+
+PLANNERS: Final[FormatPlanners] = {DEFAULT_FORMAT: DeltaPlanner(), ICEBERG: IcebergPlanner()}
+WRITERS: Final[FormatWriters] = {DEFAULT_FORMAT: DeltaWriter(), ICEBERG: IcebergWriter()}
