@@ -1,8 +1,8 @@
 """The metadata calls of wire protocols: flat lists of schemas, tables, columns and functions, by JDBC pattern.
 
 Columns are neutral; a front end shapes them to what its protocol asks. A table whose log cannot be read is left out of
-a list of columns, since one broken table must not hide the others from a tool that lists them all. `list_files` lists a table's data files,
-for the console.
+a list of columns, since one broken table must not hide the others from a tool that lists them all. `list_files` lists a
+table's data files, for the console.
 """
 
 from __future__ import annotations
