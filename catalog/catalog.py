@@ -466,7 +466,7 @@ def _adopt(view: CatalogView, on: Securable) -> list[Change]:
             if found is None and view.foreign_view(name) is not None:
                 raise RestCatalogNotChanged(name.catalog, f"What is kept of {name}, a view of the catalog itself,")
             return [] if found is None else [*_adopt_schema(view, name.schema_name), CreateTable(found)]
-        case _:
+        case _:  # other names are recorded, or are of nothing that a folder may hold
             return []
 
 

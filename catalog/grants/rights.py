@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import assert_never
 
 from catalog.entries import (
     CatalogEntry,
@@ -142,8 +143,10 @@ class Rights:
                 return entry, self._catalog(name.catalog_name)
             case TableEntry(name=name_) | ViewEntry(name=name_) | FunctionEntry(name=name_) | VolumeEntry(name=name_):
                 return entry, self.schema(name_.schema_name), self._catalog(name_.schema_name.catalog_name)
-            case _:
+            case ServerEntry() | CatalogEntry() | LocationEntry():
                 return (entry,)
+            case _:
+                assert_never(entry)
 
     def schema(self, name: SchemaName) -> SchemaEntry:
         """What the catalog records of a schema, which may only be a folder."""

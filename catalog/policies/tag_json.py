@@ -109,7 +109,7 @@ def _condition(value: Any) -> TagCondition:
             return AnyOf(tuple(map(_condition, conditions)))
         case ["not", inner]:
             return NoneOf(_condition(inner))
-        case _:
+        case _:  # JSON of a file
             raise ValueError(f"{value!r} is no condition over tags")
 
 

@@ -78,7 +78,7 @@ def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> C
                 _drop_view(names, view)
         case RenameTable(old, new):
             return RenameTable(old, _rename(sources, state, old, new))
-        case _:
+        case _:  # all other changes are of what this catalog alone records
             pass
     return change
 
@@ -114,7 +114,7 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
             return [*adopted, RenameTable(old, new), SetLocation(new, address)]
         case SetLocation(moved, _) if _names(sources, moved.schema_name) is not None:
             raise RestCatalogNotChanged(moved.catalog, "The location of a table")
-        case _:
+        case _:  # names of this catalog alone, and changes that a REST catalog has no part in
             return None
 
 

@@ -324,8 +324,10 @@ def _path(entry: Entry) -> str:
             return "/".join(("~functions", *map(_file_name, entry.name.key)))
         case VolumeEntry():
             return "/".join(("~volumes", *map(_file_name, entry.name.key)))
-        case _:
+        case CatalogEntry() | SchemaEntry() | TableEntry() | ViewEntry():
             return "/".join(map(_file_name, entry.name.key))
+        case _:
+            assert_never(entry)
 
 
 def _file_name(part: str) -> str:

@@ -1,6 +1,6 @@
 """The Iceberg specification as a library: tables opened, read and committed without Spark, SQL text or the catalog.
 
-Start at `snapshot/loading.py` for reading and `transaction/transaction.py` for writing; `spec/` has the metadata,
+Start at `snapshot/snapshot.py` for reading and `transaction/transaction.py` for writing; `spec/` has the metadata,
 `manifests/` what lists files, `definition/` what changes a table's definition.
 """
 

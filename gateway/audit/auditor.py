@@ -279,7 +279,7 @@ def _denied(error: SqlError) -> dict[str, Any]:
             return {"denied": {"privilege": privilege, "on": on}}
         case ViewOwnerLacksPrivileges(on=on):
             return {"denied": {"on": on}}
-        case _:
+        case _:  # errors of any other class
             return {}
 
 

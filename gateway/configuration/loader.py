@@ -193,5 +193,5 @@ def _to_toml(value: object) -> str:
             return f"[{', '.join(map(_to_toml, value))}]"
         case dict():
             return f"{{{', '.join(f'{_to_toml(key)} = {_to_toml(item)}' for key, item in value.items())}}}"
-        case _:
+        case _:  # a number, a text or a truth value
             return json.dumps(value)

@@ -70,7 +70,7 @@ class SaslNegotiation:
                 return self._start(payload)
             case SaslState.EXPECT_MESSAGE, SaslStatus.OK | SaslStatus.COMPLETE:
                 return self._go_on(payload)
-            case _:
+            case _:  # any other pair, by the client's bytes
                 return self._refuse(SaslStatus.BAD, f"Status {status} is not expected here.")
 
     def _start(self, payload: bytes) -> Reply | None:
