@@ -111,7 +111,8 @@ class Catalog:
         rest: RestCatalogs | None = None,
     ) -> None:
         """`rest` are catalogs elsewhere, each of which has an entry."""
-        self._store, self._served = store, served
+        self._store = store
+        self._served = served
         self.rest = rest or RestCatalogs()
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
         self._places = Places(self._roots, served, own_folder, self.rest.places)

@@ -107,7 +107,9 @@ class CatalogView:
         rights: Rights | None = None,
     ) -> None:
         """`sources` know the names that no entry of the state has, by catalog."""
-        self.state, self.sources, self._places = state, sources, places
+        self.state = state
+        self.sources = sources
+        self._places = places
         self._served = places.served
         self.rights = rights
 

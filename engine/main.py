@@ -158,7 +158,8 @@ def opened_session(folder: str, driver: SparkDriver) -> Iterator[LakeSession]:
 
 def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
     """What killed servers left on this machine's disks; a failure is only logged."""
-    older_than_s, count = time.time() - options.leftovers_age_s, 0
+    older_than_s = time.time() - options.leftovers_age_s
+    count = 0
     try:
         if options.catalog_folder and is_local(folder := configured_location(options.catalog_folder)):
             count += remove_catalog_leftovers(folder, older_than_s)
@@ -258,7 +259,8 @@ class LakeEngine:
     """One for the whole server; see :class:`engine.engine.Engine`."""
 
     def __init__(self, sources: Sources, driver: SparkDriver) -> None:
-        self._sources, self._driver = sources, driver
+        self._sources = sources
+        self._driver = driver
         self._running = RunningStatements()
         self._warm_up: WarmUp | None = None
 
@@ -330,7 +332,9 @@ class LakeSession:
         without_effect: Sequence[str] = (),
     ) -> None:
         """`running` counts its statements; `without_effect` are the settings to warn of in the first one's log."""
-        self._state, self._sources, self._executor = state, sources, executor
+        self._state = state
+        self._sources = sources
+        self._executor = executor
         self._running = running or RunningStatements()
         self._without_effect = without_effect
         self._lock = threading.Lock()

@@ -121,7 +121,9 @@ class Server:
         restarts: int = 0,
     ) -> None:
         """`restarts` is how often the server was started again after a crash."""
-        self._config, self._progress, self._engine_factory = config, progress, engine_factory
+        self._config = config
+        self._progress = progress
+        self._engine_factory = engine_factory
         self._on_death = on_death
         self._lifecycle = Lifecycle(restarts)
         self._parts = ExitStack()
@@ -158,11 +160,13 @@ class Server:
             self._progress("stopping")
 
     def _start(self, parts: ExitStack) -> Ports:
-        config, auditor = self._config.server, make_auditor(self._config.audit, self._config.lineage)
+        config = self._config.server
+        auditor = make_auditor(self._config.audit, self._config.lineage)
         parts.callback(auditor.close)
         if tracer := make_tracer(self._config.tracing):
             parts.callback(tracer.close)
-        tokens, issuer = open_tokens(self._config), open_issuer(self._config)
+        tokens = open_tokens(self._config)
+        issuer = open_issuer(self._config)
         known = make_authenticator(self._config, tokens, issuer, auditor.reloaded)
         authenticator: Authenticator = RecordedLogIns(known, auditor)
         ensure_port_free("thrift", config.host, config.thrift_port)

@@ -134,7 +134,8 @@ class Rights:
     """What one caller may do at one generation of the catalog."""
 
     def __init__(self, state: CatalogState, caller: Caller) -> None:
-        self.state, self.caller = state, caller
+        self.state = state
+        self.caller = caller
 
     def levels(self, entry: SecurableEntry) -> tuple[SecurableEntry, ...]:
         """The object, then what it lies in. A folder that nobody recorded is a level without grants."""

@@ -64,7 +64,8 @@ class _Resolving:
     """The columns of one table, as policies mean them."""
 
     def __init__(self, entry: TableEntry, columns: Sequence[str]) -> None:
-        self._entry, self._columns = entry, columns
+        self._entry = entry
+        self._columns = columns
 
     def calls(self, policy: NamedPolicy) -> Iterator[tuple[str | None, PolicyFunction]]:
         """A masked column with its mask, for each; None with the row filter. None at all where nothing matches."""

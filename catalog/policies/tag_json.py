@@ -39,7 +39,8 @@ def tags_json(entry: CatalogEntry | SchemaEntry | TableEntry | ViewEntry) -> dic
 def tags_from_json(found: Mapping[str, Any]) -> TagFields:
     """Raises `KeyError`, `TypeError` and `ValueError` for what is not understood, and leaves nothing out."""
     tags = dict(found.get("tags") or {"own": {}, "columns": {}})
-    own, columns = _pairs(tags.pop("own")), tags.pop("columns")
+    own = _pairs(tags.pop("own"))
+    columns = tags.pop("columns")
     _ensure_nothing(tags)
     return {
         "tags": Tags(own, tuple((_text(column), _pairs(each)) for column, each in columns.items())),

@@ -87,7 +87,8 @@ def _texts(found: object) -> Config:
 
 def storage_options(table: str, location: str, given: GivenCredentials) -> StorageOptions | None:
     """None where the catalog gave nothing out for a location. Raises `RestSigningNotSupported`."""
-    config, parts = given.for_location(location), urlsplit(location)
+    config = given.for_location(location)
+    parts = urlsplit(location)
     if parts.scheme in _S3:
         return _s3(table, location, config)
     if parts.scheme in _GCS and (token := config.get("gcs.oauth2.token")):
@@ -147,7 +148,8 @@ class LentOptions:
     ) -> None:
         """`ask` gives newer ones, and may raise."""
         self.lease = uuid.uuid4().hex
-        self._ask, self._clock = ask, clock
+        self._ask = ask
+        self._clock = clock
         self._lock = threading.Lock()
         self._use(first)
         _leases[self.lease] = self
@@ -181,7 +183,9 @@ class LentOptions:
         self._use(found)
 
     def _use(self, options: StorageOptions) -> None:
-        self._current, self._since_ms, self._again_ms = options, self._clock(), self._due_ms(options)
+        self._current = options
+        self._since_ms = self._clock()
+        self._again_ms = self._due_ms(options)
 
     def _due_ms(self, options: StorageOptions) -> int:
         if options.ends_ms is None:

@@ -109,7 +109,9 @@ class FileStore:
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._files, self._now_ms, self._clock = files, now_ms, clock
+        self._files = files
+        self._now_ms = now_ms
+        self._clock = clock
         self._lock = threading.Lock()
         self._loaded = _Loaded(INITIAL_STATE, {})
         self._was_loaded = False
@@ -162,7 +164,9 @@ class FileStore:
 
     def _commit(self, generation: int, token: str, record: bytes) -> bool:
         """Create the generation's file, and make sure of what became of it."""
-        path, failure, began_s = _generation_file(generation), None, self._clock()
+        path = _generation_file(generation)
+        failure = None
+        began_s = self._clock()
         try:
             is_created = self._files.create(path, record)
         except OSError as error:

@@ -236,7 +236,8 @@ class RemoteTree:
 
     def _look_at(self, location: str) -> _Found:
         """The format of a table and its mark, by its first files: in most tables a log is among them."""
-        changes, page = self._changes, self._page(f"{location}/", _PAGE_KEYS, recursive=True)
+        changes = self._changes
+        page = self._page(f"{location}/", _PAGE_KEYS, recursive=True)
         if page is None:
             found = _Found(self._clock(), self._format(location), self._has_mark(location))
         else:

@@ -103,7 +103,8 @@ def _called(relation: BoundRelation) -> str:
 
 def _ensure_rules_reveal_nothing(effect: Effect, table: BoundTable) -> None:
     """Constraints and generated columns are evaluated on a changed row with the stored values of other columns."""
-    masked, rules = {fold(mask.column) for mask in table.policies.masks}, table.snapshot.rules
+    masked = {fold(mask.column) for mask in table.policies.masks}
+    rules = table.snapshot.rules
     texts = [*(constraint.expression for constraint in rules.constraints), *rules.generations.values()]
     if masked and any(fold(path[0]) in masked for text in texts for path in parse_any_expression(text).columns):
         what = f"{effect.what}, where a constraint or generated column uses a masked column,"

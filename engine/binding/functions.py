@@ -75,7 +75,8 @@ class Functions:
     """The functions of one statement. `view` is what the session's principal may know of."""
 
     def __init__(self, view: CatalogView, state: SessionState) -> None:
-        self._view, self._state = view, state
+        self._view = view
+        self._state = state
 
     @cached_property
     def _settings(self) -> Settings:
@@ -174,7 +175,8 @@ class Functions:
             sees_temporary=is_temporary(entry.name),
         )
         for number, span in zip(call.places, call.arguments, strict=True):
-            text, parameter = query.text[span.start : span.end], entry.parameters[number].name
+            text = query.text[span.start : span.end]
+            parameter = entry.parameters[number].name
             if repeats(body, number) and not is_deterministic(text):
                 raise RepeatedArgument(str(entry.name), parameter)
             is_in_row = not entry.table_columns and (body.has_query or bool(inner.relations))

@@ -66,7 +66,10 @@ class _Tables:
     """The tables and views of a catalog that the principal may know of, opened when their rows are made."""
 
     def __init__(self, view: CatalogView, catalog: str | None, opened: Opened, look: Look) -> None:
-        self.view, self._catalog, self._opened, self._look = view, catalog, opened, look
+        self.view = view
+        self._catalog = catalog
+        self._opened = opened
+        self._look = look
         self._primary: dict[TableName, PrimaryKey | None] = {}
 
     @cached_property

@@ -72,7 +72,8 @@ class SampleRows:
 def make_sample_rows() -> SampleRows:
     """The same rows each time."""
     random = np.random.default_rng(SEED)
-    customers, products = _customers(random), _products(random)
+    customers = _customers(random)
+    products = _products(random)
     orders = _orders(random, customers.rows)
     items = _order_items(random, orders.rows, products.rows)
     stock = _stock(random, products.rows.num_rows)

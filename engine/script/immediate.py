@@ -164,7 +164,8 @@ def _names(statement: NamedByExpressions, road: Road, scopes: Scopes, parameters
         result.close()
     names = []
     for field, column, shown in zip(found.schema, found.columns, statement.shown, strict=True):
-        sql_type, name = sql_type_of(field), column[0].as_py()
+        sql_type = sql_type_of(field)
+        name = column[0].as_py()
         if not sql_type.startswith(TEXT_TYPES):
             raise IdentifierNotAString(shown, sql_type.upper())
         if name is None:

@@ -87,7 +87,8 @@ class _Jump(Exception):
     """LEAVE or ITERATE on its way to the block or loop of its label."""
 
     def __init__(self, label: str, *, again: bool) -> None:
-        self.label, self.again = label, again
+        self.label = label
+        self.again = again
 
 
 class _Exit(Exception):
@@ -111,7 +112,8 @@ class _Run:
     """One run of a script; `result` is the answer so far."""
 
     def __init__(self, road: Road, parameters: Sequence[Parameter]) -> None:
-        self._road, self._parameters = road, parameters
+        self._road = road
+        self._parameters = parameters
         self._blocks: list[_Block] = []
         self.result = empty_result()
 
@@ -328,7 +330,8 @@ class OpenableCursor:
         if statement.arguments_row is not None:
             values = argument_values(statement.arguments_row, road, scopes, parameters)
             given = parameters_for(self.query.text, statement.arguments, values)
-        self.rows, self.next_row = values_of(road.take(EvaluateQuery(query=self.query), own_scopes, given)), 0
+        self.rows = values_of(road.take(EvaluateQuery(query=self.query), own_scopes, given))
+        self.next_row = 0
 
     def fetch(self, statement: FetchCursor, road: Road, scopes: Scopes) -> Scopes:
         """The scopes with the next row assigned."""

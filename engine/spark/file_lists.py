@@ -85,7 +85,9 @@ class Asked:
         given: GivenAnswers | None = None,
     ) -> None:
         """`disk` are the bytes of its result's files (None: without a bound)."""
-        self._scans, self._profile, self._on_question = scans, profile, on_question
+        self._scans = scans
+        self._profile = profile
+        self._on_question = on_question
         self._given = given or GivenAnswers()
         self._counted = ScannedBytes(scan_bytes_max)
         self._disk = disk or Reservation(None, "")
@@ -137,7 +139,8 @@ def chosen_files(scan: Scan, asked: FileQuestion) -> ChosenFiles | None:
     choice = scan.choice
     if choice is None:
         return None
-    filters, zone = read_filters(json.loads(asked.filters)), find_zone(asked.zone)
+    filters = read_filters(json.loads(asked.filters))
+    zone = find_zone(asked.zone)
     if asked.rows is not None and not scan.is_hidden and isinstance(choice, CountedChoice):
         return choice.choose_rows(filters, zone, asked.rows)
     return choice.choose(filters, zone)
@@ -154,7 +157,8 @@ def _lent(lease: str, place: str) -> dict[str, Any]:
 def _estimate(scan: Scan, question: dict[str, Any]) -> Estimate:
     """Of rows that policies hide no more is told than what all may see."""
     if scan.choice is not None and not scan.is_hidden:
-        filters, zone = read_filters(question["filters"]), find_zone(question["zone"])
+        filters = read_filters(question["filters"])
+        zone = find_zone(question["zone"])
         try:
             return scan.choice.estimate(filters, zone, question["estimate"])
         except Exception:  # what has to fail fails where the files are listed
@@ -213,14 +217,16 @@ class GivenAnswers:
     """The answers of one statement, on whose thread it is made."""
 
     def __init__(self, given: Sequence[RowScan] = (), cancel: CancelToken | None = None) -> None:
-        self._given, self._cancel = given, cancel or CancelToken()
+        self._given = given
+        self._cancel = cancel or CancelToken()
         self._context = copy_context()
         self.failure: Exception | None = None
 
     def answer(self, question: dict[str, Any]) -> Iterator[pa.RecordBatch]:
         """Answers with the keys of all objects, or the rows of the objects at the positions `chosen` (None: of all),
         with values of the costly columns `used`."""
-        rows, context = self._given[question["given"]].rows, self._context.copy()
+        rows = self._given[question["given"]].rows
+        context = self._context.copy()
         try:
             if "chosen" not in question:
                 objects = context.run(rows.objects)

@@ -134,12 +134,19 @@ class _Pinned:
     """A format whose snapshots are loaded once."""
 
     def __init__(self, inner: TableFormat) -> None:
-        self.name, self.find = inner.name, inner.find
-        self.changes, self.folder, self.describe_files = inner.changes, inner.folder, inner.describe_files
-        self.prepared, self.create, self.begin = inner.prepared, inner.create, inner.begin
-        self.define, self.stored_properties = inner.define, inner.stored_properties
+        self.name = inner.name
+        self.find = inner.find
+        self.changes = inner.changes
+        self.folder = inner.folder
+        self.describe_files = inner.describe_files
+        self.prepared = inner.prepared
+        self.create = inner.create
+        self.begin = inner.begin
+        self.define = inner.define
+        self.stored_properties = inner.stored_properties
         self.own_condition = inner.own_condition
-        self.load, self.load_at = cache(inner.load), cache(inner.load_at)
+        self.load = cache(inner.load)
+        self.load_at = cache(inner.load_at)
         self.find_reference = cache(inner.find_reference)
 
 
@@ -156,10 +163,16 @@ class _Watched:
     """One format. What is neither a version nor found by one passes through."""
 
     def __init__(self, inner: TableFormat, pins: StatementPins) -> None:
-        self._inner, self._pins = inner, pins
-        self.name, self.folder, self.describe_files = inner.name, inner.folder, inner.describe_files
-        self.prepared, self.create, self.begin = inner.prepared, inner.create, inner.begin
-        self.define, self.stored_properties = inner.define, inner.stored_properties
+        self._inner = inner
+        self._pins = pins
+        self.name = inner.name
+        self.folder = inner.folder
+        self.describe_files = inner.describe_files
+        self.prepared = inner.prepared
+        self.create = inner.create
+        self.begin = inner.begin
+        self.define = inner.define
+        self.stored_properties = inner.stored_properties
         self.own_condition = inner.own_condition
 
     def load(self, location: str, version: int | None = None) -> TableSnapshot:

@@ -74,7 +74,9 @@ def primary_key(keys: Iterable[TableKey]) -> PrimaryKey | None:
 def _read(text: str) -> TableKey | None:
     try:
         value = json.loads(text)
-        name, columns, rely = value["name"], tuple(value["columns"]), value.get("rely") is True
+        name = value["name"]
+        columns = tuple(value["columns"])
+        rely = value.get("rely") is True
         if not _are_names((name, *columns)) or not columns:
             return None
         if value["type"] == "PRIMARY KEY":

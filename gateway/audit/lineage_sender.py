@@ -42,8 +42,12 @@ class LineageSender:
     def __init__(self, url: str, folder: Path, token: str = "", *, pause_s: float = _PAUSE_S) -> None:
         """Raises what making a private folder raises."""
         make_private_folder(folder)
-        self._url, self._folder, self._token, self._pause_s = url, folder, token, pause_s
-        self._wake, self._is_closed = threading.Event(), False
+        self._url = url
+        self._folder = folder
+        self._token = token
+        self._pause_s = pause_s
+        self._wake = threading.Event()
+        self._is_closed = False
         self._count = 0
         self._lock = threading.Lock()
         self._wake.set()  # an earlier run may have left some
@@ -120,7 +124,8 @@ class LineageEvents:
     """Told by the auditor, on the statements' threads; thread-safe."""
 
     def __init__(self, sender: LineageSender, namespace: str) -> None:
-        self._sender, self._namespace = sender, namespace
+        self._sender = sender
+        self._namespace = namespace
 
     def began(self, operation: Operation, access: StatementAccess, text: Mapping[str, Any]) -> None:
         """`text` are the fields of the statement's text in the trail. A script begins with its first statement."""

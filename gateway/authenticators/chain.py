@@ -57,7 +57,8 @@ class RecentLogIns:
     """Thread-safe; `clock` is in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._key = clock, secrets.token_bytes(32)
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
         self._lock = threading.Lock()
         self._entries: OrderedDict[bytes, tuple[Identity, float]] = OrderedDict()
 
@@ -201,7 +202,8 @@ class Chain:
             logger.warning("%.80r goes on unchecked: %s", identity.principal, error.reason)
 
     def _ensure_known(self, identity: Identity) -> None:
-        method, users = self._method(identity.method), self.methods.password
+        method = self._method(identity.method)
+        users = self.methods.password
         if method is None:
             raise LogInEnded()
         if identity.real_user is None:
@@ -243,7 +245,8 @@ class Chain:
         return identity
 
     def _by_password(self, user: str, password: str, peer: Peer) -> Identity:
-        method, sizes = self.methods.password, (len(user.encode("utf-8", "replace")), len(password.encode()))
+        method = self.methods.password
+        sizes = (len(user.encode("utf-8", "replace")), len(password.encode()))
         if method is None or not user or sizes[0] > NAME_BYTES_MAX or sizes[1] > PASSWORD_BYTES_MAX:
             raise CredentialsRefused()
         generation = method.generation

@@ -19,7 +19,8 @@ class Tokens:
     """Thread-safe."""
 
     def __init__(self, store: TokenStore, users: UserDirectory | None) -> None:
-        self._store, self._users = store, users
+        self._store = store
+        self._users = users
 
     def log_in(self, token: str) -> Identity:
         entry = self._store.find(token)

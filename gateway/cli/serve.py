@@ -58,7 +58,8 @@ class Console:
     """What the operator sees: a line for each step, with the seconds since the start."""
 
     def __init__(self, stream: TextIO, signals: SimpleQueue[int]) -> None:
-        self._stream, self._signals = stream, signals
+        self._stream = stream
+        self._signals = signals
         self._began = time.monotonic()
         self.is_starting = True
         self.format = LogFormat.TEXT

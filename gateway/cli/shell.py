@@ -152,7 +152,8 @@ class Shell:
 
     def _execute(self, text: str) -> bool:
         """Whether the statement succeeded; what it fails with is written."""
-        began, running = time.monotonic(), list[str]()
+        began = time.monotonic()
+        running = list[str]()
 
         def note(statement_id: str) -> None:
             running[:] = [statement_id]

@@ -181,7 +181,8 @@ class Service:
     """One method per RPC; see the module."""
 
     def __init__(self, registry: Registry, authenticator: Authenticator) -> None:
-        self._registry, self._authenticator = registry, authenticator
+        self._registry = registry
+        self._authenticator = authenticator
         self._client_settings: WeakKeyDictionary[Session, _ClientSettings] = WeakKeyDictionary()
         self._forms: WeakKeyDictionary[Operation, ResultForm] = WeakKeyDictionary()
         self._handles = Handles()
@@ -315,7 +316,8 @@ class Service:
             lines = fetch_log(operation, request.orientation)
             form = plain_form(self._client_settings[session].version)
             return Encoded(form.of(lines.rows.schema, operation.time_zone).fetched(lines))
-        shaped, with_metadata = self._shaped(session, operation, client), bool(request.includeResultSetMetadata)
+        shaped = self._shaped(session, operation, client)
+        with_metadata = bool(request.includeResultSetMetadata)
         if shaped.form.kind is RowSetKind.LINKS and client.links:
             return Encoded(fetch_links(shaped, operation, request.orientation, client.links, with_metadata))
         limits = (*page_limits(request.maxRows, request.maxBytes), with_metadata)

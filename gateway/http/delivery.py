@@ -52,9 +52,11 @@ class Delivery:
     """What a statement's request said about its result; made with the request, asked with the operation."""
 
     def __init__(self, request: StatementRequest) -> None:
-        self.format, self._disposition = request.format, request.disposition
+        self.format = request.format
+        self._disposition = request.disposition
         self._compression = request.compression if request.format is Format.ARROW_STREAM else Compression.NONE
-        self._row_limit, self._byte_limit = request.row_limit, request.byte_limit
+        self._row_limit = request.row_limit
+        self._byte_limit = request.byte_limit
         self._is_truncated = False
         self._chunks: list[Chunk] = []
 

@@ -41,7 +41,8 @@ class EngineProbe:
     def answers(self, engine: Engine) -> bool:
         with self._changed:
             if not self._is_asking and time.monotonic() - self._answered > _GOOD_FOR_S:
-                self._asked, self._is_asking = time.monotonic(), True
+                self._asked = time.monotonic()
+                self._is_asking = True
                 threading.Thread(target=self._ask, args=(engine,), name="readiness", daemon=True).start()
             left = self._asked + _TIMEOUT_S - time.monotonic()
             self._changed.wait_for(lambda: not self._is_asking, max(0.0, left))
@@ -53,7 +54,8 @@ class EngineProbe:
             answers = _ask(engine)
         finally:  # where it raises, the next who asks starts another
             with self._changed:
-                self._answers, self._is_asking = answers, False
+                self._answers = answers
+                self._is_asking = False
                 self._answered = time.monotonic()
                 self._changed.notify_all()
 

@@ -72,7 +72,8 @@ class StatementTracer:
     """Thread-safe."""
 
     def __init__(self, exporter: SpanExporter, text: StatementText) -> None:
-        self._exporter, self._text = exporter, text
+        self._exporter = exporter
+        self._text = text
 
     def follow(self, trace: Trace | None) -> Trace:
         """Where the statement's run is recorded: also what is recorded for others."""

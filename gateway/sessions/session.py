@@ -76,7 +76,9 @@ class Session:
         self.is_detached = False
         self.origin = Origin()
         self.store = ResultStore()
-        self._submit, self._owners, self._open = submit, owners, open_statements
+        self._submit = submit
+        self._owners = owners
+        self._open = open_statements
         self._limits = limits
         self._operations: dict[uuid.UUID, Operation] = {}
         self._lock = threading.Lock()
@@ -221,7 +223,8 @@ class Session:
         return self._start(operation, StatementClass.METADATA)
 
     def _start(self, operation: Operation, kind: StatementClass | None, timeout_s: float | None = None) -> Operation:
-        operation.kind, operation.is_kind_known = kind or StatementClass.WRITE, kind is not None
+        operation.kind = kind or StatementClass.WRITE
+        operation.is_kind_known = kind is not None
         if operation.call.trace_parent is None:
             operation.call = replace(operation.call, trace_parent=self.engine_session.trace_parent)
         with ExitStack() as unlocked, self._lock:

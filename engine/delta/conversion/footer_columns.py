@@ -68,7 +68,9 @@ class _Reader:
     """Takes the leaves of a footer, which come in the order of its columns."""
 
     def __init__(self, footer: Any, found: FooterColumns) -> None:
-        self._footer, self._found, self._next = footer, found, 0
+        self._footer = footer
+        self._found = found
+        self._next = 0
         self.paths: list[str] = []
 
     def struct(self, columns: list[pa.Field], known: StructType | None, path: tuple[str, ...] | None) -> None:

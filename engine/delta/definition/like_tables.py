@@ -118,7 +118,8 @@ def _protocol_properties(label: str, config: TableConfig) -> list[tuple[str, str
 
     The feature of defaults is always said: other engines do not add it by themselves.
     """
-    protocol, present = config.protocol, protocol_features(config.protocol)
+    protocol = config.protocol
+    present = protocol_features(config.protocol)
     try:
         implied = protocol_features(define_like(label, config).protocol)
     except SqlError:  # another writer's table, of which no statement could make one

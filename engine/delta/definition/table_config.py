@@ -89,7 +89,8 @@ class TableConfig:
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
         """Raises `MalformedLogEntry` and `UnsupportedDataType` for what cannot be understood at all."""
         written = parse_schema(metadata.schema_string)
-        features, facts = protocol_features(protocol), metadata_facts(metadata.configuration, metadata.schema_string)
+        features = protocol_features(protocol)
+        facts = metadata_facts(metadata.configuration, metadata.schema_string)
         return cls(
             table=table,
             protocol=protocol,

@@ -178,7 +178,8 @@ def encode_partition_values(maps: Array, schema: Any) -> RecordBatch:
     first, last = int(offsets[0]), int(offsets[-1])
     keys = maps.keys.slice(first, last - first).dictionary_encode()
     items = maps.items.slice(first, last - first)
-    codes, names = keys.indices.to_numpy(), keys.dictionary.to_pylist()
+    codes = keys.indices.to_numpy()
+    names = keys.dictionary.to_pylist()
     columns = []
     for name in schema.names:
         if name in names:

@@ -170,7 +170,8 @@ def extend_segment(segment: LogSegment, files: Iterable[LogPath]) -> tuple[LogSe
     if checkpoint is not None:
         deltas = tuple(name for name in fresh if name.version > checkpoint.version)
     else:
-        checkpoint, deltas = segment.checkpoint, segment.deltas + fresh
+        checkpoint = segment.checkpoint
+        deltas = segment.deltas + fresh
     checksum = max(listing.checksums, default=segment.checksum_version)
     return LogSegment(newest, checkpoint, deltas, checksum), fresh
 

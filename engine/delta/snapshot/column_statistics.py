@@ -38,7 +38,8 @@ def read_distinct_counts(storage: Storage, config: TableConfig) -> DistinctCount
     recorded = _read(storage, config)
     counts = {}
     for name, physical in physical_names(config.schema, config.column_mapping_mode).items():
-        field, found = config.schema.field(name), recorded.get(physical)
+        field = config.schema.field(name)
+        found = recorded.get(physical)
         if field is not None and isinstance(found, dict) and found.get("type") == ddl_type(field.data_type):
             distinct, rows = found.get("distinct"), found.get("rows")
             if isinstance(distinct, int) and isinstance(rows, int) and 0 <= distinct <= rows:
@@ -53,7 +54,8 @@ def write_distinct_counts(
 
     Raises `OSError`, and `LogPathNotAllowed` where the log leads elsewhere.
     """
-    physical, recorded = physical_names(config.schema, config.column_mapping_mode), dict(_read(storage, config))
+    physical = physical_names(config.schema, config.column_mapping_mode)
+    recorded = dict(_read(storage, config))
     for name, count in counted.items():
         field = config.schema.field(name)
         if field is not None:

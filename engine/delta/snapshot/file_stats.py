@@ -93,7 +93,8 @@ def _leading_counts(texts: Array) -> npt.NDArray[np.int64] | None:
     data = np.frombuffer(buffer, np.uint8)
     at = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts)].astype(np.int64)
     at += len(_LEADING_KEY)
-    counts, rows = np.zeros(len(texts), np.int64), np.arange(len(texts))
+    counts = np.zeros(len(texts), np.int64)
+    rows = np.arange(len(texts))
     leading_zero = data[at] == ord("0")
     for position in range(_DIGITS_MAX + 1):  # each text ends with a brace, before which this ends
         signs = data[at]

@@ -365,7 +365,8 @@ class Snapshot:
         return read_distinct_counts(self.storage, self.config)
 
     def shown_partitions(self) -> pa.Table:
-        texts, physical = self.partition_texts(), self.columns().physical_partition_columns
+        texts = self.partition_texts()
+        physical = self.columns().physical_partition_columns
         return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
 
     def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:

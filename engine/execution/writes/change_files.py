@@ -47,7 +47,8 @@ def change_files(
     if not changes or not rules.has(Capability.CHANGE_FEED):
         yield None
         return
-    names, own = Names(rules.schema.names), table.snapshot.row_files
+    names = Names(rules.schema.names)
+    own = table.snapshot.row_files
     columns = ", ".join(map(quote, rules.schema.names))
     texts, scans = [], []
     with ExitStack() as reading:

@@ -37,7 +37,8 @@ def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, context: Execution
         name for name, field in zip(names, scan.schema.fields, strict=True) if field.data_type is not PrimitiveType.VOID
     ]
     if not given:
-        columns, given = StructType((StructField("c", PrimitiveType.BOOLEAN),)), ["true"]
+        columns = StructType((StructField("c", PrimitiveType.BOOLEAN),))
+        given = ["true"]
     text = f"SELECT {', '.join(given)} FROM ({source.text}\n) AS given({', '.join(names)})"
     rules = RowRules(
         label=scan.label,

@@ -29,7 +29,8 @@ def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> S
     outcome = Outcome(result=empty_result())
     if plan.entry is None:
         return StagedWrite(outcome=outcome)
-    label, entry = str(plan.entry.name), replace(plan.entry, created_ms=now_ms)
+    label = str(plan.entry.name)
+    entry = replace(plan.entry, created_ms=now_ms)
     if plan.definition is None:
         return StagedWrite(outcome=outcome, creates=entry)
     assert plan.description is not None
@@ -43,7 +44,9 @@ def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> S
 @contextmanager
 def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Files, then the first version, then the name."""
-    entry, label, now_ms = plan.entry, str(plan.entry.name), context.request.now_ms()
+    entry = plan.entry
+    label = str(plan.entry.name)
+    now_ms = context.request.now_ms()
     own = formats[entry.format]
     with naming(label):
         location = own.prepared(entry.location, plan.definition)

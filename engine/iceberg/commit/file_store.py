@@ -183,7 +183,8 @@ class FileMetadataStore:
 
     def _ensure_not_converted(self, version: int, committed: LoadedMetadata) -> None:
         """Raises `CommittedWhileConverted`, also where the conversion has seen the version and begins again."""
-        root, id = self.storage.root, str(committed.metadata.current_snapshot_id)
+        root = self.storage.root
+        id = str(committed.metadata.current_snapshot_id)
         try:
             is_converted = any(map(is_version, self.storage.list_names(LOG_FOLDER)))
         except (SqlError, OSError) as error:

@@ -114,7 +114,8 @@ class _Schema:
 
 
 def _full_name(kind: Any, space: str) -> str:
-    name, own = str(kind["name"]), kind.get("namespace", space)
+    name = str(kind["name"])
+    own = kind.get("namespace", space)
     return name if "." in name or not own else f"{own}.{name}"
 
 

@@ -198,7 +198,8 @@ def _changed(table: IcebergSnapshot, info: SnapshotInfo) -> list[_Changed]:
     goes = _not_in(before.data, after.data)
     stays, places = _in_both(after.data, before.data)
     old, new = table.deleted_rows(before), table.deleted_rows(after)
-    marks, marked = old.take(places), new.filter(stays)
+    marks = old.take(places)
+    marked = new.filter(stays)
     changed = pa.array(
         [one != other for one, other in zip(marks.to_pylist(), marked.to_pylist(), strict=True)], pa.bool_()
     )

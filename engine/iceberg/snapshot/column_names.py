@@ -37,8 +37,11 @@ class OwnNames:
         while stem in taken:
             stem += "_"
         self._stem = stem
-        self.sequence, self.partition = f"{stem}_sequence", f"{stem}_partition"
-        self.place, self.file, self.row = f"{stem}_place", f"{stem}_file", f"{stem}_row"
+        self.sequence = f"{stem}_sequence"
+        self.partition = f"{stem}_partition"
+        self.place = f"{stem}_place"
+        self.file = f"{stem}_file"
+        self.row = f"{stem}_row"
         names = [column.name.casefold() for column in schema.fields]
         self._twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
 

@@ -429,9 +429,11 @@ class IcebergSnapshot:
         """With equality deletes nobody knows how many rows are left. Nested columns have no bounds here."""
         data = self.live_files.data
         statistics = measured_columns(data, self.iceberg_schema, columns)
-        counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
+        counts = data["record_count"]
+        tight = pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
-            counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
+            counts = pa.nulls(data.num_rows, pa.int64())
+            tight = pa.repeat(False, data.num_rows)
         known = pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
         return CountedFiles(files=self.files, statistics=known)
 

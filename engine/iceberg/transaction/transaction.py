@@ -106,8 +106,11 @@ class IcebergTransaction:
         branch: str = MAIN,
     ) -> None:
         """`snapshot` None makes a table. `table` is its name for messages."""
-        self.store, self.snapshot, self.description = store, snapshot, description
-        self.table, self.branch = table, branch
+        self.store = store
+        self.snapshot = snapshot
+        self.description = description
+        self.table = table
+        self.branch = branch
         self.snapshot_id = new_snapshot_id()
         level = f"write.{description.name.lower()}.isolation-level"
         self._properties = snapshot.metadata.properties if snapshot is not None else {}

@@ -126,7 +126,10 @@ _NO_FLAGS = bytes(4)
 
 def puffin_file(deleted: Mapping[str, Rows]) -> tuple[bytes, list[tuple[int, int]]]:
     """A file of the vectors of data files, by their paths in manifests; and offset and size of each."""
-    pieces, places, blobs, offset = [_MAGIC], [], [], len(_MAGIC)
+    pieces = [_MAGIC]
+    places = []
+    blobs = []
+    offset = len(_MAGIC)
     for path, rows in deleted.items():
         bitmap = format_rows(rows)
         size = len(bitmap) + FRAME_BYTES

@@ -80,7 +80,8 @@ class ChangeChoice:
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
         """As `Choice.choose`."""
-        pruning, versions = self.feed.pruning(self.kind, zone), self.feed.versions
+        pruning = self.feed.pruning(self.kind, zone)
+        versions = self.feed.versions
         kept = pruning.prune(predicate)
         sizes = self.kind.files["size"]
         read = TableRead(

@@ -272,7 +272,8 @@ def policy_text(
     masks = {fold(name): mask for name, mask in policy.masks}
     columns = []
     for column in schema.fields:
-        mask, name = masks.get(fold(column.name)), quote(column.name)
+        mask = masks.get(fold(column.name))
+        name = quote(column.name)
         columns.append(name if mask is None else f"CAST({mask} AS {column_sql_type(column)}) AS {name}")
     condition = " AND ".join(f"({each})" for each in policy.filters) if is_filtered else ""
     return f"SELECT {', '.join((*columns, *more))} FROM {quote(relation)}" + (

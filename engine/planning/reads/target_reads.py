@@ -174,7 +174,8 @@ def with_numbers(read: TargetRead) -> TargetRead:
 
 def numbered(scan: Scan) -> Scan:
     """A scan that numbers its files, for the hidden column that has a name of its own."""
-    files, positions = scan.files, pa.array(np.arange(scan.files.num_rows))
+    files = scan.files
+    positions = pa.array(np.arange(scan.files.num_rows))
     for name in ("base_row_id", "default_row_commit_version"):
         at = files.schema.get_field_index(name)
         files = files.append_column(name, positions) if at < 0 else files.set_column(at, name, positions)

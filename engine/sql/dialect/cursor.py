@@ -31,7 +31,8 @@ class Cursor:
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         self.text = text
-        self._tokens, self._index = tokens, 0
+        self._tokens = tokens
+        self._index = 0
 
     @property
     def offset(self) -> int:

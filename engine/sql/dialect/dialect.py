@@ -72,7 +72,8 @@ class SyntaxFailure(ParseError):
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
-        self.reason, self.offset = reason, offset
+        self.reason = reason
+        self.offset = offset
 
 
 _FUNCTIONS_OF_UNITS = frozenset(

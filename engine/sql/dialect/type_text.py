@@ -44,7 +44,8 @@ class NoType(Exception):
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
-        self.reason, self.offset = reason, offset
+        self.reason = reason
+        self.offset = offset
 
 
 def parse_type(text: str) -> SqlType:

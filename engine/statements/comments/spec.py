@@ -131,7 +131,8 @@ def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
 
 def plan_view_comment(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
     """COMMENT ON a column of a view. Raises `ColumnNotFound`, and `RestCatalogNotChanged` for a foreign view."""
-    entry, column = view_entry(bound, statement.parts[:-1]), statement.parts[-1]
+    entry = view_entry(bound, statement.parts[:-1])
+    column = statement.parts[-1]
     if entry.foreign is not None:
         raise RestCatalogNotChanged(entry.name.catalog, f"The comment of a column of {entry.name}")
     names = [each.name for each in entry.columns]

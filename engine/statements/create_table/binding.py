@@ -128,7 +128,8 @@ def replaced_table(
     if path is not None:
         entry = binder.view.resolve_path(path, path_format(parts))
         path_owners(binder.view, entry.location)
-        name, is_there = entry.name, binder.formats.find(entry.location) is not None
+        name = entry.name
+        is_there = binder.formats.find(entry.location) is not None
     else:
         name = TableName.from_parts(parts, binder.state.current)
         own = binder.formats[_format_for(binder.view, name, provider)].name

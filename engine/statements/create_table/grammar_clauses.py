@@ -182,7 +182,8 @@ def read_properties(cursor: Cursor) -> Properties:
             key, *rest = strings
             value: str | None = "".join(rest)
         else:
-            key, value = "".join(strings) if strings else ".".join(cursor.read_names()), None
+            key = "".join(strings) if strings else ".".join(cursor.read_names())
+            value = None
         if key in properties:
             raise cursor.fail(f"the property {key} before this is given twice")
         if value is None:

@@ -52,7 +52,8 @@ def _bind_create(statement: CreateTable, binder: Binder) -> BoundNames:
 
 
 def _bind_like(statement: CreateTableLike, binder: Binder) -> BoundNames:
-    parts, source = statement.table_parts, binder.table(statement.source_parts)
+    parts = statement.table_parts
+    source = binder.table(statement.source_parts)
     provider = statement.provider or like_provider(binder, parts, source)
     return BoundNames(target=new_name(binder, parts, statement.location, provider), relations=(source,))
 

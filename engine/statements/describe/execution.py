@@ -293,7 +293,8 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
     """One row about the table's newest version."""
     table = bound.tables[0]
     snapshot = table.snapshot
-    details, versions = snapshot.details, snapshot.details.versions or (None, None)
+    details = snapshot.details
+    versions = snapshot.details.versions or (None, None)
     row = (
         snapshot.format,
         details.id,

@@ -172,7 +172,8 @@ def list_files(bound: BoundStatement, statement: ListFiles) -> Outcome:
     counted = snapshot.counted_files(())
     files = counted.files
     order = np.argsort(-files["size"].to_numpy(), kind="stable")[: statement.limit]
-    taken, rows = files.take(pa.array(order)), counted.live_rows()[order]
+    taken = files.take(pa.array(order))
+    rows = counted.live_rows()[order]
     texts = snapshot.partition_texts().take(pa.array(order))
     names = snapshot.partition_columns
     physical = snapshot.columns().physical_partition_columns

@@ -52,7 +52,8 @@ def find_objects(bound: BoundStatement, statement: FindStatement) -> Outcome:
             columns = _COLUMNS
             rows = list(_column_rows(bound, statement))
         case FindFunctions():
-            columns, rows = _FUNCTIONS, list(_function_rows(bound, statement))
+            columns = _FUNCTIONS
+            rows = list(_function_rows(bound, statement))
         case _:
             assert_never(statement)
     return Outcome(result=small_result(columns, rows))

@@ -93,7 +93,9 @@ class TargetComposer:
     """Composes queries over the table of one statement."""
 
     def __init__(self, text: str, ctes: Span | None, table: tuple[str, ...], alias: str | None) -> None:
-        self._text, self._ctes, self._markers = text, ctes, marker_places(text)
+        self._text = text
+        self._ctes = ctes
+        self._markers = marker_places(text)
         self._table = ".".join(map(quote, table))
         self._alias = "" if alias is None else f" AS {quote(alias)}"
 

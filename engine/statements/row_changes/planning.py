@@ -62,7 +62,8 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
     whole: ReplaceAll | ReplaceMatching | ReplaceWholeFiles | None = ReplaceAll() if condition is None else None
     if own is not None:
         whole = partitions_matching(table, own) or whole_files_matching(table, own)
-    relations, shown = bound.relations, "true" if condition is None else _shown(condition)
+    relations = bound.relations
+    shown = "true" if condition is None else _shown(condition)
     policy = policy_of_target(relations, statement.rows.target)
     reading = TargetReading(table, ((statement.rows.query, relations),), policy=policy)
     return DeletePlan(

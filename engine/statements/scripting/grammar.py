@@ -82,8 +82,11 @@ class _ScriptReader:
     """Reads on from where it is; each method begins at the first token of what it reads."""
 
     def __init__(self, text: str, tokens: Sequence[Token], parse_statement: ParseStatement) -> None:
-        self._text, self._tokens, self._parse_statement = text, tokens, parse_statement
-        self._index, self._depth = 0, 0
+        self._text = text
+        self._tokens = tokens
+        self._parse_statement = parse_statement
+        self._index = 0
+        self._depth = 0
         self._labels = Labels()
         self._conditions: list[set[str]] = []
 

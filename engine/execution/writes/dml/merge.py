@@ -134,7 +134,8 @@ def _write(
     staged: ExitStack,
 ) -> _Written:
     """All files of the version; they go with `staged` if that fails. `known_rows` are those of the source, if known."""
-    table, config = plan.table, plan.definition.config(plan.table.label)
+    table = plan.table
+    config = plan.definition.config(plan.table.label)
     updated = {}
     for update in plan.updates:
         rows = found.of(update.clause)

@@ -113,7 +113,8 @@ def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, c
     """The condition with all columns qualified, so that it means the same where the table has other columns too: those
     that come with the statement, or are ours.
     """
-    aliases, names = {fold(relation.alias), fold(source_alias)}, {fold(column.name) for column in columns}
+    aliases = {fold(relation.alias), fold(source_alias)}
+    names = {fold(column.name) for column in columns}
 
     def qualified(parts: Sequence[str]) -> tuple[int, str] | None:
         if len(parts) > 1 and fold(parts[0]) in aliases:
@@ -148,7 +149,8 @@ def _stored_values(columns: Sequence[QueryColumn], relation: ReplaceRelated, row
     """The query's columns that the condition needs, as a list over the new files; None where it cannot be had so."""
     parts = {fold(part) for path in relation.condition.columns for part in path}
     by_position = [None] * len(columns) if rows.source_columns is not None else rows.target_columns
-    unlike, texts = {*rows.stored_as, *rows.config.stored_values}, []
+    unlike = {*rows.stored_as, *rows.config.stored_values}
+    texts = []
     for position, column in enumerate(columns):
         if "*" not in parts and fold(column.name) not in parts:
             continue

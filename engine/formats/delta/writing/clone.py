@@ -50,7 +50,8 @@ class Difference:
 @contextmanager
 def clone_table(plan: ClonePlan, own: TableFormat, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Raises `CloneFileMissing`, `CloneWithoutRowCounts`, `StatementCancelled`."""
-    entry, source = plan.entry, delta_snapshot(plan.source.snapshot)
+    entry = plan.entry
+    source = delta_snapshot(plan.source.snapshot)
     replaced = delta_snapshot(plan.replaced.snapshot) if plan.replaced else None
     storage = own.folder(entry.location)
     assert isinstance(storage, Storage), "planned for no other format"

@@ -120,7 +120,8 @@ def _ensure_begun(plan: ConvertPlan, source: BoundTable, storage: Storage) -> No
 def _staged(
     plan: ConvertPlan, storage: Storage, definition: Definition, converted: ConvertedFiles, context: ExecutionContext
 ) -> StagedWrite:
-    label, now_ms = str(plan.entry.name), context.request.now_ms()
+    label = str(plan.entry.name)
+    now_ms = context.request.now_ms()
     description = with_metrics(plan.description, numConvertedFiles=str(converted.num_files))
     columns = list(definition.metadata.partition_columns)
     parameters = {"numFiles": converted.num_files, "partitionedBy": columns, **description.parameters}

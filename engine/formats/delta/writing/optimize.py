@@ -72,7 +72,8 @@ _SAMPLED_ROWS = 200_000
 @contextmanager
 def optimize(plan: OptimizePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """The next step of what is left; no version where there is nothing to do."""
-    table, left = plan.table, plan.left or _scheduled(plan, context)
+    table = plan.table
+    left = plan.left or _scheduled(plan, context)
     with drop_told(table), ExitStack() as written, naming(table.label):
         jobs = list(_with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()))
         removed = [files for _, bins in jobs for files in bins]
@@ -140,8 +141,10 @@ def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[
 
 def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Rearrangement:
     """What there is to do in the table as it is."""
-    snapshot, files = delta_snapshot(plan.table.snapshot), _considered(plan, context)
-    target, considered = _target_bytes(plan), Considered()
+    snapshot = delta_snapshot(plan.table.snapshot)
+    files = _considered(plan, context)
+    target = _target_bytes(plan)
+    considered = Considered()
     match plan.goal:
         case Merge(is_auto=True):
             small = worth_merging(files, AUTO_TARGET_BYTES // 2)

@@ -75,7 +75,9 @@ def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[St
     Raises `IcebergProcedureRefused` for files, values and columns that the format cannot have, `LocationNotEmpty`, and
     as `shared_definition`.
     """
-    source, own, now_ms = plan.source, context.sources.formats[FORMAT], context.request.now_ms()
+    source = plan.source
+    own = context.sources.formats[FORMAT]
+    now_ms = context.request.now_ms()
     shared = source.snapshot.shared_files(source.label, FORMAT)
     definition, stored = shared_definition(str(plan.entry.name), shared, plan.properties)
     kept = {**definition.properties, GC_ENABLED: "false", "snapshot": "true"}
