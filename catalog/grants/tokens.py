@@ -80,7 +80,7 @@ class TokenStore:
     """The tokens of one file, which is made with the first; thread-safe. `clock` is in seconds since the epoch."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        """Raises :class:`SecretUnusable` or :class:`~catalog.rest.secret_errors.SecretReadable`."""
+        """Raises :class:`SecretUnusable` or :class:`~catalog.conditions.SecretReadable`."""
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()

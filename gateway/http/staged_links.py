@@ -1,13 +1,13 @@
-"""Links to files of volumes, which Databricks' drivers follow for PUT, GET and REMOVE.
+"""Signed links to files of volumes, which Databricks' drivers follow for PUT, GET and REMOVE, and to parts of results.
 
     /api/2.0/fs/staged/<id>?expires=…&signature=…
 
-A link is for one user, one operation and one path, which the server remembers under its id: the link shows nothing of
-them. It is signed as links to results are (`links.py`). Who follows it is judged again by the rights of its user then.
+A link to a file is for one user, one operation and one path, which the server remembers under its id: the link shows
+nothing of them. The rights of its user are checked again when it is followed.
 
 Links to chunks of results need no credentials either: the holder may fetch that chunk until the link expires. Clients
 fetch external links without their Authorization header, so the link itself carries the right: its path and expiry under
-an HMAC (SHA-256) with a key that is made when the server starts and never leaves it.
+an HMAC (SHA-256) with a key that is made when the server starts and never leaves it. Links to files are signed alike.
 """
 
 from __future__ import annotations
