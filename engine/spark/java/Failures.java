@@ -21,7 +21,7 @@ public final class Failures {
     Throwable shown = null;
     Throwable innermost = failure;
     boolean outOfMemory = isOutOfMemory(failure);
-    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+    for (Throwable cause = failure; cause != null; cause = causeOf(cause)) {
       innermost = cause;
       if (cause instanceof Refusal) return refusal((Refusal) cause, node);
       if ((shown == null || isWrapper(shown)) && hasCondition(cause)) shown = cause;
@@ -57,9 +57,17 @@ public final class Failures {
     return failure instanceof SparkThrowable && ((SparkThrowable) failure).getCondition() != null;
   }
 
-  /** Says where it happened; what happened is the cause. */
+  /** Whether its condition only says where a query failed; the error is the cause. */
   private static boolean isWrapper(Throwable failure) {
-    return "TASK_WRITE_FAILED".equals(((SparkThrowable) failure).getCondition());
+    String condition = ((SparkThrowable) failure).getCondition();
+    return "TASK_WRITE_FAILED".equals(condition) || "STAGE_MATERIALIZATION_MULTIPLE_FAILURES".equals(condition);
+  }
+
+  /** The cause; of several stages that failed at the same time, the first one's error. */
+  private static Throwable causeOf(Throwable failure) {
+    if (failure.getCause() != null || !hasCondition(failure) || !isWrapper(failure)) return failure.getCause();
+    Throwable[] suppressed = failure.getSuppressed();
+    return suppressed.length > 0 ? suppressed[0] : null;
   }
 
   private static void describe(SparkThrowable failure, ObjectNode node) {
@@ -67,7 +75,7 @@ public final class Failures {
     node.put("sqlstate", failure.getSqlState());
     node.put("path", (String) failure.getMessageParameters().get("path"));
     QueryContext[] contexts = failure.getQueryContext();
-    if (contexts != null && contexts.length > 0) {
+    if (contexts != null && contexts.length > 0 && contexts[0] != null) {
       if (StoreAssignment.OBJECT_TYPE.equals(contexts[0].objectType())) {
         node.put("column", contexts[0].objectName());
         return;

@@ -301,6 +301,19 @@ def test_explain_runs_nothing(spark: ExecSession) -> None:
     assert "Range" in next(shown.batches()).column(0)[0].as_py()
 
 
+def test_stages_that_fail_at_the_same_time_report_the_first_error(spark_driver: SparkDriver) -> None:
+    """Spark wraps the errors in one without their conditions."""
+    jvm = spark_driver.process.gateway.jvm
+    errors = getattr(getattr(jvm.org.apache.spark.sql.errors, "QueryExecutionErrors$"), "MODULE$")
+    several = jvm.java.util.ArrayList()
+    several.add(errors.divideByZeroError(None))
+    several.add(errors.divideByZeroError(None))
+    both = errors.multiFailuresInStageMaterializationError(
+        jvm.scala.jdk.javaapi.CollectionConverters.asScala(several).toSeq()
+    )
+    assert json.loads(jvm.deltagateway.Failures.describe(both))["condition"] == "DIVIDE_BY_ZERO"
+
+
 def test_a_full_disk_is_named(spark_driver: SparkDriver, tmp_path: Path) -> None:
     jvm = spark_driver.process.gateway.jvm
     with pytest.raises(DiskFull), translated(jvm):
