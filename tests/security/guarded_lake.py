@@ -13,11 +13,15 @@ from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
 from catalog.rest.connections import RestPolicy
 from catalog.rest.options import RestOptions
+from engine.binding.binder import Binder
 from engine.main import EngineOptions, LakeSession, open_sources
+from engine.pipeline import authorize_statement, bind_statement, parse_statement
 from engine.runtime.activity import NoActivity
 from engine.runtime.identity import Identity, Method
 from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
+from engine.runtime.statement import Statement
+from tests.engine.contexts import NO_CONSTANTS
 
 ROOT = Identity("root", is_admin=True, method=Method.PASSWORD)
 
@@ -108,3 +112,11 @@ class GuardedLake:
         rows = pa.table({"id": [1], "ssn": ["x"]})
         write_deltalake(self.folder / name, rows, configuration={"delta.enableChangeDataFeed": "true"})
         write_deltalake(self.folder / name, rows, mode="append")
+
+
+def ensure_authorized(lake: GuardedLake, who: str, text: str) -> None:
+    """Bind a statement and check its privileges, without running it: the positive control of a denial."""
+    statement = parse_statement(text)
+    assert isinstance(statement, Statement)
+    state = SessionState(identity=lake.identity(who), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
+    authorize_statement(bind_statement(statement, Binder(state, lake.sources, NO_CONSTANTS)))

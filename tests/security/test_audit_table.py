@@ -57,7 +57,7 @@ def test_only_administrators_know_of_it(lake: GuardedLake, name: str) -> None:
     texts = (f"SELECT * FROM {name}", f"DESCRIBE {name}", f"CREATE TEMPORARY VIEW v AS SELECT seq FROM {name}")
     assert [lake.outcome("root", text) for text in texts] == ["R", "R", "R"]
     unknown = lake.outcome("ann", f"SELECT * FROM {name}s")
-    assert [lake.outcome("ann", text) for text in texts] == [unknown] * 3 and unknown in ("42P01", "42P08")
+    assert [lake.outcome("ann", text) for text in texts] == [unknown] * 3 and unknown == "42P01"
     assert lake.outcome(Identity("ann"), texts[0]) == "R"  # privileges do not count there
 
 
@@ -71,7 +71,7 @@ def test_it_is_listed_for_administrators(lake: GuardedLake) -> None:
 
 def test_the_schema_is_reserved(lake: GuardedLake) -> None:
     for text in ("CREATE TABLE system.access.t (a INT)", "DROP VIEW system.access.audit", "DROP SCHEMA system.access"):
-        assert lake.outcome("root", text) in ("42809", "42704", "42P01"), text
+        assert lake.outcome("root", text) == "42809", text
 
 
 def test_a_view_of_another_user_does_not_lead_to_it(lake: GuardedLake) -> None:

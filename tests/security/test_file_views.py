@@ -110,7 +110,7 @@ def test_paths_outside_and_of_tables_are_rejected(people: People, files: Path) -
     for path in (f"{files}/outside", "/etc/passwd", f"{files}/landing/../outside", table):
         for who in ("ann", "root"):
             error = people.refuse(who, f"CREATE TEMPORARY VIEW x USING csv OPTIONS (path '{path}')")
-            assert error.sqlstate in ("42501", "0A000", "22023"), (path, error)
+            assert error.sqlstate == "42501", (path, error)
     people.rows("ann", f"CREATE TEMPORARY VIEW x USING csv OPTIONS (path '{files}/landing/csv')")
 
 
@@ -168,7 +168,7 @@ def test_view_of_files_is_read_as_its_owner_and_hides_what_it_leaves_out(people:
     people.rows("root", "GRANT USE SCHEMA ON SCHEMA shop TO eve")
     call = f"read_files('{files}/landing/csv', format => 'csv', header => true, schema => 'a INT, b STRING')"
     people.rows("ann", f"CREATE OR REPLACE VIEW shop.loaded AS SELECT DISTINCT a, b FROM {call} JOIN shop.t ON a = id")
-    assert people.refuse("eve", "SELECT * FROM shop.loaded").sqlstate in ("42501", "42P01")
+    assert people.refuse("eve", "SELECT * FROM shop.loaded").sqlstate == "42P01"
     people.rows("ann", "GRANT SELECT ON shop.loaded TO eve")
     assert people.rows("eve", "SELECT * FROM shop.loaded WHERE 1 / (a - 2) < 9") == [(1, "x")]
     assert people.refuse("ann", "SELECT * FROM shop.loaded WHERE 1 / (a - 2) < 9").condition == "DIVIDE_BY_ZERO"

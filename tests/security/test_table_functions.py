@@ -54,13 +54,13 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
 def test_caller_needs_execute_and_nothing_on_the_tables(people: People) -> None:
     for who in ("ann", "eve"):
         assert people.rows(who, "SELECT * FROM shop.even(0) ORDER BY id") == [(0, "v0"), (2, "v2")]
-    assert people.refuse("eve", "SELECT * FROM shop.t").sqlstate in ("42501", "42P01")
+    assert people.refuse("eve", "SELECT * FROM shop.t").sqlstate == "42P01"
     assert people.rows("ann", "SELECT count(*) FROM shop.closed(0)") == [(6,)]
-    assert people.refuse("eve", "SELECT * FROM shop.closed(0)").sqlstate in ("42501", "42883")
+    assert people.refuse("eve", "SELECT * FROM shop.closed(0)").sqlstate == "42883"
     people.rows("ann", "GRANT EXECUTE ON FUNCTION shop.closed TO eve")
     assert people.rows("eve", "SELECT count(*) FROM shop.closed(0)") == [(6,)]
     people.rows("ann", "REVOKE EXECUTE ON FUNCTION shop.closed FROM eve")
-    assert people.refuse("eve", "SELECT * FROM shop.keys, LATERAL shop.closed(k)").sqlstate in ("42501", "42883")
+    assert people.refuse("eve", "SELECT * FROM shop.keys, LATERAL shop.closed(k)").sqlstate == "42883"
 
 
 def test_owner_has_to_hold_the_privileges_at_each_call(people: People) -> None:
@@ -70,7 +70,7 @@ def test_owner_has_to_hold_the_privileges_at_each_call(people: People) -> None:
     assert len(people.rows("eve", "SELECT * FROM shop.of_mal()")) == 6
     people.rows("ann", "REVOKE SELECT ON shop.t FROM mal")
     error = people.refuse("eve", "SELECT * FROM shop.of_mal()")
-    assert error.sqlstate in ("42501", "42704") and "shop`.`t`" not in error.message
+    assert error.sqlstate == "42501" and "shop`.`t`" not in error.message
 
 
 def test_row_filters_and_masks_are_those_of_the_caller(people: People) -> None:
