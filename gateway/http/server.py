@@ -4,6 +4,22 @@ A client can be slow, silent, malformed or gone without anybody else noticing: t
 the workers (`workers.py`) never see a request before all of it is there, and the states and limits of a connection
 (`connection.py`, `wire.py`) are the same whatever it sends. Calls of Thrift (`thrift_route.py`) and requests of the
 application have workers of their own. If the loop itself ends, the server's owner is told.
+
+No library does all of it. `tests/bench/bench_http_servers.py` sends the same requests to each, on two cores:
+
+                                      this server      h11    cheroot    waitress    hypercorn
+    SELECT 1, least ms                       0.86     1.04       0.96        1.04            -
+    SELECT 1, eight at once, ms each          4.4      3.3        4.7         4.7          5.6
+    32 pipelined, ms each                     1.6      1.5        1.7         1.4          2.1
+    answered of 20 beside 200 slow             20       20          0          20            0
+    threads with 29 long polls                125      112        127         124          103
+    answered of 990 open connections          990      990        990         990          990
+    their memory in MB                         27       27         27          25           30
+    a client that hangs up cancels            yes      yes         no          no           no
+    TLS and plain text on one port            yes      yes        TLS       plain          TLS
+
+`h11` is this loop with h11 as its parser. It accepts heads that `wire.py` rejects because a proxy may read them
+differently: line ends without a carriage return, folded headers, repeated credentials, a length with a transfer coding.
 """
 
 from __future__ import annotations
