@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from catalog.changes import SetComment, SetViewProperties
-from catalog.conditions import ColumnNotFound, RestCatalogNotChanged
+from catalog.conditions import RestCatalogNotChanged
 from catalog.names import CatalogName, SchemaName, TableName, fold
 from catalog.volumes.changes import SetVolumeComment
 from engine.binding.bound import BoundStatement
+from engine.errors.column_errors import column_not_found
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan
 from engine.statements.alter_table import planning_history as alter_history
 from engine.statements.alter_table.planning import altered_table, changed, described
@@ -54,6 +55,6 @@ def plan_view_comment(bound: BoundStatement, statement: CommentOn) -> CatalogPla
     names = [each.name for each in entry.columns]
     found = next((name for name in names if fold(name) == fold(column)), None)
     if found is None:
-        raise ColumnNotFound(column, ", ".join(names))
+        raise column_not_found(column, names)
     change = SetViewProperties(entry.name, (), column_comments=((found, statement.comment),))
     return CatalogPlan(change=change, condition=bound.condition)
