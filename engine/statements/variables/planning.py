@@ -9,6 +9,7 @@ from catalog.names import quote
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan
 from engine.runtime.variables import SESSION
+from engine.sql.query.source_text import joined
 from engine.statements.variables.statement import DeclareVariables, DropVariable, SetVariables
 
 
@@ -19,7 +20,7 @@ def plan_declare(statement: DeclareVariables) -> DeclarePlan:
 def plan_assign(statement: SetVariables, source: ReadPlan) -> AssignPlan:
     """Every form of SET is that of a list of variables and a query, which means the same to Spark."""
     targets = ", ".join(".".join(map(quote, parts)) for parts in statement.targets)
-    return AssignPlan(read=replace(source, text=f"SET VARIABLE ({targets}) = ({source.text}\n)"))
+    return AssignPlan(read=replace(source, text=joined((f"SET VARIABLE ({targets}) = (", source.text, "\n)"))))
 
 
 def plan_drop_variable(statement: DropVariable) -> DropVariablePlan:
