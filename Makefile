@@ -27,7 +27,7 @@ KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format conditions bench oracle clean java chromium minio
+.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format conditions reference bench oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ lint: $(VENV)/.installed-test ## check style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+reference: $(VENV)/.installed-test ## write the SQL reference of the shell from the registry of statements
+	$(RUN) tests.tidy.sql_reference
 
 conditions: $(VENV)/.installed-test ## write the types of the errors in catalog/conditions.toml
 	$(RUN) tests.tidy.condition_stubs

@@ -77,7 +77,7 @@ from catalog.grants.right_changes import (
 )
 from catalog.grants.right_differences import RightDifference, differences
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
-from catalog.policies.named_policies import NamedPolicy
+from catalog.policies.policies import NamedPolicy
 from catalog.policies.policy_changes import SetColumnMask, SetRowFilter
 from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
 from catalog.rest.asked import AskedSources, NotAsked
@@ -111,7 +111,8 @@ class Catalog:
         rest: RestCatalogs | None = None,
     ) -> None:
         """`rest` are catalogs elsewhere, each of which has an entry."""
-        self._store, self._served = store, served
+        self._store = store
+        self._served = served
         self.rest = rest or RestCatalogs()
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
         self._places = Places(self._roots, served, own_folder, self.rest.places)
@@ -466,7 +467,7 @@ def _adopt(view: CatalogView, on: Securable) -> list[Change]:
             if found is None and view.foreign_view(name) is not None:
                 raise RestCatalogNotChanged(name.catalog, f"What is kept of {name}, a view of the catalog itself,")
             return [] if found is None else [*_adopt_schema(view, name.schema_name), CreateTable(found)]
-        case _:
+        case _:  # other names are recorded, or are of nothing that a folder may hold
             return []
 
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 
 from catalog.grants.privileges import Grant, Principal, PrincipalKind
 from catalog.names import DELTA, CatalogName, SchemaName, TableName, fold
-from catalog.policies.named_policies import NamedPolicy
-from catalog.policies.policies import NO_POLICIES, Policies
+from catalog.policies.policies import NO_POLICIES, NamedPolicy, Policies
 from catalog.policies.tags import NO_TAGS, Tags
 
 JsonObject = Mapping[str, object]

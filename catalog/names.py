@@ -115,7 +115,7 @@ class SchemaName:
                 return cls(current_catalog, schema)
             case (catalog, schema):
                 return cls(catalog, schema)
-            case _:
+            case _:  # a text may have any number of parts
                 raise TooManyNameParts(_dotted(parts), 2)
 
     @property
@@ -153,7 +153,7 @@ class TableName:
                 return cls(current.catalog, schema, table)
             case (catalog, schema, table):
                 return cls(catalog, schema, table)
-            case _:
+            case _:  # a text may have any number of parts
                 raise TooManyNameParts(_dotted(parts), 3)
 
     @property

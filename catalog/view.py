@@ -9,6 +9,9 @@ the statement is bound.
 
 A view may be that of one principal (:meth:`CatalogView.seen_by`): then what the principal may not know of is not there,
 for lookups, lists and hints alike. What decides where a table may be made looks at everything.
+
+`own_grants` and `effective_grants` are the grants that a principal may see: all on what it manages, elsewhere those to
+itself and its groups.
 """
 
 from __future__ import annotations
@@ -46,8 +49,8 @@ from catalog.entries import (
     ViewEntry,
     VolumeEntry,
 )
-from catalog.grants.privileges import Privilege
-from catalog.grants.rights import Caller, Rights
+from catalog.grants.privileges import PRIVILEGES, Grant, Privilege
+from catalog.grants.rights import NOBODY, Caller, Rights, kind_of
 from catalog.names import (
     DEFAULT_CATALOG,
     DELTA,
@@ -104,7 +107,9 @@ class CatalogView:
         rights: Rights | None = None,
     ) -> None:
         """`sources` know the names that no entry of the state has, by catalog."""
-        self.state, self.sources, self._places = state, sources, places
+        self.state = state
+        self.sources = sources
+        self._places = places
         self._served = places.served
         self.rights = rights
 
@@ -545,3 +550,20 @@ def _did_you_mean(parts: tuple[str, ...], there_are: Iterable[CatalogName | Sche
     by_last = {fold(name.parts[-1]): name for name in there_are}
     close = difflib.get_close_matches(fold(parts[-1]), by_last, n=1)
     return f" Did you mean {by_last[close[0]]}?" if close else ""
+
+
+def own_grants(view: CatalogView, entry: SecurableEntry) -> list[Grant]:
+    """Those on the object itself."""
+    rights = view.rights
+    if rights is None or rights.manages(entry):
+        return list(entry.grants)
+    return [each for each in entry.grants if each.principal in rights.caller.principals]
+
+
+def effective_grants(view: CatalogView, entry: SecurableEntry) -> Iterator[tuple[SecurableEntry, Grant]]:
+    """Those that hold for the object, each with what it is on: the object, or what that lies in."""
+    covered = PRIVILEGES[kind_of(entry)] | {Privilege.BROWSE}
+    for level in Rights(view.state, NOBODY).levels(entry):
+        for grant in own_grants(view, level):
+            if level is entry or grant.privilege in covered:
+                yield level, grant

@@ -25,7 +25,6 @@ from catalog.errors import SqlError
 from catalog.store.remote import one_look
 from engine.binding.bound import Outcome
 from engine.errors.disk_errors import storage_error
-from engine.execution.writes.inserts_in_turn import ensure_no_positions, one_by_one
 from engine.formats.planning import follow_up_of
 from engine.formats.registry import PLANNERS
 from engine.pipeline import execute_and_commit, plan_on_newest
@@ -48,7 +47,8 @@ from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement import Statement
 from engine.spark.execution_context import ExecutionContext, Subject
 from engine.statements.explain.statement import ExplainWrite
-from engine.statements.insert.grammar_parameters import with_condition_values
+from engine.statements.insert.execution import ensure_no_positions, one_by_one
+from engine.statements.insert.grammar import with_condition_values
 from engine.statements.insert.statement import Insert, MultiInsert
 from engine.statements.maintenance.statement import Optimize, Vacuum
 from engine.statements.merge.statement import Merge
@@ -57,8 +57,8 @@ from engine.statements.row_changes.statement import Delete, Update
 from engine.statements.scripting.statement import RunnableStatement
 from engine.statements.spec import Retry
 from engine.statements.views.statement import CreateView
+from engine.tables.formats import watched
 from engine.tables.rearrangement import Rearrangement
-from engine.tables.watched_formats import watched
 
 logger = logging.getLogger(__name__)
 

@@ -29,24 +29,22 @@ from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlaces
-from catalog.store.file_store import FileStore
+from catalog.store.file_store import FileStore, remove_catalog_leftovers
 from catalog.store.interruption import interrupted_by
-from catalog.store.leftovers import remove_catalog_leftovers
-from catalog.store.memory_store import MemoryStore
 from catalog.store.remote import open_files, open_tree
+from catalog.store.store import MemoryStore
 from engine.attempts import run_statement
 from engine.binding.sight import seen_by
 from engine.binding.sources import Sources
 from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
-from engine.delta.log.memory import use_compact_memory
+from engine.delta.log.file_table import use_compact_memory
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.execution.writes.folder_marks import is_abandoned
-from engine.formats.delta.delta_format import DeltaFormat
+from engine.formats.delta.delta_format import DeltaFileSource, DeltaFormat
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
-from engine.formats.delta.source_files import DeltaFileSource
 from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.commit.metadata_files import metadata_times
 from engine.pipeline import parse_statement
@@ -60,8 +58,7 @@ from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting, opening_settings
 from engine.runtime.statement import Statement
-from engine.script.identifiers import with_names
-from engine.script.immediate import execute_immediate
+from engine.script.immediate import execute_immediate, with_names
 from engine.script.interpreter import run_script
 from engine.script.road import Road, Scopes, Step
 from engine.spark.execution_context import ExecutionContext
@@ -161,7 +158,8 @@ def opened_session(folder: str, driver: SparkDriver) -> Iterator[LakeSession]:
 
 def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
     """What killed servers left on this machine's disks; a failure is only logged."""
-    older_than_s, count = time.time() - options.leftovers_age_s, 0
+    older_than_s = time.time() - options.leftovers_age_s
+    count = 0
     try:
         if options.catalog_folder and is_local(folder := configured_location(options.catalog_folder)):
             count += remove_catalog_leftovers(folder, older_than_s)
@@ -261,7 +259,8 @@ class LakeEngine:
     """One for the whole server; see :class:`engine.engine.Engine`."""
 
     def __init__(self, sources: Sources, driver: SparkDriver) -> None:
-        self._sources, self._driver = sources, driver
+        self._sources = sources
+        self._driver = driver
         self._running = RunningStatements()
         self._warm_up: WarmUp | None = None
 
@@ -333,7 +332,9 @@ class LakeSession:
         without_effect: Sequence[str] = (),
     ) -> None:
         """`running` counts its statements; `without_effect` are the settings to warn of in the first one's log."""
-        self._state, self._sources, self._executor = state, sources, executor
+        self._state = state
+        self._sources = sources
+        self._executor = executor
         self._running = running or RunningStatements()
         self._without_effect = without_effect
         self._lock = threading.Lock()

@@ -36,9 +36,7 @@ from engine.enforcement.rules import enforce
 from engine.execution.execute import execute
 from engine.execution.writes.commit import commit, follow_up
 from engine.formats.registry import PLANNERS
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
-from engine.planning.equality_deletes import with_resolved_deletes
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan
@@ -53,6 +51,7 @@ from engine.sql.query.values import Query
 from engine.statements.create_table.statement import ConvertTable, CreateTable
 from engine.statements.parse import parse
 from engine.statements.registry import spec_of
+from engine.statements.row_changes.planning_equality_deletes import with_resolved_deletes
 from engine.statements.scripting.statement import Executable
 from engine.tables.snapshot import TableSnapshot
 

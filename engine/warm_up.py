@@ -19,8 +19,8 @@ from engine.concurrency.cancel import CancelToken
 from engine.engine import EngineSession
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
+from engine.sample.data import SAMPLE_READS, SAMPLE_WRITES
 from engine.sample.lake import ensure_sample_lake
-from engine.sample.statements import SAMPLE_READS, SAMPLE_WRITES
 from engine.spool.private_folder import PrivateFolder
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,9 @@ class WarmUp:
         lasting_s: float = 120.0,
     ) -> None:
         """For as many seconds as `lasting_s`; where clients ask all the time, theirs have done it by then."""
-        self._open_session, self._clients, self._local_dir = open_session, clients, local_dir
+        self._open_session = open_session
+        self._clients = clients
+        self._local_dir = local_dir
         self._lasting_s = lasting_s
         self._cancel = CancelToken()
         self._thread = threading.Thread(target=self._run, name="warm-up", daemon=True)

@@ -39,14 +39,13 @@ from gateway.http.app import BODY_BYTES_MAX, HttpOptions, create_app
 from gateway.http.connection import HttpLimits
 from gateway.http.console_page import load_console
 from gateway.http.hosts import KnownHosts
-from gateway.http.links import LinkSigner
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
-from gateway.http.staged_links import StagedLinks
+from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.thrift_route import ThriftRoute
 from gateway.http.uploads import Uploads
 from gateway.observability.activity import ServerActivity
-from gateway.observability.tracing_start import make_tracer
+from gateway.observability.tracing import make_tracer
 from gateway.process.lifecycle import Lifecycle, Ports
 from gateway.process.listening import ensure_port_file_writable, ensure_port_free, remove_port_file, write_port_file
 from gateway.process.supervision import OnDeath, ignore_death
@@ -122,7 +121,9 @@ class Server:
         restarts: int = 0,
     ) -> None:
         """`restarts` is how often the server was started again after a crash."""
-        self._config, self._progress, self._engine_factory = config, progress, engine_factory
+        self._config = config
+        self._progress = progress
+        self._engine_factory = engine_factory
         self._on_death = on_death
         self._lifecycle = Lifecycle(restarts)
         self._parts = ExitStack()
@@ -159,11 +160,13 @@ class Server:
             self._progress("stopping")
 
     def _start(self, parts: ExitStack) -> Ports:
-        config, auditor = self._config.server, make_auditor(self._config.audit, self._config.lineage)
+        config = self._config.server
+        auditor = make_auditor(self._config.audit, self._config.lineage)
         parts.callback(auditor.close)
         if tracer := make_tracer(self._config.tracing):
             parts.callback(tracer.close)
-        tokens, issuer = open_tokens(self._config), open_issuer(self._config)
+        tokens = open_tokens(self._config)
+        issuer = open_issuer(self._config)
         known = make_authenticator(self._config, tokens, issuer, auditor.reloaded)
         authenticator: Authenticator = RecordedLogIns(known, auditor)
         ensure_port_free("thrift", config.host, config.thrift_port)

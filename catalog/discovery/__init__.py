@@ -1,1 +1,5 @@
-"""Tables that are found in folders, and where tables may lie."""
+"""Discovery of tables in folders, and the places where tables may be.
+
+Imports values of the catalog and file access (`catalog.store`), and asks REST catalogs whose a place is. Start at
+`discovery.py`; `roots.py` and `places.py` decide about locations.
+"""

@@ -47,7 +47,8 @@ class OtherTablesFinder:
     def __init__(
         self, newest: Callable[[], CatalogState], trusted_roots: Iterable[str], served: ServedFolder | None
     ) -> None:
-        self._newest, self._served = newest, served
+        self._newest = newest
+        self._served = served
         self._trusted = tuple(trusted_roots)
         self._trusted_locations = tuple(map(configured_location, self._trusted))
         state = newest()
@@ -63,7 +64,8 @@ class OtherTablesFinder:
             self._index = index = _Index(state, _locations(state), known)
         found = index.found.get(location)
         if found is None:
-            fresh, before = self._find(location, index), index.before.get(location)
+            fresh = self._find(location, index)
+            before = index.before.get(location)
             found = index.found[location] = before if before == fresh else fresh
         return found
 

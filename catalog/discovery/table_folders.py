@@ -29,7 +29,9 @@ class TableFolders:
     """`sources` know the names that no entry of the state has, by catalog. Locations are canonical."""
 
     def __init__(self, state: CatalogState, sources: Mapping[CatalogName, object], places: Places) -> None:
-        self._state, self._sources, self._places = state, sources, places
+        self._state = state
+        self._sources = sources
+        self._places = places
 
     def ensure_free(self, location: str) -> None:
         """Raises LocationOverlap where no table may be made, PathInVolume, LakeNotAvailable."""

@@ -93,7 +93,8 @@ class _Check:
     """The rights of one log-in and of the owners of views, each worked out once."""
 
     def __init__(self, state: CatalogState, login: Login) -> None:
-        self._state, self._login = state, login
+        self._state = state
+        self._login = login
         self._rights = Rights(state, caller_of(state, login))
         self._definers: dict[Principal | None, Rights] = {}
 

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
-from catalog.entries import CloneEntry, Entry, GroupEntry, ServerEntry, owner_of
+from catalog.entries import (
+    CatalogEntry,
+    CloneEntry,
+    Entry,
+    FunctionEntry,
+    GroupEntry,
+    LocationEntry,
+    SchemaEntry,
+    ServerEntry,
+    TableEntry,
+    ViewEntry,
+    VolumeEntry,
+    owner_of,
+)
 from catalog.grants.privileges import Principal
 from catalog.grants.rights import kind_of
 from catalog.state import CatalogState
@@ -46,8 +60,18 @@ def _name(entry: Entry) -> tuple[str, str]:
             return "CLONE", location
         case ServerEntry():
             return kind_of(entry).value, ""
-        case _:
+        case (
+            CatalogEntry()
+            | SchemaEntry()
+            | TableEntry()
+            | ViewEntry()
+            | FunctionEntry()
+            | VolumeEntry()
+            | LocationEntry()
+        ):
             return kind_of(entry).value, str(entry.name)
+        case _:
+            assert_never(entry)
 
 
 def _rights(entry: Entry | None) -> list[str]:
@@ -58,8 +82,18 @@ def _rights(entry: Entry | None) -> list[str]:
             return [f"MEMBER {_principal(each)}" for each in members]
         case ServerEntry(grants=grants):
             owner = None
-        case _:
+        case (
+            CatalogEntry()
+            | SchemaEntry()
+            | TableEntry()
+            | ViewEntry()
+            | FunctionEntry()
+            | VolumeEntry()
+            | LocationEntry()
+        ):
             grants, owner = entry.grants, owner_of(entry)
+        case _:
+            assert_never(entry)
     owned = [] if owner is None else [f"OWNER {_principal(owner)}"]
     return owned + [f"{grant.privilege.value} TO {_principal(grant.principal)}" for grant in grants]
 

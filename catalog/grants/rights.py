@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import assert_never
 
 from catalog.entries import (
     CatalogEntry,
@@ -133,7 +134,8 @@ class Rights:
     """What one caller may do at one generation of the catalog."""
 
     def __init__(self, state: CatalogState, caller: Caller) -> None:
-        self.state, self.caller = state, caller
+        self.state = state
+        self.caller = caller
 
     def levels(self, entry: SecurableEntry) -> tuple[SecurableEntry, ...]:
         """The object, then what it lies in. A folder that nobody recorded is a level without grants."""
@@ -142,8 +144,10 @@ class Rights:
                 return entry, self._catalog(name.catalog_name)
             case TableEntry(name=name_) | ViewEntry(name=name_) | FunctionEntry(name=name_) | VolumeEntry(name=name_):
                 return entry, self.schema(name_.schema_name), self._catalog(name_.schema_name.catalog_name)
-            case _:
+            case ServerEntry() | CatalogEntry() | LocationEntry():
                 return (entry,)
+            case _:
+                assert_never(entry)
 
     def schema(self, name: SchemaName) -> SchemaEntry:
         """What the catalog records of a schema, which may only be a folder."""

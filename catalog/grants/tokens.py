@@ -80,8 +80,9 @@ class TokenStore:
     """The tokens of one file, which is made with the first; thread-safe. `clock` is in seconds since the epoch."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        """Raises :class:`SecretUnusable` or :class:`~catalog.rest.secret_errors.SecretReadable`."""
-        self._path, self._clock = path, clock
+        """Raises :class:`SecretUnusable` or :class:`~catalog.conditions.SecretReadable`."""
+        self._path = path
+        self._clock = clock
         self._lock = threading.Lock()
         self._stamp = stamp_of(path)
         self._adopt(self._load())
@@ -191,7 +192,8 @@ class TokenStore:
         self._stamp = stamp_of(self._path)
 
     def _adopt(self, entries: Mapping[str, TokenEntry]) -> None:
-        self._entries, self._by_id = entries, {entry.token_id: entry for entry in entries.values()}
+        self._entries = entries
+        self._by_id = {entry.token_id: entry for entry in entries.values()}
 
 
 def _make_token() -> str:

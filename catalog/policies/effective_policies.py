@@ -14,8 +14,7 @@ from catalog.conditions import PoliciesConflict, PolicyNotClear
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
 from catalog.grants.privileges import Principal
 from catalog.names import fold
-from catalog.policies.named_policies import NamedPolicy, PolicyKind
-from catalog.policies.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
+from catalog.policies.policies import ColumnMask, NamedPolicy, Policies, PolicyArgument, PolicyFunction, PolicyKind
 from catalog.policies.tags import TagCondition, is_met
 from catalog.state import CatalogState
 
@@ -65,7 +64,8 @@ class _Resolving:
     """The columns of one table, as policies mean them."""
 
     def __init__(self, entry: TableEntry, columns: Sequence[str]) -> None:
-        self._entry, self._columns = entry, columns
+        self._entry = entry
+        self._columns = columns
 
     def calls(self, policy: NamedPolicy) -> Iterator[tuple[str | None, PolicyFunction]]:
         """A masked column with its mask, for each; None with the row filter. None at all where nothing matches."""

@@ -20,7 +20,7 @@ from catalog.grants.right_changes import Securable, recorded, with_entry
 from catalog.grants.rights import label_of
 from catalog.names import TableName
 from catalog.policies.effective_policies import Level
-from catalog.policies.named_policies import NamedPolicy
+from catalog.policies.policies import NamedPolicy
 from catalog.policies.tags import TagPairs
 from catalog.state import CatalogState
 

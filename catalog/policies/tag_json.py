@@ -14,8 +14,7 @@ from typing import Any, TypedDict, assert_never
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
 from catalog.grants.privileges import Principal, PrincipalKind
 from catalog.names import TableName
-from catalog.policies.named_policies import ColumnMatch, NamedPolicy, PolicyKind
-from catalog.policies.policies import PolicyArgument
+from catalog.policies.policies import ColumnMatch, NamedPolicy, PolicyArgument, PolicyKind
 from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs, Tags
 
 TAG_KEYS = ("tags", "named_policies")
@@ -40,7 +39,8 @@ def tags_json(entry: CatalogEntry | SchemaEntry | TableEntry | ViewEntry) -> dic
 def tags_from_json(found: Mapping[str, Any]) -> TagFields:
     """Raises `KeyError`, `TypeError` and `ValueError` for what is not understood, and leaves nothing out."""
     tags = dict(found.get("tags") or {"own": {}, "columns": {}})
-    own, columns = _pairs(tags.pop("own")), tags.pop("columns")
+    own = _pairs(tags.pop("own"))
+    columns = tags.pop("columns")
     _ensure_nothing(tags)
     return {
         "tags": Tags(own, tuple((_text(column), _pairs(each)) for column, each in columns.items())),
@@ -110,7 +110,7 @@ def _condition(value: Any) -> TagCondition:
             return AnyOf(tuple(map(_condition, conditions)))
         case ["not", inner]:
             return NoneOf(_condition(inner))
-        case _:
+        case _:  # JSON of a file
             raise ValueError(f"{value!r} is no condition over tags")
 
 

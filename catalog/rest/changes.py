@@ -78,7 +78,7 @@ def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> C
                 _drop_view(names, view)
         case RenameTable(old, new):
             return RenameTable(old, _rename(sources, state, old, new))
-        case _:
+        case _:  # all other changes are of what this catalog alone records
             pass
     return change
 
@@ -114,7 +114,7 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
             return [*adopted, RenameTable(old, new), SetLocation(new, address)]
         case SetLocation(moved, _) if _names(sources, moved.schema_name) is not None:
             raise RestCatalogNotChanged(moved.catalog, "The location of a table")
-        case _:
+        case _:  # names of this catalog alone, and changes that a REST catalog has no part in
             return None
 
 
@@ -242,7 +242,8 @@ def _drop_view(names: RestNames, view: TableName) -> None:
 
 def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableName) -> TableName:
     """The new name, its schema as the catalog spells it."""
-    names, others = _other_than_view(sources, state, old), _names(sources, new.schema_name)
+    names = _other_than_view(sources, state, old)
+    others = _names(sources, new.schema_name)
     is_view = isinstance(state.relations.get(old), ViewEntry)
     if is_view or (names is None and others is None):
         return new
@@ -253,7 +254,8 @@ def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableNam
         raise TableNotFound(str(old))
     if new in state.relations or names.find(new.schema, new.table) is not None:
         raise TableAlreadyExists(str(new))
-    source, target = (_namespace(names, old.schema_name), found.name.table), _namespace(names, new.schema_name)
+    source = (_namespace(names, old.schema_name), found.name.table)
+    target = _namespace(names, new.schema_name)
     try:
         if not names.rename(source, (target, new.table)):
             raise TableNotFound(str(old))

@@ -62,7 +62,9 @@ class RestNames:
     def __init__(self, client: RestClient, places: RestPlaces | None = None, *, is_nested: bool = False) -> None:
         """`is_nested`: namespaces inside of others are listed too. Found by their names they are anyway."""
         self.name = CatalogName(client.name)
-        self.client, self.is_nested, self.places = client, is_nested, places or RestPlaces()
+        self.client = client
+        self.is_nested = is_nested
+        self.places = places or RestPlaces()
         self._listed_until = self._known_until = -math.inf
         self._looked_for: dict[str, float] = {}
         self._listing = Lock()
@@ -121,7 +123,8 @@ class RestNames:
         if namespace is None:
             return None
         try:
-            metadata, spelled = self.client.load_view(namespace, view), view
+            metadata = self.client.load_view(namespace, view)
+            spelled = view
             if metadata is None:
                 spelled = next((each for each in self.client.views(namespace) if fold(each) == fold(view)), view)
                 metadata = None if spelled == view else self.client.load_view(namespace, spelled)
@@ -192,7 +195,8 @@ class RestNames:
         return True
 
     def _loaded(self, namespace: Namespace, table: str) -> TableEntry | None:
-        entry, found = self._entry(namespace, table), self.client.load(namespace, table)
+        entry = self._entry(namespace, table)
+        found = self.client.load(namespace, table)
         if found is None:
             self.places.forget(entry.location)
             return None
@@ -233,7 +237,8 @@ class RestCatalogs:
         clock: Callable[[], int] = now_ms,
     ) -> None:
         """`policy` is what statements may connect to; `clock` is in milliseconds since the epoch."""
-        self.places, self._clock = places or RestPlaces(), clock
+        self.places = places or RestPlaces()
+        self._clock = clock
         found = map(self._connected, options)
         self.configured: Mapping[CatalogName, RestNames] = {each.name: each for each in found}
         self._policy = policy or RestPolicy()
@@ -325,7 +330,8 @@ class RestCatalogs:
         at = self.place(address)
         if not at.client.vends or options_for(location):
             return None
-        label, key = str(table_at(address).name), (at.client, without_place(address), location)
+        label = str(table_at(address).name)
+        key = (at.client, without_place(address), location)
         with self._lock:
             if key in self._lent:
                 self._lent.move_to_end(key)
@@ -344,7 +350,8 @@ class RestCatalogs:
         """The credentials that came with a table that is not there yet, for its files at a location. They are not to be
         had again before it is made. Raises `RestSigningNotSupported`.
         """
-        at, label = self.place(address), str(table_at(address).name)
+        at = self.place(address)
+        label = str(table_at(address).name)
         given = storage_options(label, location, staged.given)
         if not at.client.vends or options_for(location) or given is None:
             return

@@ -115,7 +115,10 @@ class _Types:
     """Reads a type as Spark writes it into one of Iceberg's, whose fields are numbered by `ids`."""
 
     def __init__(self, text: str, ids: Iterator[int], view: str) -> None:
-        self._text, self._at, self._ids, self._view = text, 0, ids, view
+        self._text = text
+        self._at = 0
+        self._ids = ids
+        self._view = view
 
     def whole(self) -> Any:
         kind = self._kind()

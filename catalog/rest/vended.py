@@ -1,9 +1,12 @@
-"""Credentials that a catalog gives out for the files of one table.
+"""Credentials that a catalog gives out for the files of one table, and the settings of Hadoop's connectors for them.
 
-They come with the table, or are asked for by themselves when they end, and are for what lies below a prefix. No other
-table is read with them, and no path that a statement names.
+They come with the table, or are requested by themselves when they expire, and are valid below a prefix. No other
+table is read with them, and no path that a statement names. Hadoop's settings are those of the bucket or account alone,
+which win over the server's own configuration. A connector is a class that PySpark does not come with: the operator puts
+its jar on Spark's class path.
 
-Source: Iceberg REST catalog, "loadTable", "loadCredentials"; properties of S3FileIO, GCSFileIO and ADLSFileIO.
+Source: Iceberg REST catalog, "loadTable", "loadCredentials"; properties of S3FileIO, GCSFileIO and ADLSFileIO. Hadoop,
+"Hadoop-AWS module", "Configuring different S3 buckets", "Hadoop Azure Data Lake Storage Gen2", "SAS".
 """
 
 from __future__ import annotations
@@ -19,7 +22,6 @@ from weakref import WeakValueDictionary
 
 from catalog.conditions import RestSigningNotSupported
 from catalog.discovery.roots import is_below
-from catalog.rest.hadoop_access import HadoopAccess, abfs_access, s3_access
 from catalog.store.interruption import held
 
 Config = Mapping[str, str]
@@ -85,7 +87,8 @@ def _texts(found: object) -> Config:
 
 def storage_options(table: str, location: str, given: GivenCredentials) -> StorageOptions | None:
     """None where the catalog gave nothing out for a location. Raises `RestSigningNotSupported`."""
-    config, parts = given.for_location(location), urlsplit(location)
+    config = given.for_location(location)
+    parts = urlsplit(location)
     if parts.scheme in _S3:
         return _s3(table, location, config)
     if parts.scheme in _GCS and (token := config.get("gcs.oauth2.token")):
@@ -145,7 +148,8 @@ class LentOptions:
     ) -> None:
         """`ask` gives newer ones, and may raise."""
         self.lease = uuid.uuid4().hex
-        self._ask, self._clock = ask, clock
+        self._ask = ask
+        self._clock = clock
         self._lock = threading.Lock()
         self._use(first)
         _leases[self.lease] = self
@@ -179,7 +183,9 @@ class LentOptions:
         self._use(found)
 
     def _use(self, options: StorageOptions) -> None:
-        self._current, self._since_ms, self._again_ms = options, self._clock(), self._due_ms(options)
+        self._current = options
+        self._since_ms = self._clock()
+        self._again_ms = self._due_ms(options)
 
     def _due_ms(self, options: StorageOptions) -> int:
         if options.ends_ms is None:
@@ -193,3 +199,50 @@ _leases: WeakValueDictionary[str, LentOptions] = WeakValueDictionary()
 def lent_by(lease: str) -> StorageOptions:
     """Those of a lease, as `LentOptions.newest`; raises KeyError where nobody uses it any more."""
     return _leases[lease].newest()
+
+
+_S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+_S3A_PROVIDERS = "org.apache.hadoop.fs.s3a."
+_ABFS = {
+    "abfs": "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
+    "abfss": "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HadoopAccess:
+    """`connector` is the class of a file system; `settings` hold secrets."""
+
+    connector: str
+    settings: Mapping[str, str] = field(repr=False)
+
+
+def s3_access(location: str, config: Mapping[str, str]) -> HadoopAccess:
+    """By properties of S3FileIO, with a key among them."""
+    has_token = "s3.session-token" in config
+    provider = "TemporaryAWSCredentialsProvider" if has_token else "SimpleAWSCredentialsProvider"
+    said = {
+        "aws.credentials.provider": f"{_S3A_PROVIDERS}{provider}",
+        "access.key": config.get("s3.access-key-id"),
+        "secret.key": config.get("s3.secret-access-key"),
+        "session.token": config.get("s3.session-token"),
+        "endpoint": config.get("s3.endpoint"),
+        "endpoint.region": config.get("s3.region") or config.get("client.region"),
+        "path.style.access": config.get("s3.path-style-access", "").lower(),
+    }
+    bucket = f"fs.s3a.bucket.{urlsplit(location).netloc}"
+    settings = {f"{bucket}.{key}": value for key, value in said.items() if value}
+    return HadoopAccess(connector=_S3A, settings=settings)
+
+
+def abfs_access(location: str, sas_token: str) -> HadoopAccess | None:
+    """None for the schemes of the connector that Hadoop has given up."""
+    parts = urlsplit(location)
+    connector = _ABFS.get(parts.scheme)
+    if connector is None or parts.hostname is None:
+        return None
+    settings = {
+        f"fs.azure.account.auth.type.{parts.hostname}": "SAS",
+        f"fs.azure.sas.fixed.token.{parts.hostname}": sas_token,
+    }
+    return HadoopAccess(connector=connector, settings=settings)

@@ -78,7 +78,7 @@ def _sql_type(kind: Any) -> str:
             return f"array<{_sql_type(kind['element'])}>"
         case "map":
             return f"map<{_sql_type(kind['key'])}, {_sql_type(kind['value'])}>"
-        case _:
+        case _:  # JSON of the REST catalog, whose third nested type is struct
             return f"struct<{', '.join(_field(each) for each in kind['fields'])}>"
 
 

@@ -244,7 +244,7 @@ def from_json(value: object) -> Entry:
             return ServerEntry(grants=fields.grants(), extra=fields.rest())
         case "clone":
             return CloneEntry(location=fields.text("location"), sources=fields.texts("sources"), extra=fields.rest())
-        case _:
+        case _:  # JSON of a file
             raise MalformedEntry(f"unknown kind {kind!r}")
 
 

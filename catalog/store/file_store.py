@@ -21,6 +21,9 @@ writer that slept so long that it created an older one finds that out afterwards
 
 On an object store, where a listing is a request, generations stay for :data:`KEPT_S` too. A writer that saw less than
 :data:`_SEEN_S` ago that its base was the newest generation knows without another listing that its number was free.
+
+A server that starts removes the files that killed servers left on this machine: temporary ones, and files of objects
+that no kept generation names. Another server may be about to name such a file, so only old ones go.
 """
 
 from __future__ import annotations
@@ -29,12 +32,14 @@ import hashlib
 import json
 import logging
 import math
+import os
 import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import assert_never
 from urllib.parse import quote
@@ -104,7 +109,9 @@ class FileStore:
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._files, self._now_ms, self._clock = files, now_ms, clock
+        self._files = files
+        self._now_ms = now_ms
+        self._clock = clock
         self._lock = threading.Lock()
         self._loaded = _Loaded(INITIAL_STATE, {})
         self._was_loaded = False
@@ -157,7 +164,9 @@ class FileStore:
 
     def _commit(self, generation: int, token: str, record: bytes) -> bool:
         """Create the generation's file, and make sure of what became of it."""
-        path, failure, began_s = _generation_file(generation), None, self._clock()
+        path = _generation_file(generation)
+        failure = None
+        began_s = self._clock()
         try:
             is_created = self._files.create(path, record)
         except OSError as error:
@@ -319,8 +328,10 @@ def _path(entry: Entry) -> str:
             return "/".join(("~functions", *map(_file_name, entry.name.key)))
         case VolumeEntry():
             return "/".join(("~volumes", *map(_file_name, entry.name.key)))
-        case _:
+        case CatalogEntry() | SchemaEntry() | TableEntry() | ViewEntry():
             return "/".join(map(_file_name, entry.name.key))
+        case _:
+            assert_never(entry)
 
 
 def _file_name(part: str) -> str:
@@ -385,3 +396,41 @@ def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
 
 def _to_bytes(value: Mapping[str, object]) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+_TEMPORARY = re.compile(r".+\.json\.[0-9a-f]{32}\.tmp")
+_OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}\.json")
+
+
+def remove_catalog_leftovers(folder: str, older_than_s: float) -> int:
+    """How many files were removed; `older_than_s` is a time as `time.time()` tells it."""
+    count = 0
+    for path in _leftovers(folder):
+        with suppress(OSError):
+            if os.stat(path).st_mtime < older_than_s:
+                os.unlink(path)
+                count += 1
+    return count
+
+
+def _leftovers(folder: str) -> Iterator[str]:
+    files = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
+    yield from (path for path in files if _TEMPORARY.fullmatch(os.path.basename(path)))
+    objects = [path for path in files if _OBJECT.fullmatch(os.path.basename(path))]
+    # Read after the objects were listed: what is named since is in the newest generation.
+    named = _named_objects(folder)
+    if named is not None:
+        yield from (path for path in objects if os.path.relpath(path, f"{folder}/objects") not in named)
+
+
+def _named_objects(folder: str) -> set[str] | None:
+    """The files that some generation names; None where one of them cannot be read, so that nothing is sure."""
+    named: set[str] = set()
+    try:
+        for entry in os.scandir(f"{folder}/generations"):
+            if entry.name.endswith(".json"):
+                with open(entry.path, "rb") as file:
+                    named |= {f"{name}@{stamp}.json" for name, stamp in json.load(file)["objects"].items()}
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return None
+    return named

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, TypeVar
 from catalog.conditions import StorageNotAvailable, StoreSchemeNotSupported
 from catalog.discovery.roots import configured_location, is_local
 from catalog.names import DELTA, ICEBERG
-from catalog.rest.client_errors import as_os_errors
 from catalog.rest.credentials import options_for
 from catalog.store.conditional_put import CONDITIONS, open_file_system, put_if_absent
 from catalog.store.files import (
@@ -33,7 +32,7 @@ from catalog.store.files import (
     is_metadata,
     is_version,
 )
-from catalog.store.store_requests import delete_file, is_s3, list_s3, modified_s, read_file
+from catalog.store.store_requests import as_os_errors, delete_file, is_s3, list_s3, modified_s, read_file
 
 LISTING_KEPT_S = 5.0
 """Object stores have no modification time of a folder, so what was listed is believed for this long."""
@@ -237,7 +236,8 @@ class RemoteTree:
 
     def _look_at(self, location: str) -> _Found:
         """The format of a table and its mark, by its first files: in most tables a log is among them."""
-        changes, page = self._changes, self._page(f"{location}/", _PAGE_KEYS, recursive=True)
+        changes = self._changes
+        page = self._page(f"{location}/", _PAGE_KEYS, recursive=True)
         if page is None:
             found = _Found(self._clock(), self._format(location), self._has_mark(location))
         else:

@@ -3,18 +3,24 @@
 fsspec's file systems send more on S3: a HEAD before a GET, up to two listings after a HEAD or a listing that found
 nothing, and a request for each file that is deleted. Here S3 is asked directly, by fsspec's own client of it, with its
 credentials, sessions and repetitions. File systems of other schemes are used as they are.
+
+fsspec translates the errors that a server answers. An error on the way to it is the client's own (botocore's
+`ConnectionClosedError`, say) and no `OSError`; code that recognizes failures of a storage by that class would take it
+for a bug, and a put whose answer was lost for one that did not happen. `as_os_errors` translates these too; a client
+without any credentials raises `PermissionError`, as if they were refused.
 """
 
 from __future__ import annotations
 
+import errno
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
-from catalog.rest.client_errors import as_os_errors
+from catalog.errors import SqlError
 
 _TAIL_BYTES = 1 << 20
 """How much of the end of a file is read when it is opened: all of a small one, and the footer of a Parquet file."""
@@ -156,3 +162,20 @@ def _place(fs: Any, path: str) -> tuple[str, str]:
 
 def _file(bucket: str, key: str, size: Any, modified: Any) -> dict[str, Any]:
     return {"name": f"{bucket}/{key}", "size": size, "type": "file", "LastModified": modified}
+
+
+_NO_CREDENTIALS = frozenset(["NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"])
+"""Classes of botocore and google-auth."""
+
+
+@contextmanager
+def as_os_errors() -> Iterator[None]:
+    """Around calls of fsspec, also as a decorator."""
+    try:
+        yield
+    except (OSError, SqlError):
+        raise
+    except Exception as error:
+        if type(error).__name__ in _NO_CREDENTIALS:
+            raise PermissionError(errno.EACCES, str(error)) from error
+        raise OSError(errno.EIO, f"{type(error).__name__}: {error}") from error

@@ -1,1 +1,4 @@
-"""Volumes: their paths, changes and errors."""
+"""Volumes: their paths, and changes of them.
+
+Imports values of the catalog and `catalog.discovery.roots`. Start at `paths.py`.
+"""

@@ -1,1 +1,5 @@
-"""Authorise: what a principal may do."""
+"""Authorize: privileges of a statement, and restrictions on tables with row filters or column masks.
+
+Imports `engine.binding` and the catalog. Start at `authorize.py`; `needs.py` has the privileges that several families
+require, `policies.py` the effects on protected tables.
+"""

@@ -4,6 +4,8 @@ What a statement requires, and what it does to a table with a row filter or colu
 Whether somebody has the privileges is decided in `catalog.grants.conditions`, on the generation that the statement was
 bound on. A change of the catalog carries the condition along and checks it again. If nobody logs in, privileges do not
 count and nothing is checked.
+
+A token may have a narrower scope than its principal: one for reading changes nothing.
 """
 
 from __future__ import annotations
@@ -11,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from catalog.conditions import ScopeExceeded
 from catalog.grants.conditions import AnyNeed, Condition, ensure_met
 from engine.authorization.needs import definer_of, executions
-from engine.authorization.policies import ensure_hides
-from engine.authorization.policy_effects import Effect
+from engine.authorization.policies import Effect, ensure_hides
 from engine.authorization.policy_settings import ensure_settings_fit
-from engine.authorization.scopes import ensure_within_scopes
 from engine.binding.bound import AuthorizedStatement, BoundStatement
 from engine.binding.sight import login_of
+from engine.runtime.identity import Scope
 
 
 def authorize(
@@ -37,3 +39,9 @@ def authorize(
     ensure_hides(bound, effects)
     ensure_settings_fit(bound)
     return AuthorizedStatement(bound=bound if login is None else replace(bound, condition=condition))
+
+
+def ensure_within_scopes(bound: BoundStatement, *, is_read_only: bool) -> None:
+    """Raise :class:`ScopeExceeded` unless the log-in may run the statement."""
+    if Scope.SQL not in bound.state.identity.scopes and not is_read_only:
+        raise ScopeExceeded()

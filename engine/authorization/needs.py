@@ -33,7 +33,6 @@ from engine.binding.bound import (
 )
 from engine.binding.sight import free_path_owners
 from engine.runtime.session_state import is_temporary
-from engine.statements.policies.statement import NewPolicy
 
 Needs = Iterable[AnyNeed]
 
@@ -67,13 +66,6 @@ def new_table(bound: BoundStatement, parts: tuple[str, ...], *, replaces: bool =
             pass
         case _:
             assert_never(target)
-
-
-def policy_functions(bound: BoundStatement, policies: Iterable[NewPolicy]) -> Needs:
-    for each in policies:
-        function = bound.view.find_function(TableName.from_parts(each.function_parts, bound.state.current))
-        if function is not None:
-            yield Need(Privilege.EXECUTE, function)
 
 
 def places_of(bound: BoundStatement, written: str) -> Iterable[PathOwner]:

@@ -1,12 +1,13 @@
-"""Reject what no principal may do with a table that has a row filter or column masks, and hide how a view reads.
+"""Restrictions on tables with a row filter or column masks, and what a view hides of how it reads.
 
-Queries read such a table through its policies, and so does everything that takes its rows from a query; rows may be
-added to it. DELETE, UPDATE and MERGE change the rows that a query would find (`engine.planning.reads.policed_target`),
-unless a constraint or generated column of the table would look at a masked column of a row that changes: whether it is
-satisfied would reveal the value. Everything else that would reveal what is stored (its files, its history, whether all
-rows satisfy a constraint), or would remove hidden rows, is rejected, and so is a change of a column that a policy uses.
+Each statement declares its effects on such tables (:class:`PolicyEffect`). Queries read a table through its policies,
+and so does everything that takes its rows from a query; rows may be added to it. DELETE, UPDATE and MERGE change the
+rows that a query would find (`engine.planning.reads.target_reads`), unless a constraint or generated column of the
+table would look at a masked column of a row that changes: whether it is satisfied would reveal the value. Everything
+else that would reveal what is stored (files, history, whether all rows satisfy a constraint), or would remove hidden
+rows, is rejected, and so is a change of a column that a policy uses.
 
-Who reads a view sees its rows, and not how many files its tables have: without SELECT on all of them there is no
+A reader of a view sees its rows, and not how many files its tables have: without SELECT on all of them there is no
 EXPLAIN of it. In both cases a statement's progress reveals nothing of its work, and maintenance of a table does not
 answer what it did. Pure, over what was bound.
 """
@@ -14,13 +15,14 @@ answer what it did. Pure, over what was bound.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import assert_never
 
 from catalog.conditions import ColumnUsedByPolicy, InsufficientPermissions, PolicyForbidsStatement
 from catalog.grants.privileges import Privilege
 from catalog.grants.rights import label_of
 from catalog.names import fold
-from engine.authorization.policy_effects import Effect, PolicyEffect
 from engine.binding.bound import BoundInBody, BoundRelation, BoundStatement, BoundTable, tables_of
 from engine.binding.sight import is_hidden
 from engine.sql.expressions import parse_any_expression
@@ -101,8 +103,51 @@ def _called(relation: BoundRelation) -> str:
 
 def _ensure_rules_reveal_nothing(effect: Effect, table: BoundTable) -> None:
     """Constraints and generated columns are evaluated on a changed row with the stored values of other columns."""
-    masked, rules = {fold(mask.column) for mask in table.policies.masks}, table.snapshot.rules
+    masked = {fold(mask.column) for mask in table.policies.masks}
+    rules = table.snapshot.rules
     texts = [*(constraint.expression for constraint in rules.constraints), *rules.generations.values()]
     if masked and any(fold(path[0]) in masked for text in texts for path in parse_any_expression(text).columns):
         what = f"{effect.what}, where a constraint or generated column uses a masked column,"
         raise PolicyForbidsStatement(what, table.label)
+
+
+class PolicyEffect(Enum):
+    """The relation of a statement, or of one change of it, to a table that has a row filter or column masks."""
+
+    NONE = auto()
+    """Neither reads nor reveals stored data, and changes no row."""
+    READS_THROUGH_POLICIES = auto()
+    """Reads rows by a query, which sees them filtered and masked."""
+    ADDS_ROWS = auto()
+    """Adds rows to its target and looks at no row that is there."""
+    REMOVES_VISIBLE_ROWS = auto()
+    """Removes rows of its target that its principal sees."""
+    CHANGES_VISIBLE_ROWS = auto()
+    """Changes rows of its target that its principal sees; constraints are checked on them."""
+    REARRANGES_FILES = auto()
+    """Rewrites or removes files of its target and keeps its rows; its answer about that work is hidden."""
+    REMOVES_OR_REPLACES_ROWS = auto()
+    """Removes or replaces rows of its target that its principal may not see."""
+    REVEALS_STORED_STATE_OF_TARGET = auto()
+    """Answers files, history or statistics of its target, or an answer that depends on hidden rows."""
+    REVEALS_STORED_STATE_OF_SOURCES = auto()
+    """The same of the relations that it reads."""
+    REVEALS_PLAN = auto()
+    """Shows how relations are read, including relations inside views."""
+    CHECKS_STORED_ROWS = auto()
+    """Succeeds or fails depending on all rows that are stored in its target."""
+    CHANGES_COLUMNS = auto()
+    """Changes or drops columns, which a policy may use."""
+    ADMINISTERS = auto()
+    """Drops, replaces or moves its target as a whole, or changes its policies, which takes MANAGE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One effect on protected tables. `what` names the statement or clause in errors; `columns` belong to
+    CHANGES_COLUMNS.
+    """
+
+    kind: PolicyEffect
+    what: str
+    columns: tuple[str, ...] = ()

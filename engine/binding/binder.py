@@ -67,10 +67,9 @@ from engine.runtime.session_state import SessionState, is_global, is_of_session,
 from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse_stored_query
 from engine.sql.query.values import ChangeRange, Query, Relation, TimeTravel
-from engine.statements.create_table.statement_keys import ForeignKeyDef, KeyDef
 from engine.tables.changes import TableChanges
 from engine.tables.formats import DEFAULT_FORMAT
-from engine.tables.keys import primary_key
+from engine.tables.keys import ForeignKeyDef, KeyDef, primary_key
 from engine.tables.snapshot import TableSnapshot
 
 logger = logging.getLogger(__name__)
@@ -108,7 +107,9 @@ class Binder:
         view = sources.catalog.known_view() if is_known else sources.catalog.view()
         self.view = seen_by(view, state.identity)
         self.functions = Functions(self.view, state)
-        self.files, self.audit_folder, self.activity = sources.files, sources.audit_folder, sources.activity
+        self.files = sources.files
+        self.audit_folder = sources.audit_folder
+        self.activity = sources.activity
         self.constants = constants
         self.formats_met: set[str] = set()
         """Those of the tables that were looked up, also where loading one failed."""
@@ -433,7 +434,8 @@ class Binder:
         time_travel: TimeTravel | None,
         owners: tuple[PathOwner, ...] = (),
     ) -> BoundTable:
-        snapshot, own = self.pin(entry, time_travel), self.formats[entry.format]
+        snapshot = self.pin(entry, time_travel)
+        own = self.formats[entry.format]
         return BoundTable(
             name=name,
             entry=entry,

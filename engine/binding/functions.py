@@ -62,11 +62,7 @@ from engine.sql.query.bodies import (
     with_arguments,
     with_named_markers,
 )
-from engine.sql.query.values import Call, InlinedCall, Query, Relation
-from engine.statements.insert.statement import ReplaceOn, ReplaceWhere
-from engine.statements.merge.statement import Merge, MergeClause
-from engine.statements.policies.statement import PolicyCall
-from engine.statements.row_changes.statement import Assignment, Delete, Update
+from engine.sql.query.values import EXPRESSION, STORED, Call, InlinedCall, Query, Relation
 
 FUNCTION_DEPTH_MAX = 32
 """Functions in functions."""
@@ -79,7 +75,8 @@ class Functions:
     """The functions of one statement. `view` is what the session's principal may know of."""
 
     def __init__(self, view: CatalogView, state: SessionState) -> None:
-        self._view, self._state = view, state
+        self._view = view
+        self._state = state
 
     @cached_property
     def _settings(self) -> Settings:
@@ -178,7 +175,8 @@ class Functions:
             sees_temporary=is_temporary(entry.name),
         )
         for number, span in zip(call.places, call.arguments, strict=True):
-            text, parameter = query.text[span.start : span.end], entry.parameters[number].name
+            text = query.text[span.start : span.end]
+            parameter = entry.parameters[number].name
             if repeats(body, number) and not is_deterministic(text):
                 raise RepeatedArgument(str(entry.name), parameter)
             is_in_row = not entry.table_columns and (body.has_query or bool(inner.relations))
@@ -322,13 +320,6 @@ def _places(call: Call, entry: FunctionEntry) -> tuple[int, ...]:
     return tuple(places)
 
 
-_TEXTS: dict[type, str] = {
-    **dict.fromkeys((Delete, Update, Merge, MergeClause, ReplaceWhere, ReplaceOn), "condition"),
-    Assignment: "text",
-}
-"""Expressions that statements keep as text."""
-
-
 def _with_queries(value: Any, change: Callable[..., Query], change_text: Callable[[str], str]) -> Any:
     """`value` with `change` made of each query in it; the same object where none changes.
 
@@ -336,17 +327,19 @@ def _with_queries(value: Any, change: Callable[..., Query], change_text: Callabl
     """
     if isinstance(value, Query):
         return change(value) if value.calls else value
-    if isinstance(value, PolicyCall):
-        change = partial(change, is_policy=True)
     if isinstance(value, tuple):
         items = tuple(_with_queries(item, change, change_text) for item in value)
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    old = {each.name: getattr(value, each.name) for each in fields(value)}
-    new = {name: _with_queries(field, change, change_text) for name, field in old.items()}
-    text = old.get(_TEXTS.get(type(value), ""))
-    if isinstance(text, str):
-        new[_TEXTS[type(value)]] = change_text(text)
-    changed = {name: field for name, field in new.items() if field is not old[name]}
+    changed = {}
+    for each in fields(value):
+        old = getattr(value, each.name)
+        if each.metadata == EXPRESSION and isinstance(old, str):
+            new = change_text(old)
+        else:
+            in_field = partial(change, is_policy=True) if each.metadata == STORED else change
+            new = _with_queries(old, in_field, change_text)
+        if new is not old:
+            changed[each.name] = new
     return replace(value, **changed) if changed else value

@@ -16,19 +16,18 @@ from typing import assert_never
 from catalog.entries import FunctionEntry, Relation, SecurableEntry, TableEntry, ViewEntry, VolumeEntry
 from catalog.errors import SqlError
 from catalog.grants.rights import kind_of
-from catalog.grants.shown_grants import effective_grants
 from catalog.names import CatalogName, TableName, matches_all
 from catalog.policies.policies import PolicyFunction
 from catalog.system.audit_table import SYSTEM_CATALOG
 from catalog.system.information_schema import RELATIONS
-from catalog.view import CatalogView
+from catalog.view import CatalogView, effective_grants
 from engine.binding.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
 from engine.binding.given_views import given_view, view_of_rows
 from engine.binding.sight import is_hidden, visible_keys
 from engine.tables.given_rows import GivenRows, Row, fixed_rows
 from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
-from engine.types.type_sizes import type_sizes
+from engine.types.sql_types import type_sizes
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +66,10 @@ class _Tables:
     """The tables and views of a catalog that the principal may know of, opened when their rows are made."""
 
     def __init__(self, view: CatalogView, catalog: str | None, opened: Opened, look: Look) -> None:
-        self.view, self._catalog, self._opened, self._look = view, catalog, opened, look
+        self.view = view
+        self._catalog = catalog
+        self._opened = opened
+        self._look = look
         self._primary: dict[TableName, PrimaryKey | None] = {}
 
     @cached_property

@@ -41,7 +41,8 @@ def policies_of(table: BoundTable, state: CatalogState, principals: Collection[P
 
 def policed_at(view: CatalogView, location: str) -> tuple[TableEntry, ...]:
     """The tables to which a path belongs that have, or may have, policies: these count where privileges do not."""
-    tables, state = view.unrestricted.tables_at(location), view.state
+    tables = view.unrestricted.tables_at(location)
+    state = view.state
     return tuple(
         each
         for each in tables
@@ -51,7 +52,8 @@ def policed_at(view: CatalogView, location: str) -> tuple[TableEntry, ...]:
 
 def bind_policies(table: BoundTable, functions: Functions, read: Callable[[Query], Relations]) -> BoundPolicy:
     """`read` binds what the bodies name, without policies. Raises `PolicyNotUsable`."""
-    binding, policies = _Binding(table, functions, read), table.policies
+    binding = _Binding(table, functions, read)
+    policies = table.policies
     filters = () if policies.row_filter is None else (binding.expression(policies.row_filter, ()),)
     masks = tuple(
         (binding.column(mask.column).name, binding.expression(mask.call, (PolicyArgument(column=mask.column),)))
@@ -98,7 +100,9 @@ def mismatch(entry: FunctionEntry, types: Sequence[str | None]) -> str | None:
 
 class _Binding:
     def __init__(self, table: BoundTable, functions: Functions, read: Callable[[Query], Relations]) -> None:
-        self._table, self._functions, self._read = table, functions, read
+        self._table = table
+        self._functions = functions
+        self._read = read
         self._columns = {fold(column.name): column for column in table.snapshot.schema.fields}
         self.settings: Settings | None = None
         """Returns the settings of the first function, for all expressions; other functions keep their bodies apart."""

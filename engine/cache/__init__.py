@@ -1,1 +1,4 @@
-"""Answers of queries that are kept from one statement to the next."""
+"""The result cache: answers of queries that are reused by later statements.
+
+Imports `engine.runtime` and `engine.spool`. Start at `result_cache.py`.
+"""

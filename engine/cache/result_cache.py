@@ -82,7 +82,8 @@ class Flight:
     """A query that runs for all who ask for its key. Its leader ends it, once."""
 
     def __init__(self, cache: ResultCache, key: bytes) -> None:
-        self._cache, self._key = cache, key
+        self._cache = cache
+        self._key = key
         self.is_over = False
         self.is_for_leader_alone = False
         self.waiting: list[threading.Event] = []
@@ -99,8 +100,10 @@ class ResultCache:
         self, bytes_max: int, entry_bytes_max: int, spool: Spool | None = None, stored_bytes_max: int = 0
     ) -> None:
         """`entry_bytes_max` bounds the rows of one result. Files go to `spool`, if there is one."""
-        self.bytes_max, self.entry_bytes_max = bytes_max, min(entry_bytes_max, bytes_max)
-        self._spool, self.stored_bytes_max = spool, stored_bytes_max if spool is not None else 0
+        self.bytes_max = bytes_max
+        self.entry_bytes_max = min(entry_bytes_max, bytes_max)
+        self._spool = spool
+        self.stored_bytes_max = stored_bytes_max if spool is not None else 0
         self._lock = threading.Lock()
         self._entries: OrderedDict[bytes, KeptResult] = OrderedDict()
         self._stored: OrderedDict[bytes, StoredResult] = OrderedDict()
@@ -167,7 +170,9 @@ class ResultCache:
         Raises the reason of `cancel` as soon as that is thrown.
         """
         with self._lock:
-            kept, flight, stored = self._entries.get(key), self._flights.get(key), None
+            kept = self._entries.get(key)
+            flight = self._flights.get(key)
+            stored = None
             if kept is not None:
                 self._entries.move_to_end(key)
                 self._counts["hits"] += 1

@@ -1,1 +1,4 @@
-"""What statements that run at once need of each other: cancelling, locks, and what happens after a lost race."""
+"""Statements that run at once: cancellation, table locks, pinned versions, and the retry policy.
+
+Imports `engine.errors` alone. Start at `retry.py`; `cancel.py` is what every long operation looks at.
+"""

@@ -66,7 +66,8 @@ class CancelToken:
     def reopen(self) -> None:
         """Undo :meth:`seal`: throw the switch if that was asked for since. Raises the reason if it was thrown."""
         with self._lock:
-            self._is_sealed, self._follower = False, None
+            self._is_sealed = False
+            self._follower = None
             kept_back, self._kept_back = self._kept_back, None
             callbacks = self._throw(kept_back) if kept_back else []
         for callback in callbacks:

@@ -30,7 +30,8 @@ class StatementPins:
     """The uses of one statement."""
 
     def __init__(self, lock: threading.Lock, now_ms: Callable[[], int]) -> None:
-        self._lock, self._now_ms = lock, now_ms
+        self._lock = lock
+        self._now_ms = now_ms
         self._uses: dict[str, set[Pin]] = {}
 
     def add(self, location: str, version: int | None) -> Pin:

@@ -41,8 +41,10 @@ class Turns:
         """`yield_s` is the length of the first pause; `others_s` is how long pauses are made after a commit of a writer
         elsewhere.
         """
-        self._locks, self._guard = TableLocks(), threading.Lock()
-        self._yield_s, self._others_s = yield_s, others_s
+        self._locks = TableLocks()
+        self._guard = threading.Lock()
+        self._yield_s = yield_s
+        self._others_s = others_s
         self._runs: OrderedDict[str, _Run] = OrderedDict()
 
     @contextmanager

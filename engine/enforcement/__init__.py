@@ -1,1 +1,5 @@
-"""What a table demands of the rows that are written to it: an ordered tuple of rules, one file each."""
+"""Enforce: the rules of a table for the rows that are written to it.
+
+Imports plans, expressions of `engine.sql` and `engine.tables`. Start at `rules.py`, which has the rules in the order in
+which they apply.
+"""

@@ -23,8 +23,8 @@ from dataclasses import replace
 
 from catalog.conditions import IdentityExhausted, IdentityValueGiven
 from engine.planning.plans.write_plan import WritePlan
+from engine.tables.column_metadata import GREATEST, LEAST, IdentityColumn
 from engine.tables.definition_changes import SetColumnMetadata, set_high_water_mark
-from engine.tables.identity import GREATEST, LEAST, IdentityColumn
 
 Extremes = Mapping[str, tuple[int, int]]
 """Column -> the least and the greatest value that was written to it."""

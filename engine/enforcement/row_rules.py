@@ -18,7 +18,7 @@ from typing import assert_never
 from catalog.conditions import LengthExceeded, SparkFailure
 from catalog.errors import SqlError
 from catalog.names import quote
-from engine.enforcement.storable import is_stored, stored_columns
+from engine.enforcement.stored_values import is_stored, stored_columns
 from engine.planning.plans.file_writes import (
     FILE_BYTES,
     SMALL_BYTES,

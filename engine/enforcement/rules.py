@@ -6,17 +6,17 @@ from dataclasses import replace
 from functools import reduce
 from typing import assert_never
 
-from engine.enforcement.append_only import ensure_append_only, ensure_rows_may_go
 from engine.enforcement.columns import match_columns
-from engine.enforcement.constraints import enforce_constraints
-from engine.enforcement.defaults import fill_defaults
-from engine.enforcement.generated import compute_generated
+from engine.enforcement.computed_columns import compute_generated, fill_defaults
 from engine.enforcement.identity import generate_identities
 from engine.enforcement.not_null import enforce_not_null
-from engine.enforcement.partition_values import fit_partition_values
-from engine.enforcement.replace_where import enforce_replace_where
-from engine.enforcement.storable import ensure_storable
-from engine.enforcement.stored_values import check_stored_values
+from engine.enforcement.row_checks import (
+    enforce_constraints,
+    enforce_replace_where,
+    ensure_append_only,
+    ensure_rows_may_go,
+)
+from engine.enforcement.stored_values import check_stored_values, ensure_storable, fit_partition_values
 from engine.planning.plans.ddl import (
     AlterPlan,
     CreateTableAsPlan,

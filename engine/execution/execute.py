@@ -21,7 +21,7 @@ from engine.execution.catalog_changes import (
     drop_temporary_view,
     rename_temporary_view,
 )
-from engine.execution.writes.alter_table import alter_table
+from engine.execution.writes.definitions import alter_table, sync_identity
 from engine.execution.writes.dml.delete import delete
 from engine.execution.writes.dml.equality_deletes import resolve_equality_deletes
 from engine.execution.writes.dml.insert import insert, truncate
@@ -30,7 +30,6 @@ from engine.execution.writes.dml.merge import merge
 from engine.execution.writes.dml.update import update
 from engine.execution.writes.new_tables import create_table, create_table_as, replace_table, replace_table_as
 from engine.execution.writes.staged_write import StagedWrite
-from engine.execution.writes.sync_identity import sync_identity
 from engine.formats.registry import WRITERS
 from engine.planning.plans.ddl import (
     AlterPlan,
@@ -43,29 +42,39 @@ from engine.planning.plans.ddl import (
     DropTablePlan,
     DropTemporaryFunctionPlan,
     DropTemporaryViewPlan,
+    DropVolumePlan,
+    FilePlan,
     RenameTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
     SyncIdentityPlan,
+    TokenPlan,
 )
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import AnsweringPlan, Plan, TablePlan, WritingPlan
-from engine.planning.plans.reads import AnswerPlan, CommandPlan, EqualityDeletesPlan, ExplainPlan, ReadPlan, SchemaPlan
-from engine.planning.plans.tokens import TokenPlan
-from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.planning.plans.volumes import DropVolumePlan, FilePlan
+from engine.planning.plans.reads import (
+    AnswerPlan,
+    AssignPlan,
+    CommandPlan,
+    DeclarePlan,
+    DropVariablePlan,
+    EqualityDeletesPlan,
+    EvaluatePlan,
+    ExplainPlan,
+    ReadPlan,
+    SchemaPlan,
+)
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
-from engine.planning.rules.expression_checks import ensure_checked, ensure_examined
-from engine.planning.rules.row_checks import ensure_kept
+from engine.planning.rules.expression_checks import ensure_checked, ensure_examined, ensure_kept
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.variables import VisibleVariables
 from engine.spark.execution_context import ExecutionContext
 from engine.statements.containers.execution import drop_schema, drop_table
 from engine.statements.registry import spec_of
-from engine.statements.tokens.execution import answer_tokens
-from engine.statements.variables.execution import assign_variables, declare_variables, drop_variable
+from engine.statements.tokens.spec import answer_tokens
+from engine.statements.variables.spec import assign_variables, declare_variables, drop_variable
 from engine.statements.volumes.execution import answer_file, drop_volume
 
 

@@ -5,9 +5,13 @@ here decides what a query answers: statistics that another writer got wrong, or 
 known of every file is not known.
 
 How many values of a column differ no log says. In a partition column they are counted; in others somebody may have
-counted them (`engine.pruning.distinct_counts`), and whole numbers, decimals and dates cannot be more than lie between
+counted them (`engine.pruning.estimates`), and whole numbers, decimals and dates cannot be more than lie between
 the lowest and the highest, nor more than there are rows. If the rows are the lower of the two, nothing is known: Java
 looks into a file before it takes a join by such a column for one that does not multiply rows (`Dictionaries.java`).
+
+Numbers of distinct values are counted by ANALYZE, or by another engine, at some version of the table. They only help to
+plan: a count holds while the table has about as many rows, and grows with it where nearly each row had a value of its
+own. Once the table has ten times or a tenth of the rows that were counted, it is not used any more.
 
 Protocol: "Per-file Statistics", "Deletion Vectors".
 """
@@ -25,7 +29,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.pruning.distinct_counts import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.partition_columns import PartitionColumn
 from engine.pruning.pruning import FilePruning, Rows, statistics_leaf
@@ -159,3 +162,32 @@ def _distinct(low: Bound | None, high: Bound | None, data_type: DataType, rows: 
     if isinstance(data_type, DecimalType):
         width = width.scaleb(data_type.scale)
     return max(1, min(rows, int(width) + 1))
+
+
+_CHANGE_MAX = 10
+"""Times as many rows, or as few, as were counted."""
+_KEY_SHARE = 0.5
+"""More distinct values than this, for each row: the column grows with the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctCount:
+    """`distinct` values, other than null, were found in `rows` rows."""
+
+    distinct: int
+    rows: int
+
+    def among(self, rows: int) -> int | None:
+        """The number to expect in a table that has so many rows now; None: nobody can tell."""
+        if self.rows <= 0 or rows <= 0 or not 1 / _CHANGE_MAX <= rows / self.rows <= _CHANGE_MAX:
+            return None
+        if self.distinct > self.rows * _KEY_SHARE:
+            return min(rows, round(self.distinct * rows / self.rows))
+        return min(rows, self.distinct)
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctCounts:
+    """By the logical names of top-level columns, as the schema spells them."""
+
+    columns: Mapping[str, DistinctCount] = field(default_factory=dict)

@@ -125,7 +125,8 @@ class _Evaluation:
         return truths(can_be_true=known.has_null, can_be_false=known.has_value, can_be_null=_NO)
 
     def _compare(self, predicate: Compare, numbers_only: bool) -> Truths:
-        literal, column = predicate.literal, column_of(predicate.operand)
+        literal = predicate.literal
+        column = column_of(predicate.operand)
         null_safe = predicate.operator is Operator.NULL_SAFE_EQUAL
         if literal.value is None:
             return self._is_null(column) if null_safe else constant(None)

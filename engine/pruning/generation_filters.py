@@ -159,7 +159,8 @@ class _Derivation:
         conditions: list[Predicate] = []
         parts: dict[Part, Column] = {}
         for name, expression in self.generated.items():
-            column, partition = Column((name,)), self.columns.resolve((name,))
+            column = Column((name,))
+            partition = self.columns.resolve((name,))
             if self.columns.resolve(expression.base) != base or partition is None or not partition.has_byte_order:
                 continue
             if isinstance(leaf, IsNull):

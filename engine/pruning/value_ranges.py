@@ -248,7 +248,8 @@ def _probe_on_grid(value: int | Decimal, column_type: DataType) -> Probe:
     numerator, denominator = value.as_integer_ratio()
     if isinstance(column_type, DecimalType):
         numerator *= 10**column_type.scale
-    floor, ceiling = numerator // denominator, -(-numerator // denominator)
+    floor = numerator // denominator
+    ceiling = -(-numerator // denominator)
     return Probe(below=ceiling, at_most=floor, above=floor, at_least=ceiling)
 
 

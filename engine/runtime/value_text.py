@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.runtime.time_zones import find_zone, fixed_offset, offset_s
-from engine.types.float_text import java_float
+from engine.types.partition_values import java_float
 
 _LAST_MICROS_OF_9999 = 253_402_300_799_999_999
 _LAST_MICROS_OF_2037 = 2_145_916_799_999_999

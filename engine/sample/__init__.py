@@ -1,1 +1,4 @@
-"""The sample lake that is served where no folder is named."""
+"""The sample lake that is served if no folder is configured.
+
+Imports `engine.delta`. Start at `lake.py`.
+"""

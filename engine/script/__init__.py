@@ -1,1 +1,5 @@
-"""Statements that hold others: EXECUTE IMMEDIATE and SQL scripts. Each statement inside takes the road by itself."""
+"""Execution of statements that hold others: EXECUTE IMMEDIATE, IDENTIFIER and SQL scripts.
+
+Each statement inside passes the pipeline by itself. Imports values and grammars of `engine.statements.scripting` and
+`variables`, and no stage. Start at `interpreter.py`.
+"""

@@ -1,7 +1,8 @@
-"""EXECUTE IMMEDIATE: a statement that makes a statement.
+"""EXECUTE IMMEDIATE, and statements with the IDENTIFIER clause: statements whose text is evaluated first.
 
-The text and the arguments are evaluated in the place of the statement, with the variables of the script around it. What
-they make runs as if it had been sent by itself: it sees the session's variables, and its arguments as parameters.
+The text and the arguments of EXECUTE IMMEDIATE are evaluated in the place of the statement, with the variables of the
+script around it. The resulting statement runs as if it had been sent by itself: it sees the session's variables, and
+its arguments as parameters. The names of IDENTIFIER are evaluated, and the text with the names in it is parsed.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
+import pyarrow as pa
+
 from catalog.conditions import (
     ExecuteTooDeep,
+    IdentifierIsNull,
+    IdentifierNotAString,
     MixedParameters,
     NotAQueryForInto,
     NotAStatementText,
@@ -22,9 +27,9 @@ from catalog.conditions import (
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, empty_result, sql_type_of
 from engine.runtime.variables import RowValue, RowValues, Scope, Variable
-from engine.script.identifiers import TEXT_TYPES, with_names
 from engine.script.road import Road, Scopes, Step
 from engine.sql.query.values import Query
+from engine.statements.scripting.grammar_identifiers import text_with_names
 from engine.statements.scripting.grammar_immediate import markers
 from engine.statements.scripting.statement import Argument, Executable, ExecuteImmediate, NamedByExpressions, Script
 from engine.statements.variables.grammar import row_query
@@ -131,3 +136,39 @@ def assign_row(targets: tuple[Names, ...], row: Sequence[RowValue], road: Road, 
     source = row_query([f"`{_ROW_SCOPE}`.`{name}`" for name in names])
     step = road.take(SetVariables(targets=targets, source=source), (*scopes, scope), ())
     return Step(result=empty_result(), scopes=step.scopes[:-1])
+
+
+TEXT_TYPES = ("string", "char(", "varchar(")
+"""How the types of texts begin."""
+
+
+def with_names(
+    statement: NamedByExpressions, road: Road, scopes: Scopes, parameters: Sequence[Parameter]
+) -> tuple[Executable, Sequence[Parameter]]:
+    """What the text says with its names in it, and the parameters that are left to it."""
+    named = [parameter for parameter in parameters if parameter.name is not None]
+    by_position = [parameter for parameter in parameters if parameter.name is None]
+    inside = [any(span.start <= marker < span.end for span in statement.spans) for marker in statement.markers]
+    inside += [False] * (len(by_position) - len(inside))
+    inner = [parameter for parameter, is_inner in zip(by_position, inside, strict=False) if is_inner]
+    left = [parameter for parameter, is_inner in zip(by_position, inside, strict=False) if not is_inner]
+    text = text_with_names(statement, _names(statement, road, scopes, [*inner, *named]))
+    return road.parse(text), [*left, *named]
+
+
+def _names(statement: NamedByExpressions, road: Road, scopes: Scopes, parameters: Sequence[Parameter]) -> list[str]:
+    result = road.take(statement.names, scopes, parameters).result
+    try:
+        found = pa.Table.from_batches(result.batches(), result.schema)
+    finally:
+        result.close()
+    names = []
+    for field, column, shown in zip(found.schema, found.columns, statement.shown, strict=True):
+        sql_type = sql_type_of(field)
+        name = column[0].as_py()
+        if not sql_type.startswith(TEXT_TYPES):
+            raise IdentifierNotAString(shown, sql_type.upper())
+        if name is None:
+            raise IdentifierIsNull(shown)
+        names.append(name)
+    return names

@@ -6,6 +6,10 @@ handler runs and its block is left. While a handler runs, those of its own block
 a timeout included, is never caught, and is looked for before each statement and each turn of a loop.
 
 The script answers what its last query answered; whatever else its statements answer is dropped, as in Spark.
+
+A cursor is a query, and its rows while it is open. OPEN runs the query to its end, so a cursor sees the versions of
+that moment whatever is written later; the query sees the variables of the block that declares it. FETCH assigns the
+next row as SET would.
 """
 
 from __future__ import annotations
@@ -15,15 +19,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from catalog.conditions import CursorNoMoreRows, CursorNotFound, NotABoolean
+from catalog.conditions import CursorAlreadyOpen, CursorNoMoreRows, CursorNotFound, CursorNotOpen, NotABoolean
 from catalog.errors import SqlError
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, empty_result, sql_type_of
 from engine.runtime.statement import Statement
-from engine.runtime.variables import Scope, Variable
-from engine.script.cursors import OpenableCursor
-from engine.script.identifiers import with_names
-from engine.script.immediate import execute_immediate, only_value
+from engine.runtime.variables import RowValues, Scope, Variable
+from engine.script.immediate import (
+    argument_values,
+    assign_row,
+    execute_immediate,
+    only_value,
+    parameters_for,
+    values_of,
+    with_names,
+)
 from engine.script.road import Road, Scopes
 from engine.sql.query.values import Query
 from engine.statements.insert.statement import MultiInsert
@@ -77,7 +87,8 @@ class _Jump(Exception):
     """LEAVE or ITERATE on its way to the block or loop of its label."""
 
     def __init__(self, label: str, *, again: bool) -> None:
-        self.label, self.again = label, again
+        self.label = label
+        self.again = again
 
 
 class _Exit(Exception):
@@ -101,7 +112,8 @@ class _Run:
     """One run of a script; `result` is the answer so far."""
 
     def __init__(self, road: Road, parameters: Sequence[Parameter]) -> None:
-        self._road, self._parameters = road, parameters
+        self._road = road
+        self._parameters = parameters
         self._blocks: list[_Block] = []
         self.result = empty_result()
 
@@ -297,3 +309,41 @@ def _handler_for(error: SqlError, handlers: Sequence[Handler]) -> Handler | None
         lambda handler: handler.sql_exception and sqlstate[:2] not in _UNCAUGHT_CLASSES,
     )
     return next((handler for test in tests for handler in handlers if test(handler)), None)
+
+
+@dataclass(slots=True, eq=False)
+class OpenableCursor:
+    """`rows` is None while it is closed; `next_row` is the index of the row that FETCH assigns."""
+
+    name: str
+    query: Query
+    rows: RowValues | None = None
+    next_row: int = 0
+
+    def open(
+        self, statement: OpenCursor, road: Road, scopes: Scopes, own_scopes: Scopes, parameters: Sequence[Parameter]
+    ) -> None:
+        """`scopes` are those of OPEN, which its arguments see; `own_scopes` those of the declaration."""
+        if self.rows is not None:
+            raise CursorAlreadyOpen(self.name)
+        given = parameters
+        if statement.arguments_row is not None:
+            values = argument_values(statement.arguments_row, road, scopes, parameters)
+            given = parameters_for(self.query.text, statement.arguments, values)
+        self.rows = values_of(road.take(EvaluateQuery(query=self.query), own_scopes, given))
+        self.next_row = 0
+
+    def fetch(self, statement: FetchCursor, road: Road, scopes: Scopes) -> Scopes:
+        """The scopes with the next row assigned."""
+        if self.rows is None:
+            raise CursorNotOpen(self.name)
+        if self.next_row >= len(self.rows.rows):
+            raise CursorNoMoreRows(self.name)
+        row = self.rows.row(self.next_row)
+        self.next_row += 1
+        return assign_row(statement.targets, row, road, scopes).scopes
+
+    def close(self) -> None:
+        if self.rows is None:
+            raise CursorNotOpen(self.name)
+        self.rows = None

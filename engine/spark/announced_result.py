@@ -28,7 +28,10 @@ class AnnouncedResult:
 
     def __init__(self, on_rows: Callable[[ResultStream], None], on_steps: OnSteps, spool: Spool, owner: str) -> None:
         """Files of the result go to `spool`, as those of `owner`; `on_steps` is told how long what took."""
-        self._on_rows, self._on_steps, self._spool, self._owner = on_rows, on_steps, spool, owner
+        self._on_rows = on_rows
+        self._on_steps = on_steps
+        self._spool = spool
+        self._owner = owner
         self._lock = threading.Lock()
         """Guards all below, and is held while `on_rows` runs."""
         self._begun: tuple[ResultStream, RecordBatches] | None = None

@@ -5,6 +5,8 @@ result be on the disk? Which credentials has a catalog lent for the files of a t
 What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
 here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
 Java's view of it. A statement whose files are more than its limit fails so, before any job.
+
+Rows that are in no files are answered as the statement's own thread would make them (:class:`GivenAnswers`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import asdict
 from typing import Any
 
@@ -23,8 +26,9 @@ import pyarrow.compute as pc
 
 from catalog.conditions import LentCredentialsNotInSpark, ScanLimitExceeded
 from catalog.rest.vended import lent_by
+from engine.concurrency.cancel import CancelToken
 from engine.errors.table_errors import naming
-from engine.planning.plans.reads import ReadPlan
+from engine.planning.plans.reads import ReadPlan, RowScan
 from engine.pruning.estimates import Estimate
 from engine.runtime.profile import Profile
 from engine.runtime.request import StatementRequest
@@ -32,7 +36,6 @@ from engine.runtime.results import FileQuestion
 from engine.runtime.time_zones import find_zone
 from engine.spark.announced_result import AnnouncedResult
 from engine.spark.filters import read_filters
-from engine.spark.given_answers import GivenAnswers
 from engine.spark.questions import QuestionServer
 from engine.spark.scan import file_list
 from engine.spool.budget import Reservation
@@ -82,7 +85,9 @@ class Asked:
         given: GivenAnswers | None = None,
     ) -> None:
         """`disk` are the bytes of its result's files (None: without a bound)."""
-        self._scans, self._profile, self._on_question = scans, profile, on_question
+        self._scans = scans
+        self._profile = profile
+        self._on_question = on_question
         self._given = given or GivenAnswers()
         self._counted = ScannedBytes(scan_bytes_max)
         self._disk = disk or Reservation(None, "")
@@ -134,7 +139,8 @@ def chosen_files(scan: Scan, asked: FileQuestion) -> ChosenFiles | None:
     choice = scan.choice
     if choice is None:
         return None
-    filters, zone = read_filters(json.loads(asked.filters)), find_zone(asked.zone)
+    filters = read_filters(json.loads(asked.filters))
+    zone = find_zone(asked.zone)
     if asked.rows is not None and not scan.is_hidden and isinstance(choice, CountedChoice):
         return choice.choose_rows(filters, zone, asked.rows)
     return choice.choose(filters, zone)
@@ -151,7 +157,8 @@ def _lent(lease: str, place: str) -> dict[str, Any]:
 def _estimate(scan: Scan, question: dict[str, Any]) -> Estimate:
     """Of rows that policies hide no more is told than what all may see."""
     if scan.choice is not None and not scan.is_hidden:
-        filters, zone = read_filters(question["filters"]), find_zone(question["zone"])
+        filters = read_filters(question["filters"])
+        zone = find_zone(question["zone"])
         try:
             return scan.choice.estimate(filters, zone, question["estimate"])
         except Exception:  # what has to fail fails where the files are listed
@@ -204,3 +211,44 @@ class FileLists:
         announced = self._announced.get(question["statement"])
         if announced is not None:  # else it has ended
             announced.follow(question["result"], lines)
+
+
+class GivenAnswers:
+    """The answers of one statement, on whose thread it is made."""
+
+    def __init__(self, given: Sequence[RowScan] = (), cancel: CancelToken | None = None) -> None:
+        self._given = given
+        self._cancel = cancel or CancelToken()
+        self._context = copy_context()
+        self.failure: Exception | None = None
+
+    def answer(self, question: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+        """Answers with the keys of all objects, or the rows of the objects at the positions `chosen` (None: of all),
+        with values of the costly columns `used`."""
+        rows = self._given[question["given"]].rows
+        context = self._context.copy()
+        try:
+            if "chosen" not in question:
+                objects = context.run(rows.objects)
+                columns = [pa.array([keys[at] for keys in objects], pa.string()) for at in range(len(rows.keys))]
+                yield pa.RecordBatch.from_arrays(columns, rows.keys)
+                return
+            batches = rows.batches(question["chosen"], question["used"])
+            while (batch := context.run(next, batches, None)) is not None:
+                self._cancel.ensure_live()
+                yield batch
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+def given_request(given: RowScan) -> dict[str, Any]:
+    """Returns what `GivenRows.java` reads."""
+    columns = ", ".join(f"{name} {kind}" for name, kind in given.rows.columns)
+    return {
+        "relation": given.relation,
+        "columns": columns,
+        "keys": list(given.rows.keys),
+        "costly": list(given.rows.costly),
+        "is_stamped": given.rows.stamp is not None,
+    }

@@ -93,7 +93,8 @@ def _predicate(tree: Any) -> Predicate:
 
 
 def _compare(operator: Operator, left: Any, right: Any) -> Predicate:
-    operand, literal = _operand(left), _literal(right)
+    operand = _operand(left)
+    literal = _literal(right)
     if operand is None:
         operator, operand, literal = _TURNED[operator], _operand(right), _literal(left)
     return _UNKNOWN if operand is None or literal is None else Compare(operator, operand, literal)
@@ -106,7 +107,8 @@ def _in(value: Any, items: list[Any]) -> Predicate:
 
 
 def _starts_with(value: Any, prefix: Any) -> Predicate:
-    operand, literal = _operand(value), _literal(prefix)
+    operand = _operand(value)
+    literal = _literal(prefix)
     if operand is None or literal is None or literal.type is not PrimitiveType.STRING:
         return _UNKNOWN
     return StartsWith(operand, literal.value if isinstance(literal.value, str) else None)

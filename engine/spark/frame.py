@@ -66,7 +66,8 @@ def complete_result(
     stream: ResultStream, batches: RecordBatches, header: dict[str, Any], body: pa.Buffer
 ) -> ResultStream:
     """The stream of which `batches` are the source, with all that the answer says."""
-    stream.repeatable, stream.rows_made = Repeatable(header["repeatable"]), header["rows"]
+    stream.repeatable = Repeatable(header["repeatable"])
+    stream.rows_made = header["rows"]
     batches.complete(segments_of(header), body, header["rows"])  # whose reader may look at both then
     return stream
 

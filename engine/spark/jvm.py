@@ -112,7 +112,8 @@ def _launch(settings: Mapping[str, str]) -> ClientServer:
                 raise SparkUnavailable(f"its process did not start: {_first_words(process)}")
             time.sleep(_POLL_S)
         with info.open("rb") as connection:
-            port, secret = read_int(connection), UTF8Deserializer().loads(connection)
+            port = read_int(connection)
+            secret = UTF8Deserializer().loads(connection)
     gateway = ClientServer(
         java_parameters=JavaParameters(port=port, auth_token=secret, auto_convert=True),
         python_parameters=PythonParameters(port=0, eager_load=False),

@@ -67,8 +67,10 @@ class SparkProcess:
     """Made by :meth:`start`; an :class:`engine.spark.supervisor.Supervised`."""
 
     def __init__(self, gateway: ClientServer, driver: Any, launch: Launch) -> None:
-        self.gateway, self.driver = gateway, driver
-        self.spool_dir, self.file_lists = launch.spool_dir, launch.file_lists
+        self.gateway = gateway
+        self.driver = driver
+        self.spool_dir = launch.spool_dir
+        self.file_lists = launch.file_lists
         self._exit_s = launch.exit_s
         self._illness: str | None = None
         self._beat_at = time.monotonic()
@@ -188,7 +190,8 @@ class SparkProcess:
                 illness: str = self.driver.illness()
             except (Py4JError, ConnectionError):
                 continue  # its end is seen by its exit code, anything else by the silence
-            self._illness, self._beat_at = illness or None, time.monotonic()
+            self._illness = illness or None
+            self._beat_at = time.monotonic()
             with suppress(Py4JError, ConnectionError):
                 self._count_tasks()
                 left: str = self.driver.leftStatements()

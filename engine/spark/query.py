@@ -41,9 +41,8 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
 from engine.spark.announced_result import AnnouncedResult
-from engine.spark.file_lists import Asked
+from engine.spark.file_lists import Asked, given_request
 from engine.spark.frame import read_columns, read_examination, read_result
-from engine.spark.given_answers import given_request
 from engine.spark.process import SparkProcess
 from engine.spark.scan import scan_requests
 from engine.spark.spark_errors import Translation, restore_names, translated
@@ -52,7 +51,7 @@ from engine.spark.variables import parameter_request, read_assignment, read_vari
 from engine.spool.spool import Spool
 from engine.sql.query.bodies import BODY_CALL
 from engine.sql.query.splice import own_aliases
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
 
 _RUNS_MAX = 4

@@ -70,7 +70,9 @@ class _Server(socketserver.ThreadingTCPServer):
 
     def __init__(self, password: str, answer: Answer, follow: Follow) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.password, self.answer, self.follow = password.encode(), answer, follow
+        self.password = password.encode()
+        self.answer = answer
+        self.follow = follow
 
 
 class _Handler(socketserver.StreamRequestHandler):

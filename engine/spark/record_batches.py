@@ -46,7 +46,9 @@ class RecordBatches:
 
     def __init__(self, schema: pa.Schema, spool: Spool, owner: str = "") -> None:
         """Files go to `spool`, where they count as those of `owner`."""
-        self._schema, self._spool, self._owner = schema, spool, owner
+        self._schema = schema
+        self._spool = spool
+        self._owner = owner
         self._changed = threading.Condition()
         """Guards all below."""
         self._announced: dict[tuple[str | None, int], int] = {}
@@ -77,7 +79,8 @@ class RecordBatches:
         with self._changed:
             if self._error is not None:
                 return
-            self._rows, self._body = rows, body
+            self._rows = rows
+            self._body = body
             self._unread.extend(piece for segment in segments for piece in self._news(segment))
             try:
                 for path in {segment.path for segment in segments if segment.path is not None}:

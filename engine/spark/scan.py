@@ -1,6 +1,13 @@
 """A scan on its way to Java: what it is called and where it lies as JSON, its files as an Arrow table.
 
 The Java side (`FileList`, `ListedFileIndex`) parses constants and resolves paths.
+
+Of a column's metadata only what Spark must know crosses over: comments, declared lengths and collations of strings.
+Other keys mean something to Spark too (`EXISTS_DEFAULT` would fill in values that old files lack, where the table says
+null), and a log may hold any. Columns of type void are in no file: they are read as booleans that are missing, hence
+null.
+
+Protocol: "Column Mapping", "Reader Requirements for Column Mapping".
 """
 
 from __future__ import annotations
@@ -13,9 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.conditions import MalformedLogEntry
-from engine.spark.scan_schema import logical_json, physical_json
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.tables.scan import FileFormat, FileLayout, RowTracking, Scan
-from engine.types.schema import StructType, map_fields
+from engine.types.schema import DataType, PrimitiveType, StructField, StructType, map_fields
+from engine.types.sql_types import COLLATIONS, collations_of
 
 _VECTORS = ("deletion_vector", "selected_rows", "told_rows")
 """Columns of a scan's files that hold vectors, each a constant of a name of its own."""
@@ -152,3 +160,27 @@ def vector_texts(vectors: pa.Array) -> pa.Array:
     numbers[0] = pc.coalesce(numbers[0], _FIRST_OFFSET)
     texts = pc.binary_join_element_wise(storage, *(number.cast(pa.string()) for number in numbers), places, " ")
     return pc.if_else(vectors.is_valid(), texts, pa.scalar(None, pa.string()))
+
+
+_SHOWN = ("comment", CHAR_VARCHAR_TYPE)
+
+
+def logical_json(schema: StructType) -> str:
+    """The columns by the names of the table."""
+    return map_fields(schema, _shown).to_json()
+
+
+def physical_json(schema: StructType) -> str:
+    """The columns as `FileLayout.schema` has them."""
+    return map_fields(schema, lambda item: item, _readable).to_json()
+
+
+def _shown(item: StructField) -> StructField:
+    metadata = {key: item.metadata[key] for key in _SHOWN if key in item.metadata}
+    if collations := collations_of(item):
+        metadata[COLLATIONS] = collations
+    return replace(item, metadata=metadata)
+
+
+def _readable(data_type: DataType) -> DataType:
+    return PrimitiveType.BOOLEAN if data_type is PrimitiveType.VOID else data_type

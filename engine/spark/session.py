@@ -186,7 +186,10 @@ class SparkDriver:
         given: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """`given` are the operator's settings of Spark."""
-        self._supervisor, self._folder, self._file_lists, self._given = supervisor, folder, file_lists, given
+        self._supervisor = supervisor
+        self._folder = folder
+        self._file_lists = file_lists
+        self._given = given
         self._results = Spool(folder.path / "results")
 
     @classmethod

@@ -85,7 +85,9 @@ class Supervisor(Generic[P]):
         policy: Supervision,
         on_give_up: Callable[[SqlError], None] = lambda error: None,
     ) -> None:
-        self._launch, self._policy, self._on_give_up = launch, policy, on_give_up
+        self._launch = launch
+        self._policy = policy
+        self._on_give_up = on_give_up
         self._changed = threading.Condition()
         """Guards all below, and is notified whenever any of it changes."""
         self._process: P | None = None
@@ -104,7 +106,8 @@ class Supervisor(Generic[P]):
     def start(self) -> None:
         """The first start, whose error is raised."""
         self._began = time.monotonic()
-        self._process, self._reason = self._launch(), None
+        self._process = self._launch()
+        self._reason = None
         self._thread.start()
 
     @property
@@ -133,7 +136,9 @@ class Supervisor(Generic[P]):
             cancel.on_cancel(self._wake)
         with self._changed:
             self._changed.wait_for(lambda: self._may_end_waiting(cancel), self._policy.wait_s)
-            process, reason, failure = self._usable(), self.unready_reason, self._failure
+            process = self._usable()
+            reason = self.unready_reason
+            failure = self._failure
         if cancel is not None:
             cancel.ensure_live()
         if failure is not None:
@@ -156,7 +161,8 @@ class Supervisor(Generic[P]):
         """End the process and the supervision; waiting callers are told."""
         with self._changed:
             is_well = self._usable() is not None
-            self._is_stopping, self._reason = True, "the server is shutting down"
+            self._is_stopping = True
+            self._reason = "the server is shutting down"
             self._changed.notify_all()
         if (process := self._process) is not None and is_well:
             process.stop()
@@ -250,7 +256,8 @@ class Supervisor(Generic[P]):
             self._failed_start = error
             return False
         with self._changed:
-            self._process, self._began = process, time.monotonic()
+            self._process = process
+            self._began = time.monotonic()
             self.restarts += 1
             if not self._is_stopping:
                 self._reason = self._condemned = None

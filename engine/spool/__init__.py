@@ -1,1 +1,4 @@
-"""Record batches in temporary files: written once, read by position as often as wanted, removed with their handle."""
+"""Record batches in temporary files: written once, read by position, removed with their handle.
+
+Imports `engine.types` and `engine.errors`. Start at `spool.py`.
+"""

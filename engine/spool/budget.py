@@ -24,8 +24,10 @@ class SpoolBudget:
         self, bytes_max: int, owner_bytes_max: int | None = None, *, setting: str = "", owner_setting: str = ""
     ) -> None:
         """`owner_bytes_max` None: an owner may have all."""
-        self._max, self._owner_max = bytes_max, bytes_max if owner_bytes_max is None else owner_bytes_max
-        self._setting, self._owner_setting = setting, owner_setting
+        self._max = bytes_max
+        self._owner_max = bytes_max if owner_bytes_max is None else owner_bytes_max
+        self._setting = setting
+        self._owner_setting = owner_setting
         self._lock = threading.Lock()
         self._held: Counter[str] = Counter()
         """By owner."""
@@ -84,7 +86,8 @@ class Reservation:
 
     def __init__(self, budget: SpoolBudget | None, owner: str) -> None:
         """Without a budget all may be taken."""
-        self._budget, self._owner = budget, owner
+        self._budget = budget
+        self._owner = owner
         self._lock = threading.Lock()
         self._count = 0
         self._is_over = False

@@ -37,7 +37,8 @@ class Spool:
 
     def __init__(self, folder: Path, budget: SpoolBudget | None = None) -> None:
         """Files go into `folder`, which is there and private; without a budget they have no bound."""
-        self.folder, self.budget = folder, budget
+        self.folder = folder
+        self.budget = budget
         self._names = itertools.count()
 
     def follow(self, path: Path, owner: str = "") -> SpoolFile:
@@ -71,7 +72,10 @@ class SpoolWriter:
     """Writes batches one after the other; one thread at a time."""
 
     def __init__(self, file: SpoolFile, schema: pa.Schema, bytes_max: int | None, *, is_compressed: bool) -> None:
-        self.file, self._schema, self._bytes_max, self._is_compressed = file, schema, bytes_max, is_compressed
+        self.file = file
+        self._schema = schema
+        self._bytes_max = bytes_max
+        self._is_compressed = is_compressed
 
     def add(self, batch: pa.RecordBatch) -> StoredBatch:
         """Write `batch`; it can be read at once. Raises `DiskFull`, `SpoolFull` or `SpoolFullOfOwner`."""

@@ -136,7 +136,9 @@ def _with_text(arguments: list[exp.Expression]) -> tuple[Path | None, str | None
 def _beginning(
     source: exp.Expression, start: exp.Expression | None, length: exp.Expression | None
 ) -> GenerationExpression | None:
-    path, first, count = _path(source), _whole(start), _whole(length)
+    path = _path(source)
+    first = _whole(start)
+    count = _whole(length)
     return Beginning(path, count) if path is not None and first in (0, 1) and count is not None else None
 
 

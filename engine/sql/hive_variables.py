@@ -59,7 +59,8 @@ def _references(text: str) -> Iterator[re.Match[str]]:
 
 
 def _value(reference: re.Match[str], settings: Mapping[str, str]) -> str:
-    namespace, name = reference[1] or _NAMESPACES[0], reference[2]
+    namespace = reference[1] or _NAMESPACES[0]
+    name = reference[2]
     if namespace in _NAMESPACES and is_foreign(name):
         for key in (f"{namespace}:{name}", name, *(f"{other}:{name}" for other in _NAMESPACES)):
             if key in settings:

@@ -14,9 +14,7 @@ from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.alter_table import grammar as alter_table_grammar
 from engine.statements.alter_table import spec as alter_table
-from engine.statements.comments import grammar as comments_grammar
 from engine.statements.comments import spec as comments
-from engine.statements.compatibility import grammar as compatibility_grammar
 from engine.statements.compatibility import spec as compatibility
 from engine.statements.containers import grammar as containers_grammar
 from engine.statements.containers import spec as containers
@@ -54,7 +52,6 @@ from engine.statements.show import grammar as show_grammar
 from engine.statements.show import procedures as show_procedures
 from engine.statements.show import spec as show
 from engine.statements.spec import StatementSpec
-from engine.statements.tokens import grammar as tokens_grammar
 from engine.statements.tokens import spec as tokens
 from engine.statements.variables import spec as variables
 from engine.statements.views import grammar as views_grammar
@@ -115,8 +112,8 @@ HEADS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] = Mapping
         head: read
         for grammar in (
             alter_table_grammar,
-            comments_grammar,
-            compatibility_grammar,
+            comments,
+            compatibility,
             containers_grammar,
             copy_into_grammar,
             create_table_grammar,
@@ -133,7 +130,7 @@ HEADS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] = Mapping
             session_grammar,
             show_grammar,
             show_procedures,
-            tokens_grammar,
+            tokens,
             views_grammar,
             volumes_grammar,
         )

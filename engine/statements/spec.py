@@ -15,12 +15,11 @@ from typing import Generic, Protocol, TypeVar
 from catalog.grants.conditions import AnyNeed
 from catalog.grants.privileges import Privilege
 from engine.authorization.needs import on_target
-from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, Outcome
 from engine.formats.planning import FormatPlanners, FormatStatement, not_planned, own_plan
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import CommandPlan
 from engine.runtime.accesses import Use

@@ -1,1 +1,5 @@
-"""The door to file systems: where tables lie, how their paths are confined, and bitmaps of rows beside data files."""
+"""File systems: locations of tables, confinement of their paths, put-if-absent, and bitmaps of deleted rows.
+
+Imports file access of `catalog.store`, `engine.types` and `engine.errors`. Start at `storage.py`; `confinement.py`
+decides which paths a log may name.
+"""

@@ -27,6 +27,10 @@ A symbolic link may lead to the same folders as an absolute path. A file with se
 a name is outside of the table's folder. Files are written below the table's own folder only. Python checks the file
 that it has opened; Spark opens a path after the check, so a link that is replaced between the two steps is followed.
 
+Local paths are compared with all links followed. `os.path.realpath` looks at each part of a path from Python, which a
+list of ten thousand tables pays several times for each. Linux answers the same in three calls: it opens the path
+without its content, and the name of what was opened is a link in /proc.
+
 Protocol: "Add File and Remove File" (paths), "Deletion Vector Descriptor Schema", "Sidecar Files".
 """
 
@@ -50,7 +54,6 @@ from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
 from catalog.discovery.roots import SAME_STORE
 from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, VECTOR_BYTES_MAX
 from engine.storage.paths import paths_of
-from engine.storage.real_paths import opened_path, real_path
 from engine.types.arrow_types import Array, RecordBatch
 
 FILE_BYTES_MAX = 1 << 40
@@ -348,3 +351,29 @@ def _count_links(folder: str, status: os.stat_result) -> int:
 
 def _is_below(real: str, roots: Iterable[str]) -> bool:
     return any(real == root or real.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+_OWN_FILES = "/proc/self/fd"
+_REMOVED = " (deleted)"
+"""What the kernel puts behind the name of a file that is gone; a name may also end so."""
+
+
+def real_path(path: str) -> str:
+    """As `os.path.realpath`: a missing part, and what is behind it, stays as it is written."""
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (AttributeError, OSError):  # another system; nothing there, or a circle of links
+        return os.path.realpath(path)
+    try:
+        return opened_path(descriptor, path)
+    finally:
+        os.close(descriptor)
+
+
+def opened_path(descriptor: int, path: str) -> str:
+    """Returns the path, without links, of the file that was opened at `path`."""
+    try:
+        found = os.readlink(f"{_OWN_FILES}/{descriptor}")
+    except OSError:  # a system without /proc
+        return os.path.realpath(path)
+    return found if found.startswith("/") and not found.endswith(_REMOVED) else os.path.realpath(path)

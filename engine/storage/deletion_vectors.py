@@ -88,7 +88,9 @@ def unframe(frame: bytes, size_in_bytes: int, source: str) -> bytes:
 
 def format_file(vectors: Sequence[bytes]) -> tuple[bytes, tuple[int, ...]]:
     """A file of serialized bitmaps, and the offset of each for its descriptor."""
-    pieces, offsets, position = [bytes([FORMAT_VERSION])], [], 1
+    pieces = [bytes([FORMAT_VERSION])]
+    offsets = []
+    position = 1
     for data in vectors:
         offsets.append(position)
         pieces += (struct.pack(">i", len(data)), data, struct.pack(">I", zlib.crc32(data)))

@@ -21,7 +21,8 @@ class LentStorage(FsspecStorage):
     """Reached by options that are for this table alone, and become others while it is used."""
 
     def __init__(self, url: str, options: LentOptions, allowed_roots: Sequence[str] | None = None) -> None:
-        self._options, self._opened_with = options, options()
+        self._options = options
+        self._opened_with = options()
         super().__init__(url, {**self._opened_with, **_NOT_KEPT}, allowed_roots)
 
     @property
@@ -34,7 +35,8 @@ class LentStorage(FsspecStorage):
         """That of fsspec, by the options of now."""
         options = self._options()
         if options != self._opened_with:
-            self._opened, self._opened_with = FsspecStorage(self.root, {**options, **_NOT_KEPT}).fs, options
+            self._opened = FsspecStorage(self.root, {**options, **_NOT_KEPT}).fs
+            self._opened_with = options
         return self._opened
 
     @fs.setter

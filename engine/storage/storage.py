@@ -31,11 +31,11 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
-from catalog.rest.client_errors import as_os_errors
 from catalog.rest.credentials import options_for
 from catalog.store.conditional_put import open_file_system
 from catalog.store.remote import forget_listings
 from catalog.store.store_requests import (
+    as_os_errors,
     delete_file,
     delete_files,
     file_info,
@@ -124,7 +124,8 @@ class Storage(ABC):
     @property
     def confinement(self) -> Confinement:
         """The decision for each path of this table's log, by the newest known state of the catalog."""
-        others, known = self.find_others(self.root), self._confinement
+        others = self.find_others(self.root)
+        known = self._confinement
         if known is None or known.others is not others:
             known = self._confinement = Confinement(self.root, self.allowed_roots, others)
         return known
@@ -386,7 +387,8 @@ class LocalStorage(Storage):
         self._ensure_real_folder(folder, again=False)
         is_in_log = folder == f"{self.root}/{LOG_FOLDER}"
         try:
-            descriptor, is_link = os.open(path, os.O_RDONLY | os.O_NOFOLLOW), False
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            is_link = False
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise

@@ -62,7 +62,8 @@ class VolumeFile:
         is_dropped: Callable[[], bool] = lambda: False,
     ) -> None:
         """`location` is the volume's folder. `is_dropped` returns whether it is left from a volume that was dropped."""
-        self.path, self._is_dropped = path, is_dropped
+        self.path = path
+        self._is_dropped = is_dropped
         self._storage: Storage = open_storage(location, allowed_roots=allowed_roots)
 
     def exists(self) -> bool:

@@ -2,6 +2,10 @@
 
 The keys are Delta's, whose schemas have them in this form; another format translates its own into them.
 
+An identity column gives values of the form `start + k * step` to rows that come without one. A new value is past the
+high-water mark, the furthest value that was ever given out. All arithmetic is Python's, which cannot overflow; whether
+a value fits into 64 bits is checked where it is used.
+
 Protocol: "Generated Columns", "Identity Columns".
 """
 
@@ -9,10 +13,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from catalog.conditions import InconsistentIdentity
-from engine.tables.identity import GREATEST, LEAST, IdentityColumn
 from engine.types.schema import StructField, StructType
 
 GENERATION = "delta.generationExpression"
@@ -74,3 +78,45 @@ def _is_long(value: Any) -> TypeGuard[int]:
 def _shown(metadata: Mapping[str, Any]) -> str:
     found = [f"{key} = {value}" for key, value in sorted(metadata.items()) if key.startswith("delta.identity.")]
     return ", ".join(found)
+
+
+LEAST, GREATEST = -(2**63), 2**63 - 1
+"""The values that a column can have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityColumn:
+    """`high_water_mark` None: no value was given out yet."""
+
+    name: str
+    start: int
+    step: int
+    allow_explicit: bool
+    high_water_mark: int | None
+
+    @property
+    def next_value(self) -> int:
+        """The first value past the high-water mark; it may not fit into 64 bits."""
+        return (
+            self.start
+            if self.high_water_mark is None
+            else self.start + self.step * (self._steps_to(self.high_water_mark) + 1)
+        )
+
+    def high_water_mark_after(self, low: int, high: int) -> int | None:
+        """That of a column with values from `low` to `high`; it never goes back, nor to before the start."""
+        furthest = high if self.step > 0 else low
+        steps = self._steps_up_to(furthest)
+        if steps < 0:
+            return self.high_water_mark
+        if self.high_water_mark is not None and self._steps_to(self.high_water_mark) >= steps:
+            return self.high_water_mark
+        return self.start + self.step * steps
+
+    def _steps_to(self, value: int) -> int:
+        """Whole steps from the start to `value`; -1 for one before the start, such as old writers left behind."""
+        return max((value - self.start) // self.step, -1)
+
+    def _steps_up_to(self, value: int) -> int:
+        """Steps to the first value of the grid that is not before `value`."""
+        return -((self.start - value) // self.step) if (value - self.start) * self.step >= 0 else -1

@@ -1,8 +1,9 @@
-"""Changes of a table's definition as values, whatever its format.
+"""Changes of a table's definition, for all formats.
 
-A statement of DDL is a tuple of changes; a format folds them onto what it keeps of a table
-(`TableSnapshot.redefined`, `TableFormat.define`), and refuses those that it has no place for. What concerns rows and
-expressions (do existing rows satisfy a new constraint, does one use the column that is renamed?) the planner sees to.
+A DDL statement is a tuple of changes. ALTER TABLE is parsed to these values where a format can fold them as written.
+A format folds them onto its own definition of a table (`TableSnapshot.redefined`, `TableFormat.define`), and rejects
+those that it does not support. The planner checks rows and expressions: whether existing rows satisfy a new constraint,
+whether a constraint uses a column that is renamed.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from engine.tables.column_metadata import HIGH_WATER_MARK
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import HIGH_WATER_MARK, IdentityColumn
 from engine.tables.keys import TableKey
 from engine.types.column_paths import Path
 from engine.types.partition_terms import PartitionTerm, SortTerm
@@ -113,10 +113,9 @@ class SetDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterBy:
-    """After the changes of columns and of their mapping, in a new table."""
+    """Sets the clustering columns; none ends clustering. In a new table, it follows the changes of its columns."""
 
-    columns: tuple[Path, ...]
-    """Empty: no longer by any."""
+    columns: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

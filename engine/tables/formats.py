@@ -1,4 +1,8 @@
-"""The table formats of a server: the format that the catalog names for a table is the one that loads it."""
+"""The table formats of a server: the format that the catalog names for a table is the one that loads it.
+
+`watched` makes the formats of one statement, which register the tables and versions it uses before they load them
+(`engine.concurrency`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from functools import cache
 from typing import Protocol
 
 from catalog.conditions import UnknownTableFormat
+from engine.concurrency.table_pins import StatementPins
 from engine.storage.storage import Storage
 from engine.tables.changes import Bound, TableChanges
 from engine.tables.definition import TableDefinition
@@ -129,14 +134,71 @@ class _Pinned:
     """A format whose snapshots are loaded once."""
 
     def __init__(self, inner: TableFormat) -> None:
-        self.name, self.find = inner.name, inner.find
-        self.changes, self.folder, self.describe_files = inner.changes, inner.folder, inner.describe_files
-        self.prepared, self.create, self.begin = inner.prepared, inner.create, inner.begin
-        self.define, self.stored_properties = inner.define, inner.stored_properties
+        self.name = inner.name
+        self.find = inner.find
+        self.changes = inner.changes
+        self.folder = inner.folder
+        self.describe_files = inner.describe_files
+        self.prepared = inner.prepared
+        self.create = inner.create
+        self.begin = inner.begin
+        self.define = inner.define
+        self.stored_properties = inner.stored_properties
         self.own_condition = inner.own_condition
-        self.load, self.load_at = cache(inner.load), cache(inner.load_at)
+        self.load = cache(inner.load)
+        self.load_at = cache(inner.load_at)
         self.find_reference = cache(inner.find_reference)
 
 
 def formats_of(*formats: TableFormat) -> TableFormats:
     return TableFormats({each.name: each for each in formats})
+
+
+def watched(formats: TableFormats, pins: StatementPins) -> TableFormats:
+    """The same formats; whatever is loaded by them is noted in `pins`."""
+    return TableFormats({name: _Watched(each, pins) for name, each in formats.by_name.items()})
+
+
+class _Watched:
+    """One format. What is neither a version nor found by one passes through."""
+
+    def __init__(self, inner: TableFormat, pins: StatementPins) -> None:
+        self._inner = inner
+        self._pins = pins
+        self.name = inner.name
+        self.folder = inner.folder
+        self.describe_files = inner.describe_files
+        self.prepared = inner.prepared
+        self.create = inner.create
+        self.begin = inner.begin
+        self.define = inner.define
+        self.stored_properties = inner.stored_properties
+        self.own_condition = inner.own_condition
+
+    def load(self, location: str, version: int | None = None) -> TableSnapshot:
+        self._pins.add(location, version)
+        return self._inner.load(location, version)
+
+    def find(self, location: str) -> TableSnapshot | None:
+        self._pins.add(location, None)
+        return self._inner.find(location)
+
+    def load_at(self, location: str, timestamp_ms: int) -> TableSnapshot:
+        with self._pins.every_version(location):
+            found = self._inner.load_at(location, timestamp_ms)
+            self._pins.add(location, found.version)
+        return found
+
+    def find_reference(self, location: str, name: str) -> TableSnapshot | None:
+        with self._pins.every_version(location):
+            found = self._inner.find_reference(location, name)
+            if found is not None:
+                self._pins.add(location, found.version)
+        return found
+
+    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
+        with self._pins.every_version(snapshot.table_root):
+            found = self._inner.changes(snapshot, start, end, allow_outside=allow_outside)
+            if found.versions:
+                self._pins.add(snapshot.table_root, found.versions[0])
+        return found

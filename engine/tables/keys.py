@@ -74,7 +74,9 @@ def primary_key(keys: Iterable[TableKey]) -> PrimaryKey | None:
 def _read(text: str) -> TableKey | None:
     try:
         value = json.loads(text)
-        name, columns, rely = value["name"], tuple(value["columns"]), value.get("rely") is True
+        name = value["name"]
+        columns = tuple(value["columns"])
+        rely = value.get("rely") is True
         if not _are_names((name, *columns)) or not columns:
             return None
         if value["type"] == "PRIMARY KEY":
@@ -90,3 +92,29 @@ def _read(text: str) -> TableKey | None:
 
 def _are_names(parts: Iterable[object]) -> bool:
     return all(isinstance(part, str) and part for part in parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrimaryKeyDef:
+    """`[CONSTRAINT name] PRIMARY KEY (columns) [NOT ENFORCED] [RELY]`"""
+
+    name: str | None
+    columns: tuple[str, ...]
+    rely: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKeyDef:
+    """`[CONSTRAINT name] FOREIGN KEY (columns) REFERENCES t [(columns)] [NOT ENFORCED] [RELY]`
+
+    `parent_columns` is empty where the statement means those of the other table's primary key.
+    """
+
+    name: str | None
+    columns: tuple[str, ...]
+    parent_parts: tuple[str, ...]
+    parent_columns: tuple[str, ...] = ()
+    rely: bool = False
+
+
+KeyDef = PrimaryKeyDef | ForeignKeyDef

@@ -1,4 +1,4 @@
-"""What is done with a table, and how the commit that does it describes itself."""
+"""Operations on a table, the description that a commit has of one, and the columns of DESCRIBE HISTORY, as Delta's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
+
+import pyarrow as pa
 
 Json: TypeAlias = Any
 
@@ -58,3 +60,30 @@ class NumberedWrite:
 def with_metrics(description: CommitDescription, **metrics: int | str) -> CommitDescription:
     """The description with metrics that became known while writing."""
     return replace(description, metrics={**description.metrics, **metrics})
+
+
+_TEXTS = pa.map_(pa.string(), pa.string())
+JOB = pa.struct(
+    [(name, pa.string()) for name in ("jobId", "jobName", "jobRunId", "runId", "jobOwnerId", "triggerType")]
+)
+NOTEBOOK = pa.struct([("notebookId", pa.string())])
+
+HISTORY_SCHEMA = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("timestamp", pa.timestamp("ms", tz="UTC")),
+        ("userId", pa.string()),
+        ("userName", pa.string()),
+        ("operation", pa.string()),
+        ("operationParameters", _TEXTS),
+        ("job", JOB),
+        ("notebook", NOTEBOOK),
+        ("clusterId", pa.string()),
+        ("readVersion", pa.int64()),
+        ("isolationLevel", pa.string()),
+        ("isBlindAppend", pa.bool_()),
+        ("operationMetrics", _TEXTS),
+        ("userMetadata", pa.string()),
+        ("engineInfo", pa.string()),
+    ]
+)

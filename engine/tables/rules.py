@@ -8,7 +8,7 @@ from enum import Enum, StrEnum
 from typing import Protocol
 
 from catalog.errors import SqlError
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import IdentityColumn
 from engine.tables.operations import TableOperation
 from engine.types.schema import StructType
 

@@ -14,16 +14,15 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from engine.pruning.distinct_counts import DistinctCounts
+from engine.pruning.estimates import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
-from engine.tables.definition import TableDefinition
+from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.details import TableDetails
 from engine.tables.operations import TableOperation
 from engine.tables.row_files import RowFiles
 from engine.tables.rules import Constraint, TableRules

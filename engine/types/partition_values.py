@@ -6,6 +6,8 @@ Timestamps have two forms: ISO 8601 in UTC (`2024-01-01T00:00:00.000000Z`), whic
 
 The folder that a data file lies in only follows a custom (`name=value`, Hive-escaped): readers never look at it.
 
+Floating-point numbers have the text that Java prints.
+
 Protocol: "Partition Value Serialization".
 """
 
@@ -17,7 +19,6 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias, assert_never
 
 from catalog.conditions import PartitionValueNotCastable
-from engine.types.float_text import java_float
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, format_data_type
 
 PartitionValue: TypeAlias = str | int | float | bool | bytes | date | datetime | Decimal | None
@@ -135,3 +136,15 @@ def _format(value: PartitionValue, data_type: DataType) -> str:
 def _format_float(value: float) -> str:
     is_plain = value == 0 or 1e-3 <= abs(value) < 1e7
     return repr(value) if is_plain else java_float(repr(value))
+
+
+def java_float(text: str) -> str:
+    """Of a number that is not plain: under 0.001, from ten million on, or not finite. `text` is what Python or Arrow
+    print, with the fewest digits that say which number it is; Java has one digit, a point and an exponent.
+    """
+    number = Decimal(text)
+    if not number.is_finite():
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[text]
+    sign, digits, exponent = number.normalize().as_tuple()
+    fraction = "".join(map(str, digits[1:])) or "0"
+    return f"{'-' * sign}{digits[0]}.{fraction}E{len(digits) - 1 + int(exponent)}"

@@ -1,12 +1,15 @@
 """How SQL spells the types of a table's schema: `bigint`, `decimal(10,2)`, `array<struct<a:int>>`.
 
 The spelling is Spark's (`DataType.simpleString`), which DESCRIBE, the result schemas and the wire protocols all use.
+
+The sizes of types are those of the SQL standard's view `COLUMNS`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import assert_never
 
@@ -122,3 +125,40 @@ def ddl_type(data_type: DataType, collations: Mapping[str, str] = NO_COLLATIONS,
 
 def _ddl_field(field: StructField) -> str:
     return f"{quote(field.name)}: {ddl_type(field.data_type, collations_of(field), field.name)}"
+
+
+_PRECISIONS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19, "float": 24, "double": 53}
+_BINARY = frozenset({"float", "double"})
+_LENGTHS = re.compile(r"(?:var)?char\((\d+)\)")
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_DATETIME_PRECISIONS = {"date": 0, "timestamp": 6, "timestamp_ntz": 6}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeSizes:
+    """`length` in characters; `precision` in digits of the base `radix`, `scale` of them behind the point;
+    `datetime_precision` in digits of seconds. None where the type has none.
+    """
+
+    name: str
+    """The type without its parameters, in lower case."""
+    length: int | None
+    precision: int | None
+    radix: int | None
+    scale: int | None
+    datetime_precision: int | None
+
+
+def type_sizes(sql_type: str) -> TypeSizes:
+    """The sizes of a type in SQL's spelling."""
+    name = re.split(r"[(<]", sql_type, maxsplit=1)[0]
+    length, number = _LENGTHS.fullmatch(sql_type), _DECIMAL.fullmatch(sql_type)
+    precision = int(number[1]) if number else _PRECISIONS.get(name)
+    return TypeSizes(
+        name=name,
+        length=int(length[1]) if length else None,
+        precision=precision,
+        radix=None if precision is None else 2 if name in _BINARY else 10,
+        scale=int(number[2]) if number else 0 if precision is not None and name not in _BINARY else None,
+        datetime_precision=_DATETIME_PRECISIONS.get(name),
+    )

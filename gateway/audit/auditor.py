@@ -26,14 +26,14 @@ from catalog.errors import SqlError
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.lineage import traced
-from gateway.audit.lineage_events import LineageEvents
+from gateway.audit.lineage_sender import LineageEvents
 from gateway.audit.trail import Trail
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.observability.redaction import identifiers, redact, without_literals
 from gateway.observability.trace import Trace
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.origin import Origin
+from gateway.sessions.session import Origin
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +102,10 @@ class TrailAuditor:
         self, trail: Trail, *, text: StatementText, on_failure: OnFailure, events: LineageEvents | None = None
     ) -> None:
         """`events` are sent elsewhere besides."""
-        self._trail, self._text, self._on_failure, self._events = trail, text, on_failure, events
+        self._trail = trail
+        self._text = text
+        self._on_failure = on_failure
+        self._events = events
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[Identity | str | None, str], float] = OrderedDict()
         """Log-ins that were recorded, and when: clients of HTTP send their credentials with each request."""
@@ -185,7 +188,8 @@ class TrailAuditor:
 
     def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None:
         """Never raises: what was done is done."""
-        ended_ms, text = operation.ended_ms or time.time_ns() // 1_000_000, self._text_fields(operation.text)
+        ended_ms = operation.ended_ms or time.time_ns() // 1_000_000
+        text = self._text_fields(operation.text)
         fields = {
             "rows_modified": operation.rows_modified,
             "bytes_out": operation.result_bytes,
@@ -279,7 +283,7 @@ def _denied(error: SqlError) -> dict[str, Any]:
             return {"denied": {"privilege": privilege, "on": on}}
         case ViewOwnerLacksPrivileges(on=on):
             return {"denied": {"on": on}}
-        case _:
+        case _:  # errors of any other class
             return {}
 
 

@@ -37,7 +37,9 @@ class HeadSigner:
 
     def __init__(self, key: Ed25519PrivateKey, file: Path, *, lines: int = LINES, seconds: float = SECONDS) -> None:
         """Raises `AuditNotWritten`."""
-        self._key, self._lines, self._seconds = key, lines, seconds
+        self._key = key
+        self._lines = lines
+        self._seconds = seconds
         self._lock = threading.Lock()
         """Guards all below."""
         self._newest = self._signed = Head()
@@ -58,7 +60,8 @@ class HeadSigner:
                 self._sign()
             elif self._timer is None and not self._is_closed:
                 self._timer = threading.Timer(self._seconds, self._sign_in_time)
-                self._timer.name, self._timer.daemon = "audit-head", True
+                self._timer.name = "audit-head"
+                self._timer.daemon = True
                 self._timer.start()
 
     def close(self) -> None:

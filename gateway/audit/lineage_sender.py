@@ -3,6 +3,8 @@
 A file for each event, the oldest sent first. What cannot be delivered now is tried again, later each time; an event
 that the collector refuses for good, or redirects, is renamed, so that it is in nobody's way. Where too many wait, the
 oldest go, and the log says so: lineage keeps no statement from running.
+
+A statement has two events: when it begins to touch tables, and when it has ended.
 """
 
 from __future__ import annotations
@@ -21,6 +23,10 @@ from typing import Any
 
 from catalog.rest.no_redirect import NoRedirect
 from catalog.rest.secret_files import make_private_folder
+from engine.runtime.accesses import StatementAccess
+from gateway.audit.open_lineage import EventType, datasets, error_facet, job_of, run_event, user_facet
+from gateway.sessions.operation import Operation
+from gateway.sessions.operation_state import OperationState
 
 SPOOLED_MAX = 10_000
 _PAUSE_S, _PAUSE_S_MAX, _TIMEOUT_S = 1.0, 60.0, 10.0
@@ -36,8 +42,12 @@ class LineageSender:
     def __init__(self, url: str, folder: Path, token: str = "", *, pause_s: float = _PAUSE_S) -> None:
         """Raises what making a private folder raises."""
         make_private_folder(folder)
-        self._url, self._folder, self._token, self._pause_s = url, folder, token, pause_s
-        self._wake, self._is_closed = threading.Event(), False
+        self._url = url
+        self._folder = folder
+        self._token = token
+        self._pause_s = pause_s
+        self._wake = threading.Event()
+        self._is_closed = False
         self._count = 0
         self._lock = threading.Lock()
         self._wake.set()  # an earlier run may have left some
@@ -108,3 +118,51 @@ class LineageSender:
             return False
         file.unlink(missing_ok=True)
         return True
+
+
+class LineageEvents:
+    """Told by the auditor, on the statements' threads; thread-safe."""
+
+    def __init__(self, sender: LineageSender, namespace: str) -> None:
+        self._sender = sender
+        self._namespace = namespace
+
+    def began(self, operation: Operation, access: StatementAccess, text: Mapping[str, Any]) -> None:
+        """`text` are the fields of the statement's text in the trail. A script begins with its first statement."""
+        if operation.trace is None or operation.trace.accesses:
+            return
+        job = self._job(access.statement, text)
+        event = run_event(EventType.START, operation.created_ms, str(operation.id), job, _user(operation))
+        event["inputs"], event["outputs"] = datasets(self._namespace, (access,))
+        if event["inputs"] or event["outputs"]:
+            self._sender.send(event)
+
+    def ended(self, operation: Operation, text: Mapping[str, Any]) -> None:
+        """Nothing is sent of a statement that touched no tables, or was refused."""
+        trace = operation.trace
+        if trace is None or not trace.accesses or operation.ended_ms is None:
+            return
+        facets = _user(operation)
+        if operation.error is not None:
+            facets |= error_facet(operation.error.condition)
+        job = self._job(trace.accesses[0].statement, text)
+        event = run_event(_kind(operation), operation.ended_ms, str(operation.id), job, facets)
+        event["inputs"], event["outputs"] = datasets(self._namespace, trace.accesses, trace)
+        if event["inputs"] or event["outputs"]:
+            self._sender.send(event)
+
+    def close(self) -> None:
+        self._sender.close()
+
+    def _job(self, kind: str, text: Mapping[str, Any]) -> dict[str, Any]:
+        return job_of(self._namespace, kind, text["text_sha256"], text.get("text"))
+
+
+def _kind(operation: Operation) -> EventType:
+    if operation.state in (OperationState.CANCELED, OperationState.TIMED_OUT):
+        return EventType.ABORT
+    return EventType.FAIL if operation.error is not None else EventType.COMPLETE
+
+
+def _user(operation: Operation) -> dict[str, Any]:
+    return user_facet(operation.identity.principal)

@@ -10,7 +10,7 @@ from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Accepted, Authenticator, Challenge, Exchange, Mechanism, parse_plain
 from gateway.authenticators.peer import Peer
-from gateway.sessions.origin import Origin
+from gateway.sessions.session import Origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from catalog.conditions import LineageWithoutAudit
 from catalog.rest.secret_files import read_secret
 from gateway.audit.auditor import Auditor, NoAudit, TrailAuditor
 from gateway.audit.heads import HeadSigner, private_key
-from gateway.audit.lineage_events import LineageEvents
-from gateway.audit.lineage_sender import LineageSender
+from gateway.audit.lineage_sender import LineageEvents, LineageSender
 from gateway.audit.trail import Trail
 from gateway.configuration.config import AuditSection, LineageSection
 

@@ -35,10 +35,13 @@ class Trail:
         """`is_synced`: each line is on the disk, and not only with the system, before :meth:`write` answers. `signer`
         is told of each line.
         """
-        self._folder, self._is_synced, self._signer = folder, is_synced, signer
+        self._folder = folder
+        self._is_synced = is_synced
+        self._signer = signer
         self._mutex = threading.Lock()
         """Guards all below."""
-        self._day, self._file = "", -1
+        self._day = ""
+        self._file = -1
         try:
             folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
             self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
@@ -99,7 +102,8 @@ class Trail:
         opened = os.open(self._folder / file_name(day), flags, _MODE)
         if self._file >= 0:
             os.close(self._file)
-        self._file, self._day = opened, day
+        self._file = opened
+        self._day = day
 
     def _recover(self) -> Head:
         """Where the trail goes on. A line that is cut is told of by the next one."""

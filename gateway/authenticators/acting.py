@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from catalog.conditions import ProxyUserNotAllowed
 from engine.runtime.identity import Identity, Scope
-from gateway.authenticators.names import ensure_name, fold_name
+from gateway.authenticators.names import UserDirectory, ensure_name, fold_name
 from gateway.authenticators.peer import Peer
-from gateway.authenticators.users import UserDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from catalog.conditions import CredentialsRefused, LogInEnded, UserNameInvalid
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.names import ensure_name
-from gateway.authenticators.users import UserDirectory
+from gateway.authenticators.names import UserDirectory, ensure_name
 
 
 @dataclass(frozen=True, slots=True)

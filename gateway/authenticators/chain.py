@@ -12,13 +12,23 @@ password of the user `token`, or of the one that they belong to. Secrets are tak
 
 Guesses of passwords are slowed down; there is nothing to guess about a token. A method that is not configured refuses
 like one that is. Who was refused goes to the log, without the secret.
+
+A password that was right a moment ago is not verified again: clients of HTTP send theirs with every request, and
+drivers open many connections at once, while a verification takes a core for some 30 ms, or a directory its time. The
+table has an HMAC of user and password under a key of this process, and nothing of which a password could be made.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import logging
 import re
+import secrets
+import threading
 import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol, assert_never
 
@@ -37,8 +47,39 @@ from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse
 from gateway.authenticators.names import NAME_BYTES_MAX, fold_name
 from gateway.authenticators.passwords import PASSWORD_BYTES_MAX
 from gateway.authenticators.peer import Peer
-from gateway.authenticators.recent import RecentLogIns
 from gateway.authenticators.throttle import Throttle
+
+GOOD_FOR_S = 60.0
+_ENTRIES_MAX = 10_000
+
+
+class RecentLogIns:
+    """Thread-safe; `clock` is in seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._key = secrets.token_bytes(32)
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[bytes, tuple[Identity, float]] = OrderedDict()
+
+    def find(self, user: str, password: str, generation: int) -> Identity | None:
+        """Who logged in with them lately, in the same generation of the users."""
+        with self._lock:
+            identity, until = self._entries.get(self._digest(user, password, generation), (None, 0.0))
+        return identity if self._clock() < until else None
+
+    def add(self, user: str, password: str, generation: int, identity: Identity) -> None:
+        with self._lock:
+            digest = self._digest(user, password, generation)
+            self._entries[digest] = identity, self._clock() + GOOD_FOR_S
+            self._entries.move_to_end(digest)
+            while len(self._entries) > _ENTRIES_MAX:
+                self._entries.popitem(last=False)
+
+    def _digest(self, user: str, password: str, generation: int) -> bytes:
+        message = f"{generation} {len(user)} {user}{password}".encode("utf-8", "replace")
+        return hmac.digest(self._key, message, hashlib.sha256)
+
 
 logger = logging.getLogger(__name__)
 
@@ -161,7 +202,8 @@ class Chain:
             logger.warning("%.80r goes on unchecked: %s", identity.principal, error.reason)
 
     def _ensure_known(self, identity: Identity) -> None:
-        method, users = self._method(identity.method), self.methods.password
+        method = self._method(identity.method)
+        users = self.methods.password
         if method is None:
             raise LogInEnded()
         if identity.real_user is None:
@@ -203,7 +245,8 @@ class Chain:
         return identity
 
     def _by_password(self, user: str, password: str, peer: Peer) -> Identity:
-        method, sizes = self.methods.password, (len(user.encode("utf-8", "replace")), len(password.encode()))
+        method = self.methods.password
+        sizes = (len(user.encode("utf-8", "replace")), len(password.encode()))
         if method is None or not user or sizes[0] > NAME_BYTES_MAX or sizes[1] > PASSWORD_BYTES_MAX:
             raise CredentialsRefused()
         generation = method.generation

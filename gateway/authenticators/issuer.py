@@ -51,7 +51,8 @@ class Issuer:
 
     def __init__(self, issuer: str, *, ca_file: str = "", clock: Callable[[], float] = time.monotonic) -> None:
         """Fetches both documents. Raises :class:`IssuerUnusable`."""
-        self._issuer, self._clock = issuer, clock
+        self._issuer = issuer
+        self._clock = clock
         self._tls = ssl.create_default_context(cafile=ca_file or None)
         self._lock = threading.Lock()
         metadata = self._fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration")

@@ -55,7 +55,9 @@ class JwtTokens:
     """Thread-safe; `clock` is in seconds since the epoch."""
 
     def __init__(self, rules: JwtRules, issuer: Issuer, clock: Callable[[], float] = time.time) -> None:
-        self._rules, self._issuer, self._clock = rules, issuer, clock
+        self._rules = rules
+        self._issuer = issuer
+        self._clock = clock
 
     def log_in(self, token: str) -> Identity:
         """Raises :class:`CredentialsRefused`."""

@@ -86,7 +86,8 @@ class LdapDirectory:
     generation = 0
 
     def __init__(self, rules: LdapRules, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rules, self._clock = rules, clock
+        self._rules = rules
+        self._clock = clock
         self._tls = ldap3.Tls(
             validate=ssl.CERT_REQUIRED, ca_certs_file=rules.ca_file or None, version=ssl.PROTOCOL_TLS_CLIENT
         )
@@ -249,7 +250,8 @@ class LdapDirectory:
                 continue
             if is_bound:
                 return connection
-            code, message = connection.result["result"], connection.result.get("message")
+            code = connection.result["result"]
+            message = connection.result.get("message")
             logger.info("a bind was refused with code %s: %.200s", code, message)  # locked, expired: for the log alone
             _close(connection)
             if code not in _BUSY:

@@ -3,13 +3,17 @@
 A name is compared in Unicode's form NFKC without regard to case, and the principal is the name as the file or the
 directory spells it. What looks like another name, or like none, is no name: control characters, blanks at its ends,
 the characters that separate fields and lists, and the name of the group that has everybody.
+
+A :class:`UserDirectory` looks up users who are not there to log in.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from typing import Protocol
 
 from catalog.conditions import UserNameInvalid
+from engine.runtime.identity import Identity
 
 NAME_BYTES_MAX = 256
 EVERYBODY = "account users"
@@ -32,3 +36,9 @@ def ensure_name(name: str) -> str:
     if fold_name(name) == EVERYBODY:
         raise UserNameInvalid(name, "it is the group that has everybody")
     return name
+
+
+class UserDirectory(Protocol):
+    def find(self, user: str) -> Identity | None:
+        """The user as they are now; None for nobody."""
+        ...

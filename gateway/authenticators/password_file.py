@@ -112,9 +112,13 @@ class PasswordFile:
         self, path: Path, verifier: PasswordVerifier | None = None, on_reload: OnReload = ignore_reload
     ) -> None:
         """Raises :class:`SecretUnusable` or :class:`SecretReadable`."""
-        self._path, self._verifier, self._on_reload = path, verifier or PasswordVerifier(), on_reload
+        self._path = path
+        self._verifier = verifier or PasswordVerifier()
+        self._on_reload = on_reload
         self._lock = threading.Lock()
-        self._stamp, self._is_usable, self._generation = stamp_of(path), True, 0
+        self._stamp = stamp_of(path)
+        self._is_usable = True
+        self._generation = 0
         self._users = load_users(path)
 
     @property
@@ -154,7 +158,8 @@ class PasswordFile:
     def _reload(self) -> None:
         self._generation += 1
         try:
-            self._users, self._is_usable = load_users(self._path), True
+            self._users = load_users(self._path)
+            self._is_usable = True
         except SqlError as error:
             self._is_usable = False
             logger.error("nobody can log in with a password: %s", error)

@@ -53,7 +53,9 @@ class Throttle:
         sleep: Callable[[float], None] = time.sleep,
         turn_s: float = 10.0,
     ) -> None:
-        self._clock, self._sleep, self._turn_s = clock, sleep, turn_s
+        self._clock = clock
+        self._sleep = sleep
+        self._turn_s = turn_s
         self._ended = threading.Condition()
         self._failures: OrderedDict[_Key, _Failures] = OrderedDict()
         self._known: OrderedDict[_Pair, None] = OrderedDict()
@@ -88,7 +90,8 @@ class Throttle:
         end = time.monotonic() + self._turn_s
         with self._ended:
             while True:
-                now, counted = self._clock(), self._counted(pair)
+                now = self._clock()
+                counted = self._counted(pair)
                 left = max(self._left_s(key, free, now) for key, free in counted.items())
                 if left > 0:
                     raise TooManyFailures(math.ceil(left))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from catalog.conditions import CredentialsRefused, LogInEnded
 from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.runtime.identity import Identity, Method, Scope
-from gateway.authenticators.users import UserDirectory
+from gateway.authenticators.names import UserDirectory
 
 _IN_DIRECTORY = (Method.PASSWORD, Method.LDAP)
 
@@ -19,7 +19,8 @@ class Tokens:
     """Thread-safe."""
 
     def __init__(self, store: TokenStore, users: UserDirectory | None) -> None:
-        self._store, self._users = store, users
+        self._store = store
+        self._users = users
 
     def log_in(self, token: str) -> Identity:
         entry = self._store.find(token)

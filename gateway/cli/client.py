@@ -35,7 +35,8 @@ class Statement:
     """A statement that succeeded and whose rows are fetched."""
 
     def __init__(self, client: ApiClient, answer: Mapping[str, Any]) -> None:
-        self._client, self._answer = client, answer
+        self._client = client
+        self._answer = answer
         self._path = f"{_API}/{answer['statement_id']}"
         manifest = answer["manifest"]
         self.columns = [Column(column["name"], column["type_name"]) for column in manifest["schema"]["columns"]]
@@ -70,11 +71,13 @@ class ApiClient:
 
     def __init__(self, server: str, authorization: str = "", ca_file: str = "") -> None:
         """`authorization` is the header of that name; `ca_file` has the authorities of an https server."""
-        self._server, self._authorization = server, authorization
+        self._server = server
+        self._authorization = authorization
         self._connection: http.client.HTTPConnection
         try:
             parts = urlsplit(server if "://" in server else f"http://{server}")
-            self._base, host = parts.path.rstrip("/"), (parts.hostname or "", parts.port)
+            self._base = parts.path.rstrip("/")
+            host = (parts.hostname or "", parts.port)
             if parts.scheme == "https":
                 context = ssl.create_default_context(cafile=ca_file or None)
                 self._connection = http.client.HTTPSConnection(*host, timeout=_SOCKET_TIMEOUT_S, context=context)

@@ -28,13 +28,18 @@ class Completer:
 
     def __init__(self, client: ApiClient, catalog: str | None, schema: str | None = None) -> None:
         """`catalog` None: the one that statements begin in; `schema` None: all of its schemas."""
-        self._client, self._catalog, self._schema, self._names = client, catalog, schema, list[str]()
+        self._client = client
+        self._catalog = catalog
+        self._schema = schema
+        self._names = list[str]()
         self._found: list[str] = []
         self._asked = False
 
     def follow(self, catalog: str, schema: str) -> None:
         """Where the session's names lie from now on."""
-        self._catalog, self._schema, self._asked = catalog, schema, False
+        self._catalog = catalog
+        self._schema = schema
+        self._asked = False
 
     def __call__(self, text: str, state: int) -> str | None:
         """As `readline` asks: the completions of `text` one by one."""
@@ -54,7 +59,8 @@ class Completer:
         answer = self._client.ask("GET", f"{_CATALOG}/catalogs")
         current = (self._catalog or answer["current"]).casefold()
         for catalog in answer["catalogs"]:
-            is_current, named = catalog["name"].casefold() == current, {"catalog": catalog["name"]}
+            is_current = catalog["name"].casefold() == current
+            named = {"catalog": catalog["name"]}
             for schema in self._client.ask("GET", f"{_CATALOG}/schemas?{urlencode(named)}")["schemas"]:
                 place = schema["name"] if is_current else f"{catalog['name']}.{schema['name']}"
                 yield place

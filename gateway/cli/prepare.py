@@ -16,8 +16,8 @@ from catalog.errors import SqlError
 from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
+from engine.sample.data import SAMPLE_READS, SAMPLE_WRITES
 from engine.sample.lake import ensure_sample_lake
-from engine.sample.statements import SAMPLE_READS, SAMPLE_WRITES
 from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archiving, compile_once
 from engine.spark.session import SparkOptions
 from gateway.observability.log_format import LogFormat, set_up_log

@@ -3,6 +3,8 @@
 The first SIGTERM or SIGINT drains, during the start it ends the start; a second one ends the process at once. A thread
 that ends by itself and leaves a port without an owner ends the process too, as does a part that fails for good: the
 exit code tells a supervisor to start it again.
+
+Without a configured folder a sample lake is served, next to the other files of the working directory.
 """
 
 from __future__ import annotations
@@ -15,19 +17,19 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
 from typing import TextIO
 
-from catalog.conditions import StartFailed
+from catalog.conditions import LakeNotFound, StartFailed
 from catalog.errors import SqlError
+from engine.sample.lake import ensure_sample_lake
 from gateway.configuration.config import Config, LogLevel
 from gateway.configuration.loader import load_config
 from gateway.observability.log_format import LogFormat, format_step, set_up_log
-from gateway.process.lake import with_lake
 from gateway.process.lifecycle import Ports
 from gateway.process.lifeline import Lifeline, take_lifeline
 from gateway.process.umask import apply_umask
@@ -56,7 +58,8 @@ class Console:
     """What the operator sees: a line for each step, with the seconds since the start."""
 
     def __init__(self, stream: TextIO, signals: SimpleQueue[int]) -> None:
-        self._stream, self._signals = stream, signals
+        self._stream = stream
+        self._signals = signals
         self._began = time.monotonic()
         self.is_starting = True
         self.format = LogFormat.TEXT
@@ -198,3 +201,19 @@ delta-gateway {VERSION} serves {config.lake.folder}
           beeline -u "jdbc:hive2://{host}:{ports.http}/;transportMode=http;httpPath=cliservice"
 {tls}Ctrl-C or SIGTERM stops it.
 """
+
+
+SAMPLE_LAKE = "sample-lake"
+
+
+def with_lake(config: Config, progress: Callable[[str], None]) -> Config:
+    """`config` with a folder that is there; writes the sample lake if none is configured. Raises LakeNotFound."""
+    folder = config.lake.folder
+    if not folder:
+        folder = os.path.abspath(SAMPLE_LAKE)
+        ensure_sample_lake(folder, progress)
+    elif ":" not in folder.partition("/")[0]:  # no URI; those are asked when they are first listed
+        folder = os.path.abspath(folder)
+        if not os.path.isdir(folder):
+            raise LakeNotFound(folder)
+    return replace(config, lake=replace(config.lake, folder=folder))

@@ -7,11 +7,13 @@ While a statement runs, a line on standard error says how far it is; Ctrl-C canc
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import chain
 from typing import Any, TextIO
 
@@ -25,6 +27,7 @@ HELP = """\\d NAME        columns of a table or view     \\l          catalogs
 \\dt [SCHEMA]   tables                         \\dn         schemas
 \\format NAME   how rows are written           \\watch S    the last statement again every S seconds
 \\o FILE        rows go there; \\o: back        \\c          forget what was typed
+\\h STATEMENT   syntax and an example           \\h          all statements
 \\q             leave
 A statement ends with ; at the end of a line, a script (BEGIN … END) with a line that is /.
 """
@@ -42,6 +45,25 @@ _MOVES = re.compile(r"(?:\s|--[^\n]*|/\*(?:(?!\*/).)*\*/)*+(?:USE|SET\s+CATALOG)
 _SCRIPT = re.compile(r"\s*BEGIN\b(?!\s+TRANSACTION)", re.IGNORECASE)
 
 Writer = Callable[[Statement, TextIO], None]
+
+
+def syntax_help(words: str) -> str:
+    """Returns the syntax and an example of each statement whose title or syntax begins with `words`.
+
+    Without words, and if there is no such statement, returns the titles by family.
+    """
+    entries = json.loads(files(__package__).joinpath("sql_reference.json").read_text(encoding="utf-8"))
+    wanted = " ".join(words.upper().rstrip(";").split())
+    found = [each for each in entries if wanted and wanted in (each["title"].upper(), each["family"].upper())]
+    found = found or [each for each in entries if wanted and each["title"].upper().startswith(wanted)]
+    found = found or [each for each in entries if wanted and each["syntax"].upper().startswith(wanted)]
+    if found:
+        return "\n".join(f"{each['title']}\n  {each['syntax']}\n  Example: {each['example']}\n" for each in found)
+    families: dict[str, list[str]] = {}
+    for each in entries:
+        families.setdefault(each["family"], []).append(each["title"])
+    missing = f"No statement begins with {wanted}.\n" if wanted else ""
+    return missing + "".join(f"{family}: {', '.join(titles)}\n" for family, titles in families.items())
 
 
 def is_complete(text: str) -> bool:
@@ -126,11 +148,13 @@ class Shell:
             self.file = rest.strip()
         elif word == "\\watch" and re.fullmatch(r"\s*[0-9]{1,5}\s*", rest) and self.last:
             self._watch(int(rest))
+        elif word == "\\h":
+            self.out.write(syntax_help(rest))
         elif text := _statement_of(line):
             self._execute(text)
         else:
             if word != "\\?":
-                self.err.write(f"{line} is no command.\n")
+                self.err.write(f"Unknown command: {line}\n")
             self.out.write(f"{HELP}Formats: {', '.join(self.writers)}\n")
         return True
 
@@ -152,7 +176,8 @@ class Shell:
 
     def _execute(self, text: str) -> bool:
         """Whether the statement succeeded; what it fails with is written."""
-        began, running = time.monotonic(), list[str]()
+        began = time.monotonic()
+        running = list[str]()
 
         def note(statement_id: str) -> None:
             running[:] = [statement_id]

@@ -35,7 +35,8 @@ def read_secret_line(prompt: str) -> str | None:
 
 def _add(given: argparse.Namespace) -> int:
     groups = tuple(ensure_name(group.strip()) for group in given.groups.split(",") if group.strip())
-    name, password = ensure_name(given.name), read_secret_line(f"Password of {given.name}")
+    name = ensure_name(given.name)
+    password = read_secret_line(f"Password of {given.name}")
     if password is None:
         return _fail("the two passwords differ; nothing was changed.")
     ensure_new_password(password)

@@ -26,14 +26,7 @@ from typing import Any
 from msgspec import ValidationError, convert
 
 from catalog.conditions import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
-from gateway.configuration.config import (
-    ENVIRONMENT_PREFIX,
-    SECTIONS,
-    Config,
-    Setting,
-    settings,
-    settings_of,
-)
+from gateway.configuration.config import ENVIRONMENT_PREFIX, SECTIONS, Config, Setting, settings, settings_of
 
 # Kubernetes sets these for a service that is called `gateway`; the last one belongs to this repository's tests.
 _FOREIGN_VARIABLES = re.compile(r"GATEWAY_(SERVICE_(HOST|PORT)|PORT(_|$)|TESTDATA$)")
@@ -193,5 +186,5 @@ def _to_toml(value: object) -> str:
             return f"[{', '.join(map(_to_toml, value))}]"
         case dict():
             return f"{{{', '.join(f'{_to_toml(key)} = {_to_toml(item)}' for key, item in value.items())}}}"
-        case _:
+        case _:  # a number, a text or a truth value
             return json.dumps(value)

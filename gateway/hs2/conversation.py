@@ -26,8 +26,10 @@ class Conversation:
 
     def __init__(self, service: Service, watch: Watch, peer: Peer, descriptor: int) -> None:
         """`descriptor` is of the client's socket, open for as long as a call is answered."""
-        self._service, self._watch = service, watch
-        self._peer, self._descriptor = peer, descriptor
+        self._service = service
+        self._watch = watch
+        self._peer = peer
+        self._descriptor = descriptor
         self._client = Client(peer, is_connected=False)
         self._dispatcher = Dispatcher(service, self._client)
 
@@ -38,7 +40,8 @@ class Conversation:
         if self._client.identity != identity:  # a proxy sends the requests of many users on one connection
             self._client = Client(self._peer, identity, is_connected=False)
             self._dispatcher = Dispatcher(self._service, self._client)
-        self._client.links, self._client.agent = links, agent
+        self._client.links = links
+        self._client.agent = agent
         try:
             with self._watch.over(self._descriptor, self._hang_up):
                 return b"".join(self._dispatcher.answer(message))
@@ -63,7 +66,8 @@ class Conversations:
     """Made by the Thrift server, mounted on the HTTP port."""
 
     def __init__(self, service: Service, watch: Watch) -> None:
-        self._service, self._watch = service, watch
+        self._service = service
+        self._watch = watch
 
     def begin(self, peer: Peer, descriptor: int) -> Conversation:
         """For a new connection of the client at `peer`."""

@@ -115,7 +115,8 @@ class Dispatcher:
     """Answers the messages of one client."""
 
     def __init__(self, service: Service, client: Client) -> None:
-        self._service, self._client = service, client
+        self._service = service
+        self._client = client
         self._memo: StatusMemo | None = None
 
     def answer(self, message: bytes) -> Pieces:

@@ -41,7 +41,9 @@ def _bits(value: int) -> _Answer:
     return lambda _: TGetInfoValue(integerBitmask=value)
 
 
-_YES, _NO, _NO_LIMIT = _text("Y"), _text("N"), _number(0)
+_YES = _text("Y")
+_NO = _text("N")
+_NO_LIMIT = _number(0)
 
 _ANSWERS: Mapping[int, _Answer] = {
     _Info.CLI_MAX_DRIVER_CONNECTIONS: _NO_LIMIT,

@@ -100,7 +100,8 @@ class _Copy:
     """Bytes that a walk over a message has taken from its source."""
 
     def __init__(self, take: Callable[[int], bytes], bytes_max: int) -> None:
-        self._take, self._left = take, bytes_max
+        self._take = take
+        self._left = bytes_max
         self.content = bytearray()  # and no list of pieces, which would take many times the bytes of small fields
 
     def take(self, count: int) -> bytes:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -110,8 +110,10 @@ def wire_values(column: pa.ChunkedArray, slot: Slot, sql_type: str, time_zone: s
         case Slot.DOUBLE if pa.types.is_float32(values.type):
             # Hive's double is the one that prints like the float: 17.604954, where widening gives 17.60495376586914.
             return values.cast(pa.string()).cast(pa.float64())
-        case _:
+        case Slot.BOOL | Slot.BYTE | Slot.I16 | Slot.I32 | Slot.I64 | Slot.DOUBLE:
             return values
+        case _:
+            assert_never(slot)
 
 
 def null_bitmap(values: pa.Array) -> bytes:

@@ -60,7 +60,8 @@ class SaslNegotiation:
     def __init__(self, authenticator: Authenticator, peer: Peer) -> None:
         self.state = SaslState.EXPECT_START
         self.identity: Identity | None = None
-        self._authenticator, self._peer = authenticator, peer
+        self._authenticator = authenticator
+        self._peer = peer
         self._exchange: Exchange | None = None
 
     def receive(self, status: int, payload: bytes) -> Reply | None:
@@ -70,11 +71,12 @@ class SaslNegotiation:
                 return self._start(payload)
             case SaslState.EXPECT_MESSAGE, SaslStatus.OK | SaslStatus.COMPLETE:
                 return self._go_on(payload)
-            case _:
+            case _:  # any other pair, by the client's bytes
                 return self._refuse(SaslStatus.BAD, f"Status {status} is not expected here.")
 
     def _start(self, payload: bytes) -> Reply | None:
-        name, known = payload.decode("ascii", "replace"), self._authenticator.mechanisms
+        name = payload.decode("ascii", "replace")
+        known = self._authenticator.mechanisms
         if name not in known:
             hint = f" {KERBEROS_REFUSED}" if name.startswith("GSS") else ""
             text = f"The mechanism {name!r} is not supported, only {', '.join(known)}.{hint}"
@@ -93,7 +95,8 @@ class SaslNegotiation:
             case Challenge(message):
                 return Reply(SaslStatus.OK, message)
             case Accepted(identity, message):
-                self.identity, self.state = identity, SaslState.ACCEPTED
+                self.identity = identity
+                self.state = SaslState.ACCEPTED
                 return Reply(SaslStatus.COMPLETE, message)
             case _:
                 assert_never(answer)

@@ -56,8 +56,12 @@ class Connection:
     def __init__(
         self, connection: socket.socket, peer: str, service: Service, authenticator: Authenticator, watch: Watch
     ) -> None:
-        self._socket, self._service, self._authenticator, self._watch = connection, service, authenticator, watch
-        self._client, self.address = Client(Peer(peer)), peer
+        self._socket = connection
+        self._service = service
+        self._authenticator = authenticator
+        self._watch = watch
+        self._client = Client(Peer(peer))
+        self.address = peer
 
     def serve(self, settings: ThriftSettings) -> None:
         """Answer messages until either side ends; never raises."""
@@ -127,8 +131,10 @@ class ThriftServer:
         on_death: OnDeath = ignore_death,
     ) -> None:
         """`port` 0 takes any; `on_death` is told of a thread of the port's own that ended by itself."""
-        self._service, self._authenticator = Service(registry, authenticator), authenticator
-        self._address, self._settings = (host, port), settings or ThriftSettings()
+        self._service = Service(registry, authenticator)
+        self._authenticator = authenticator
+        self._address = (host, port)
+        self._settings = settings or ThriftSettings()
         self._connections: dict[Connection, threading.Thread] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()

@@ -55,7 +55,6 @@ from gateway.hs2.handles import Handles
 from gateway.hs2.info import info_value, info_values
 from gateway.hs2.metadata_calls import MetadataCall
 from gateway.hs2.next_pages import NextPages
-from gateway.hs2.parameters import parse_parameters
 from gateway.hs2.progress import progress_update
 from gateway.hs2.result_form import (
     FIRST_SPARK_VERSION,
@@ -68,7 +67,7 @@ from gateway.hs2.result_form import (
     plain_form,
 )
 from gateway.hs2.rowset import encode_with_results
-from gateway.hs2.variables import parse_configuration, statement_trace_parent
+from gateway.hs2.variables import parse_configuration, parse_parameters, statement_trace_parent
 from gateway.observability.call_context import current_call, working_for
 from gateway.observability.status import describe
 from gateway.results.result_buffer import Page
@@ -76,9 +75,8 @@ from gateway.results.row_links import LinkedRows, RowLinks
 from gateway.sessions.bounded import EngineCalls
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.origin import Origin
 from gateway.sessions.registry import Registry
-from gateway.sessions.session import Session, WantedResult
+from gateway.sessions.session import Origin, Session, WantedResult
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
 SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9
@@ -183,7 +181,8 @@ class Service:
     """One method per RPC; see the module."""
 
     def __init__(self, registry: Registry, authenticator: Authenticator) -> None:
-        self._registry, self._authenticator = registry, authenticator
+        self._registry = registry
+        self._authenticator = authenticator
         self._client_settings: WeakKeyDictionary[Session, _ClientSettings] = WeakKeyDictionary()
         self._forms: WeakKeyDictionary[Operation, ResultForm] = WeakKeyDictionary()
         self._handles = Handles()
@@ -317,7 +316,8 @@ class Service:
             lines = fetch_log(operation, request.orientation)
             form = plain_form(self._client_settings[session].version)
             return Encoded(form.of(lines.rows.schema, operation.time_zone).fetched(lines))
-        shaped, with_metadata = self._shaped(session, operation, client), bool(request.includeResultSetMetadata)
+        shaped = self._shaped(session, operation, client)
+        with_metadata = bool(request.includeResultSetMetadata)
         if shaped.form.kind is RowSetKind.LINKS and client.links:
             return Encoded(fetch_links(shaped, operation, request.orientation, client.links, with_metadata))
         limits = (*page_limits(request.maxRows, request.maxBytes), with_metadata)

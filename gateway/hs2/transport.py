@@ -158,7 +158,8 @@ class ByteStream:
 
     def start_tls(self, tls: TlsServer) -> None:
         """Read the bytes that have come of a handshake; returns when it has ended, within the deadline."""
-        self._tls, begin = tls.begin(), bytes(self._buffer)
+        self._tls = tls.begin()
+        begin = bytes(self._buffer)
         self._buffer.clear()
         self._decrypt(self._tls, begin)
         while not self._tls.is_established:
@@ -243,7 +244,9 @@ class MessageStream:
     """Whole messages of a client whose transport is known."""
 
     def __init__(self, stream: ByteStream, *, framed: bool, bytes_max: int) -> None:
-        self._stream, self._framed, self._bytes_max = stream, framed, bytes_max
+        self._stream = stream
+        self._framed = framed
+        self._bytes_max = bytes_max
 
     def read(self, begin_s: float | None = None) -> bytes:
         """The next message, however long it takes to begin, or within `begin_s`."""

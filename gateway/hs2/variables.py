@@ -1,4 +1,4 @@
-"""The settings that a client gives with OpenSession and with a statement. Pure.
+"""The settings that a client gives with OpenSession and with a statement, and the values for its markers. Pure.
 
 The configuration of OpenSession is one flat map that every client spells its own way:
 
@@ -8,18 +8,21 @@ The configuration of OpenSession is one flat map that every client spells its ow
     hive.server2.proxy.user               whom to act as
 
 All settings go to the engine, which stores those of other programs (every JDBC URL in the wild has some) and rejects
-unknown ones of Spark.
+unknown ones of Spark. Databricks' clients give the values for markers as TSparkParameter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from catalog.conditions import StatementSettingNotSupported
 from engine.runtime.foreign_settings import is_without_effect
+from engine.runtime.parameters import Parameter
 from engine.runtime.settings import TRACE_PARENT, is_foreign
 from engine.runtime.trace_parent import trace_parent_of
+from gateway.hs2.gen import ttypes as t
 
 PROXY_USER = "hive.server2.proxy.user"
 _SETTING_PREFIXES = ("set:hiveconf:", "set:metaconf:", "set:system:", "set:")
@@ -71,3 +74,33 @@ def _without_prefix(key: str) -> str:
         if key.startswith(prefix):
             return key.removeprefix(prefix)
     return key
+
+
+def parse_parameters(given: Sequence[Any]) -> tuple[Parameter, ...]:
+    """Named ones by name; those without a name in the order of `ordinal`, or as they come where it says nothing."""
+    return tuple(map(_parameter, sorted(given, key=lambda parameter: parameter.ordinal or 0)))
+
+
+_MEMBERS_OF = frozenset({"ARRAY", "MAP"})
+_DEPTH_MAX = 32
+
+
+def _parameter(given: Any) -> Parameter:
+    if given.arguments is not None and (given.type or "").upper() in _MEMBERS_OF:
+        return replace(_member(given, 0), name=given.name or None)
+    value = given.value or t.TSparkParameterValue()
+    text: str | None = value.stringValue
+    if value.doubleValue is not None:
+        text = repr(value.doubleValue)
+    elif value.booleanValue is not None:
+        text = str(value.booleanValue).lower()
+    return Parameter(value=text, sql_type=given.type or "string", name=given.name or None)
+
+
+def _member(given: Any, depth: int) -> Parameter:
+    """An array, a map, or a member of one. Below a depth that no client needs they count as plain values."""
+    kind = (given.type or "string").upper()
+    if kind in _MEMBERS_OF and given.arguments is not None and depth < _DEPTH_MAX:
+        members = tuple(_member(each, depth + 1) for each in given.arguments)
+        return Parameter(value=None, sql_type=kind, members=members)
+    return Parameter(value=None if kind == "VOID" else given.value, sql_type=kind)

@@ -133,7 +133,8 @@ def _chosen(found: Iterator[StatementInfo]) -> Iterator[StatementInfo]:
     statuses = set(request.args.getlist("filter_by.statuses") or request.args.getlist("status"))
     if unknown := statuses - set(_STATUS.values()):
         raise InvalidField("status", f"must be one of {', '.join(sorted(set(_STATUS.values())))}, not {unknown.pop()}")
-    text, user = request.args.get("text", "").casefold(), request.args.get("user")
+    text = request.args.get("text", "").casefold()
+    user = request.args.get("user")
     for info in found:
         if statuses and _STATUS[info.state] not in statuses or user not in (None, "", info.identity.principal):
             continue

@@ -20,18 +20,16 @@ from gateway.http.authentication import challenges, retry_after
 from gateway.http.browse import browse_blueprint
 from gateway.http.callers import Callers
 from gateway.http.console_page import console_blueprint
-from gateway.http.discovery import discovery_blueprint
 from gateway.http.files import files_blueprint, staged_blueprint
 from gateway.http.forwarded import Forwarded
-from gateway.http.health import health_blueprint
 from gateway.http.hosts import KnownHosts
-from gateway.http.links import LinkSigner
-from gateway.http.log_in import log_in_blueprint
+from gateway.http.log_in import discovery_blueprint, log_in_blueprint
 from gateway.http.metrics import metrics_blueprint
 from gateway.http.openapi import openapi_blueprint
+from gateway.http.readiness import health_blueprint
 from gateway.http.request_ids import RequestIds
 from gateway.http.result_routes import result_blueprint
-from gateway.http.staged_links import StagedLinks
+from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitingRoom

@@ -11,6 +11,7 @@ are not user:password name nobody: ADBC's Spark driver sends `Basic DummyToken`,
 from __future__ import annotations
 
 from base64 import b64decode
+from typing import assert_never
 
 from catalog.conditions import AuthenticationFailed
 from catalog.errors import SqlError
@@ -46,8 +47,10 @@ def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -
                     "the credentials of the scheme Basic are not base64 of user:password in UTF-8."
                 )
             message = plain_message(*parts)
-        case _:
+        case Mechanism.ANONYMOUS | Mechanism.BEARER | Mechanism.EXTERNAL:
             message = credentials.strip().encode("latin-1")
+        case _:
+            assert_never(mechanism)
     return log_in(authenticator, mechanism, message, peer)
 
 

@@ -48,7 +48,8 @@ Rows = list[dict[str, object]]
 
 
 def browse_blueprint(api: StatementApi) -> Blueprint:
-    routes, calls = Blueprint("browse", __name__), _Calls(api)
+    routes = Blueprint("browse", __name__)
+    calls = _Calls(api)
     routes.before_request(api.authenticate)
 
     @routes.get(f"{API}/catalogs")
@@ -115,7 +116,8 @@ class _Calls:
     @contextmanager
     def session(self) -> Iterator[Session]:
         """A session where statements begin that name no catalog and no schema."""
-        registry, identity = self.api.registry(), self.api.identity()
+        registry = self.api.registry()
+        identity = self.api.identity()
         with self.api.room.place() as may_wait:
             if not may_wait:
                 raise TooManyWaiting(self.api.room.places)

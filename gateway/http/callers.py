@@ -18,7 +18,7 @@ from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
 from gateway.http.hosts import ensure_own_page
 from gateway.observability.call_context import note_user
-from gateway.sessions.origin import Origin
+from gateway.sessions.session import Origin
 
 PEER = "gateway.peer"
 """Key of the WSGI environment under which the server gives the client's :class:`~gateway.authenticators.peer.Peer`."""
@@ -33,7 +33,8 @@ class Callers:
 
     def __init__(self, authenticator: Authenticator, public_host: str = "", auditor: Auditor | None = None) -> None:
         """`public_host` is the host of pages behind a proxy, beside the one that the request names."""
-        self._authenticator, self._public_host = authenticator, public_host
+        self._authenticator = authenticator
+        self._public_host = public_host
         self.auditor = auditor or NoAudit()
         self._cookies = {name: Cookies(name, lifetime_s=_LIFETIME_S, idle_s=_IDLE_S) for name in (_NAME, _SECURE_NAME)}
 
@@ -72,7 +73,8 @@ class Callers:
     def log_out(self) -> str:
         """Withdraw the cookie of the request; the Set-Cookie header that makes the browser forget it."""
         self.ensure_own_page(must_be_said=True)
-        cookie, cookies = request.cookies.get(self._name, ""), self._cookies[self._name]
+        cookie = request.cookies.get(self._name, "")
+        cookies = self._cookies[self._name]
         if identity := cookies.identity(cookie, _peer().address):
             self.auditor.logged_out(identity, origin_of_request())
         cookies.withdraw(cookie)

@@ -45,8 +45,12 @@ class Cookies:
         of_user_max: int = _COOKIES_OF_USER_MAX,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._name, self._cookies_max, self._of_user_max, self._clock = name, cookies_max, of_user_max, clock
-        self._lifetime_s, self._idle_s = lifetime_s, idle_s
+        self._name = name
+        self._cookies_max = cookies_max
+        self._of_user_max = of_user_max
+        self._clock = clock
+        self._lifetime_s = lifetime_s
+        self._idle_s = idle_s
         self._lock = threading.Lock()
         self._log_ins: dict[bytes, _LogIn] = {}
         self._by_user: dict[str, OrderedDict[bytes, None]] = {}
@@ -72,7 +76,8 @@ class Cookies:
         return value
 
     def _make(self, identity: Identity, peer: str) -> str:
-        value, now = secrets.token_urlsafe(32), self._clock()
+        value = secrets.token_urlsafe(32)
+        now = self._clock()
         digest = _digest(value)
         self._log_ins[digest] = _LogIn(identity, peer, now + self._lifetime_s, now)
         own = self._by_user.setdefault(identity.principal, OrderedDict())

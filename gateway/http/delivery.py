@@ -21,8 +21,8 @@ from catalog.conditions import ChunkNotFound
 from engine.runtime.results import ResultStream, counts_as_row
 from engine.spool.spool_file import AnyBatch, batch_bytes
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
-from gateway.http.links import LinkSigner
 from gateway.http.requests import Compression, Disposition, Format, StatementRequest
+from gateway.http.staged_links import LinkSigner
 from gateway.results.lz4_frames import lz4_frame
 from gateway.sessions.operation import Operation
 from gateway.sessions.session import WantedResult
@@ -52,9 +52,11 @@ class Delivery:
     """What a statement's request said about its result; made with the request, asked with the operation."""
 
     def __init__(self, request: StatementRequest) -> None:
-        self.format, self._disposition = request.format, request.disposition
+        self.format = request.format
+        self._disposition = request.disposition
         self._compression = request.compression if request.format is Format.ARROW_STREAM else Compression.NONE
-        self._row_limit, self._byte_limit = request.row_limit, request.byte_limit
+        self._row_limit = request.row_limit
+        self._byte_limit = request.byte_limit
         self._is_truncated = False
         self._chunks: list[Chunk] = []
 

@@ -46,7 +46,8 @@ _PAGE_ROWS = 1000
 
 def files_blueprint(api: StatementApi) -> Blueprint:
     """Routes for clients that log in."""
-    routes, files = Blueprint("files", __name__), _Files(api)
+    routes = Blueprint("files", __name__)
+    files = _Files(api)
 
     @routes.before_request
     def authenticate() -> None:
@@ -106,7 +107,8 @@ def files_blueprint(api: StatementApi) -> Blueprint:
 
 def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
     """The targets of links, which need no credentials beside them."""
-    routes, files = Blueprint("staged", __name__), _Files(api)
+    routes = Blueprint("staged", __name__)
+    files = _Files(api)
 
     @routes.route(f"{STAGED}<key>", methods=["GET", "PUT", "DELETE"])
     def follow(key: str) -> Response:
@@ -191,7 +193,8 @@ class _Files:
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
-        registry, identity = self.api.registry(), self.api.identity()
+        registry = self.api.registry()
+        identity = self.api.identity()
         with self.api.room.place() as may_wait:
             if not may_wait:
                 raise TooManyWaiting(self.api.room.places)

@@ -1,16 +1,23 @@
-"""The log-in of browsers: `/login` asks for user and password, and leads to the console; `/logout` ends that."""
+"""The log-in of browsers, and the discovery of the identity provider for Databricks' clients.
+
+`/login` asks for user and password, and leads to the console; `/logout` ends that. Databricks' clients ask this server
+where they get their tokens, and are sent to its identity provider.
+"""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from html import escape
 from http import HTTPStatus
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 from flask import Blueprint, Response, request
 
 from catalog.conditions import UnsupportedMediaType
 from catalog.errors import SqlError
+from gateway.authenticators.issuer import Endpoints
 from gateway.http.callers import Callers
 from gateway.observability.status import describe
 
@@ -57,3 +64,18 @@ def _page(kind: str, *, principal: str = "", message: str = "", status: HTTPStat
 
 def _moved(to: str, cookie: str) -> Response:
     return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": to, "Set-Cookie": cookie})
+
+
+def discovery_blueprint(endpoints: Endpoints, public_url: str) -> Blueprint:
+    """`public_url` is that of this server, if it is known; else it is the one that the client asked."""
+    routes = Blueprint("discovery", __name__)
+
+    @routes.get("/.well-known/databricks-config")
+    def configuration() -> dict[str, Any]:
+        return {"oidc_endpoint": f"{public_url or request.root_url.rstrip('/')}/oidc"}
+
+    @routes.get("/oidc/.well-known/oauth-authorization-server")
+    def authorization_server() -> dict[str, Any]:
+        return asdict(endpoints)
+
+    return routes

@@ -200,7 +200,8 @@ OPERATIONS: tuple[Described, ...] = (
 
 
 def openapi_blueprint() -> Blueprint:
-    routes, document = Blueprint("openapi", __name__), openapi_document()
+    routes = Blueprint("openapi", __name__)
+    document = openapi_document()
 
     @routes.get(PATH)
     def show() -> dict[str, object]:

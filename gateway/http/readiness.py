@@ -2,6 +2,8 @@
 
 The statement runs on a thread of its own, one at a time. A request waits for it until it is too old to be an answer;
 after that the engine does not answer, for everybody and at once, until that statement ends.
+
+Two checks are for operators: whether the server lives, and whether it takes work.
 """
 
 from __future__ import annotations
@@ -9,11 +11,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from http import HTTPStatus
+
+from flask import Blueprint
 
 from catalog.conditions import StatementTimedOut
 from engine.engine import Engine
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
+from gateway.process.lifecycle import Lifecycle, Phase
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +41,8 @@ class EngineProbe:
     def answers(self, engine: Engine) -> bool:
         with self._changed:
             if not self._is_asking and time.monotonic() - self._answered > _GOOD_FOR_S:
-                self._asked, self._is_asking = time.monotonic(), True
+                self._asked = time.monotonic()
+                self._is_asking = True
                 threading.Thread(target=self._ask, args=(engine,), name="readiness", daemon=True).start()
             left = self._asked + _TIMEOUT_S - time.monotonic()
             self._changed.wait_for(lambda: not self._is_asking, max(0.0, left))
@@ -47,7 +54,8 @@ class EngineProbe:
             answers = _ask(engine)
         finally:  # where it raises, the next who asks starts another
             with self._changed:
-                self._answers, self._is_asking = answers, False
+                self._answers = answers
+                self._is_asking = False
                 self._answered = time.monotonic()
                 self._changed.notify_all()
 
@@ -71,3 +79,26 @@ def _ask(engine: Engine) -> bool:
     finally:
         timer.cancel()
     return rows == 1
+
+
+def health_blueprint(lifecycle: Lifecycle) -> Blueprint:
+    """`GET /healthz` (the process lives), `GET /readyz` (503 unless it takes statements)."""
+    routes = Blueprint("health", __name__)
+    probe = EngineProbe()
+
+    @routes.get("/healthz")
+    def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @routes.get("/readyz")
+    def readyz() -> tuple[dict[str, str], HTTPStatus]:
+        registry = lifecycle.registry
+        if lifecycle.phase is not Phase.READY or registry is None:
+            return {"status": lifecycle.phase}, HTTPStatus.SERVICE_UNAVAILABLE
+        if (reason := registry.engine.unready_reason) is not None:
+            return {"status": f"Spark is not ready: {reason}"}, HTTPStatus.SERVICE_UNAVAILABLE
+        if not probe.answers(registry.engine):
+            return {"status": "the engine does not answer"}, HTTPStatus.SERVICE_UNAVAILABLE
+        return {"status": Phase.READY}, HTTPStatus.OK
+
+    return routes

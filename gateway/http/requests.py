@@ -101,7 +101,8 @@ class _Body:
             if name not in known:
                 near = get_close_matches(name[:ECHO_MAX], known, n=1, cutoff=0.0)[0]
                 raise InvalidField(where + name, f"does not exist; the nearest known one is {near}")
-        self._members, self._where = members, where
+        self._members = members
+        self._where = where
 
     def text(self, name: str) -> str | None:
         value = self._members.get(name)

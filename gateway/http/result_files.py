@@ -105,7 +105,9 @@ def _distinct(names: Sequence[str]) -> list[str]:
     """Readers of Parquet tell columns apart by name: repeated names get the number of their column, or the next that
     makes a name that no column has.
     """
-    taken, seen, distinct = set(names), set[str](), list[str]()
+    taken = set(names)
+    seen = set[str]()
+    distinct = list[str]()
     for at, name in enumerate(names):
         numbered = name
         if name in seen:

@@ -27,7 +27,8 @@ _OFFSET_MAX = 2**62
 
 
 def result_blueprint(api: StatementApi) -> Blueprint:
-    routes, orders = Blueprint("results", __name__), Orders()
+    routes = Blueprint("results", __name__)
+    orders = Orders()
     routes.before_request(api.authenticate)
 
     @routes.get(f"{API}/statements/<statement_id>/result/rows")

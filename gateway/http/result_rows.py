@@ -94,7 +94,9 @@ class Orders:
 
 def _key(operation: Operation, position: int) -> pa.ChunkedArray:
     """The column to sort by, alone in memory; values that have no order of their own as text."""
-    field, chunks, size = operation.schema.field(position), [], operation.row_count() * 8
+    field = operation.schema.field(position)
+    chunks = []
+    size = operation.row_count() * 8
     for table in operation.pages(_PAGE_BYTES):
         column = table.column(position)
         if pa.types.is_nested(column.type) or pa.types.is_null(column.type):

@@ -2,9 +2,9 @@
 
     /api/2.0/sql/rows/<operation>/<first row>/<number of rows>?expires=…&signature=…
 
-The link carries the right to these rows (`links.py`). It begins as the client addressed the server, or with the public
-URL. What came through a proxy may have been addressed otherwise, in TLS above all: without a public URL there are no
-links then, and rows come with the answers.
+The link carries the right to these rows (`staged_links.py`). It begins as the client addressed the server, or with the
+public URL. What came through a proxy may have been addressed otherwise, in TLS above all: without a public URL there
+are no links then, and rows come with the answers.
 
 A link's expiry has no unit in Databricks' protocol: its clients for Java and Node read milliseconds, those for Python
 and Go seconds, to whom milliseconds never expire.
@@ -19,8 +19,7 @@ from urllib.parse import parse_qsl
 
 from engine.runtime.identity import Identity
 from engine.storage.volume_files import FileTransfer
-from gateway.http.links import LinkSigner
-from gateway.http.staged_links import StagedLinks
+from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.wire import Head
 from gateway.results.row_links import LinkedRows, RowLinks
 

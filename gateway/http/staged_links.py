@@ -1,23 +1,30 @@
-"""Links to files of volumes, which Databricks' drivers follow for PUT, GET and REMOVE.
+"""Signed links to files of volumes, which Databricks' drivers follow for PUT, GET and REMOVE, and to parts of results.
 
     /api/2.0/fs/staged/<id>?expires=…&signature=…
 
-A link is for one user, one operation and one path, which the server remembers under its id: the link shows nothing of
-them. It is signed as links to results are (`links.py`). Who follows it is judged again by the rights of its user then.
+A link to a file is for one user, one operation and one path, which the server remembers under its id: the link shows
+nothing of them. The rights of its user are checked again when it is followed.
+
+Links to chunks of results need no credentials either: the holder may fetch that chunk until the link expires. Clients
+fetch external links without their Authorization header, so the link itself carries the right: its path and expiry under
+an HMAC (SHA-256) with a key that is made when the server starts and never leaves it. Links to files are signed alike.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import secrets
 import threading
+import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from catalog.conditions import LinkRefused
 from engine.runtime.identity import Identity
 from engine.storage.volume_files import FileOperation, FileTransfer
-from gateway.http.links import LinkSigner
 
 STAGED = "/api/2.0/fs/staged/"
 LINKS_MAX = 10_000
@@ -68,3 +75,28 @@ class StagedLinks:
         if method != _METHODS[found.operation]:
             raise LinkRefused("is for another operation")
         return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSigner:
+    """Signs paths and checks them; `clock` is in seconds since the epoch."""
+
+    lifetime_s: float
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    clock: Callable[[], float] = time.time
+
+    def sign(self, path: str) -> tuple[str, int]:
+        """`path` with its signature, and when it expires."""
+        expires = int(self.clock() + self.lifetime_s)
+        return f"{path}?expires={expires}&signature={self._signature(path, str(expires))}", expires
+
+    def ensure_valid(self, path: str, expires: str, signature: str) -> None:
+        """Raise :class:`LinkRefused` for a link that is not ours or not good any more."""
+        expected = self._signature(path, expires)
+        if not hmac.compare_digest(expected.encode(), signature.encode()):
+            raise LinkRefused("has a wrong signature")
+        if self.clock() >= int(expires):  # signed, so it is a number
+            raise LinkRefused("has expired")
+
+    def _signature(self, path: str, expires: str) -> str:
+        return hmac.new(self.key, f"{path}\n{expires}".encode(), hashlib.sha256).hexdigest()

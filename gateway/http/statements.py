@@ -24,7 +24,6 @@ from catalog.conditions import EngineNotAnswering, OperationNotFound, ServerStar
 from engine.runtime.identity import Identity
 from gateway.http.callers import Callers, json_content, origin_of_request
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
-from gateway.http.links import LinkSigner
 from gateway.http.queries import choice_of
 from gateway.http.requests import (
     Format,
@@ -36,6 +35,7 @@ from gateway.http.requests import (
     parse_statement_request,
     parse_wait,
 )
+from gateway.http.staged_links import LinkSigner
 from gateway.http.waiting import WaitingRoom, wait_for_end
 from gateway.observability.status import describe
 from gateway.process.lifecycle import Lifecycle
@@ -153,14 +153,16 @@ class StatementApi:
         return self.open_session()
 
     def close_session(self, session_id: str) -> Body:
-        registry, identity = self.registry(), self.identity()
+        registry = self.registry()
+        identity = self.identity()
         session = registry.session(parse_handle(session_id), identity)
         self.end(partial(registry.close_session, session.id, identity))
         return {}
 
     def open(self, asked: SessionRequest, seconds: float, *, may_lack_schema: bool = False) -> Session:
         """A session, opened within `seconds` or not at all."""
-        registry, identity = self.registry(), self.identity()
+        registry = self.registry()
+        identity = self.identity()
         origin = origin_of_request()
         return self.calls.run(
             lambda: registry.open_session(
@@ -181,7 +183,9 @@ class StatementApi:
             self.calls.run(end, _END_S)
 
     def _start(self, asked: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
-        registry, identity, delivery = self.registry(), self.identity(), Delivery(asked)
+        registry = self.registry()
+        identity = self.identity()
+        delivery = Delivery(asked)
         if asked.session_id:
             session = registry.session(asked.session_id, identity)
         else:

@@ -66,7 +66,9 @@ class ThriftRoute:
     """Answers 503 until `open`; thread-safe."""
 
     def __init__(self, authenticator: Authenticator, hosts: KnownHosts, links: RowLinkMaker) -> None:
-        self._authenticator, self._hosts, self._links = authenticator, hosts, links
+        self._authenticator = authenticator
+        self._hosts = hosts
+        self._links = links
         self._cookies = Cookies()
         self._conversations: Conversations | None = None
 
@@ -141,7 +143,8 @@ class ThriftRoute:
     def _log_in(self, request: Request, peer: Peer) -> tuple[Identity, str | None]:
         """The identity, and a cookie for a client that has no good one."""
         head = request.head
-        header, cookie = head.value("authorization"), head.cookie(COOKIE_NAME)
+        header = head.value("authorization")
+        cookie = head.cookie(COOKIE_NAME)
         known = self._cookies.identity(cookie, peer.address) if cookie is not None else None
         if header is None:
             hosts = (head.value("host") or "localhost", urlsplit(self._links.public_url).netloc)

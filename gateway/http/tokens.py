@@ -22,7 +22,8 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
 
     @routes.post(f"{API}/create")
     def create() -> dict[str, Any]:
-        identity, asked = callers.identity(), parse_new_token(json_content())
+        identity = callers.identity()
+        asked = parse_new_token(json_content())
         with _recorded(callers, identity, "token.create") as told:
             token, entry = create_token(
                 store,
@@ -40,7 +41,8 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
 
     @routes.post(f"{API}/delete")
     def delete() -> dict[str, Any]:
-        identity, token_id = callers.identity(), parse_token_id(json_content())
+        identity = callers.identity()
+        token_id = parse_token_id(json_content())
         with _recorded(callers, identity, "token.revoke") as told:
             told.append(token_id)
             revoke_token(store, identity, token_id)

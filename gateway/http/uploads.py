@@ -51,7 +51,9 @@ class Upload:
 
     def __init__(self, file: BinaryIO, length: int, release: Callable[[int], None]) -> None:
         self.file = file
-        self._length, self._missing, self._release = length, length, release
+        self._length = length
+        self._missing = length
+        self._release = release
 
     @property
     def is_complete(self) -> bool:

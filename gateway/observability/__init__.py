@@ -1,1 +1,4 @@
-"""Logs, metrics, traces, history, and how failures are shown to clients."""
+"""Logs, metrics, traces, the history of statements, and the redaction of errors for clients.
+
+Imports `gateway.sessions` and `engine.runtime`. Start at `measures.py`, `tracing.py` and `log_format.py`.
+"""

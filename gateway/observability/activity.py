@@ -22,7 +22,8 @@ class ServerActivity:
     """Of the server that `lifecycle` is about; has no rows while it starts. `users` looks up users by their names."""
 
     def __init__(self, lifecycle: Lifecycle, users: Callable[[str], bool] = lambda _: False) -> None:
-        self._lifecycle, self._users = lifecycle, users
+        self._lifecycle = lifecycle
+        self._users = users
 
     def knows_user(self, name: str) -> bool:
         return self._users(name)

@@ -11,20 +11,26 @@ Spans are made when the statement has ended, of times that were recorded on the 
 pays nothing, and one that is traced no more than a list of its jobs. Attributes follow OpenTelemetry's conventions for
 databases where they have one, and begin with `gateway.` otherwise. Of a statement over tables with policies the work is
 not told, as in its log.
+
+`make_tracer` makes the tracer of a configuration.
 """
 
 from __future__ import annotations
 
+import importlib
 import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, assert_never
 
+from catalog.conditions import TracingNotInstalled
+from catalog.rest.secret_files import read_secret
 from engine.concurrency.retry import Loss
 from engine.runtime.accesses import Commit
 from engine.runtime.profile import SparkJob, Stage, StageSpan
-from gateway.configuration.config import StatementText
+from gateway.configuration.config import StatementText, TracingSection
 from gateway.observability.redaction import redact, without_literals
 from gateway.observability.trace import Trace
 from gateway.sessions.operation import Operation
@@ -66,7 +72,8 @@ class StatementTracer:
     """Thread-safe."""
 
     def __init__(self, exporter: SpanExporter, text: StatementText) -> None:
-        self._exporter, self._text = exporter, text
+        self._exporter = exporter
+        self._text = text
 
     def follow(self, trace: Trace | None) -> Trace:
         """Where the statement's run is recorded: also what is recorded for others."""
@@ -202,3 +209,23 @@ def _attempts(stage: StageSpan, trace: Trace) -> Iterator[Span]:
                 assert_never(what)
         yield Span(name="commit attempt", began_ns=began_ns, ended_ns=at, attributes=attributes)
         began_ns = at
+
+
+_EXPORTER = "gateway.observability.open_telemetry"
+"""Imported by its name where it is asked for: its packages are optional, and take a while to load."""
+
+
+def make_tracer(section: TracingSection) -> StatementTracer | None:
+    """None where nothing is traced. Raises `TracingNotInstalled`."""
+    if not section.url:
+        return None
+    try:
+        module = importlib.import_module(_EXPORTER)
+    except ModuleNotFoundError as error:
+        raise TracingNotInstalled(error.name or "opentelemetry") from error
+    token = read_secret(Path(section.token_file)).decode().strip() if section.token_file else ""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    exporter: SpanExporter = module.OtlpExporter(
+        section.url, service=section.service, share=section.share, headers=headers
+    )
+    return StatementTracer(exporter, section.statement_text)

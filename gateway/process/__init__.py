@@ -1,1 +1,4 @@
-"""The process: its parent, life cycle, sockets, TLS, threads that must not end."""
+"""The process: its parent, life cycle, sockets, TLS, and threads that must not end.
+
+Imports the configuration and values of `gateway.sessions`. Start at `lifecycle.py`.
+"""

@@ -83,7 +83,9 @@ class Lifecycle:
     def become_ready(self, registry: Registry, ports: Ports) -> None:
         with self._lock:
             if self._phase is Phase.STARTING:
-                self._registry, self._ports, self._phase = registry, ports, Phase.READY
+                self._registry = registry
+                self._ports = ports
+                self._phase = Phase.READY
 
     def become_draining(self) -> None:
         with self._lock:

@@ -57,7 +57,8 @@ class TlsServer:
 
     def __init__(self, files: TlsFiles, on_reload: OnReload = ignore_reload) -> None:
         """Raises :class:`TlsUnusable`."""
-        self._files, self._on_reload = files, on_reload
+        self._files = files
+        self._on_reload = on_reload
         self._lock = threading.Lock()
         self._read = files.stamps()
         self._context = _load(files)
@@ -116,7 +117,8 @@ class TlsSession:
     """One connection. Not thread-safe."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
-        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self.is_established = False
 

@@ -45,7 +45,9 @@ class ResultBuffer:
     ) -> None:
         """The batches of `stream` are waited for where its query still runs. `store` holds them, for `owner`."""
         self.schema = stream.schema
-        self._stream, self._batches, self._log = stream, stream.pieces(), log
+        self._stream = stream
+        self._batches = stream.pieces()
+        self._log = log
         self._held = HeldRows(stream.schema, store or ResultStore(), owner)
         self._bytes_max = bytes_max
         self.is_exhausted = self._is_closed = False

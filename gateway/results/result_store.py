@@ -28,7 +28,8 @@ class ResultStore:
 
     def __init__(self, spool: Spool | None = None, memory_bytes_max: int = 16 << 20) -> None:
         """`memory_bytes_max` is for one result."""
-        self.spool, self._memory_max = spool, memory_bytes_max
+        self.spool = spool
+        self._memory_max = memory_bytes_max
         self._lock = threading.Lock()
         self._memory = self._rows = self._bytes = 0
         self._last: OrderedDict[HeldRows, tuple[int, pa.RecordBatch, int]] = OrderedDict()
@@ -102,7 +103,9 @@ class HeldRows:
 
     def __init__(self, schema: pa.Schema, store: ResultStore, owner: str) -> None:
         """Files count as those of `owner`."""
-        self._schema, self._store, self._owner = schema, store, owner
+        self._schema = schema
+        self._store = store
+        self._owner = owner
         self._batches: list[AnyBatch] = []
         self._starts: list[int] = []
         self._writer: SpoolWriter | None = None
@@ -160,7 +163,9 @@ class HeldRows:
         files = {batch.file for batch in self._batches if isinstance(batch, StoredBatch)}
         for file in (*files, *([] if self._writer is None else [self._writer.file])):
             file.close()  # also where something still has the batches, such as the trace of an error
-        self._batches, self._starts, self._writer = [], [], None
+        self._batches = []
+        self._starts = []
+        self._writer = None
         self._store.note_read(self, 0, None)
         self._store.give_back(self._memory)
         self._memory = 0

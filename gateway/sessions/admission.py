@@ -73,7 +73,8 @@ class Admission:
         """Let it wait. Raises `TooManyQueued`."""
         group = self._find(operation)
         user = operation.identity.principal
-        own_max, own = group.rules.queued_per_user_max, len(group.waiting.get(user, ()))
+        own_max = group.rules.queued_per_user_max
+        own = len(group.waiting.get(user, ()))
         if own >= own_max or group.queued >= group.rules.queued_max:
             count, whose = (own_max, user) if own >= own_max else (group.rules.queued_max, f"group {group.rules.name}")
             raise TooManyQueued(whose, count, group.retry_after_s())

@@ -31,8 +31,10 @@ def keep(_: object) -> None:
 
 class _Call(Generic[_Result]):
     def __init__(self, call: Callable[[], _Result], abandoned: Callable[[_Result], None]) -> None:
-        self._call, self._abandoned = call, abandoned
-        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._call = call
+        self._abandoned = abandoned
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
         self._is_abandoned = False
         self._result: list[_Result] = []
         self._error: BaseException | None = None

@@ -484,7 +484,7 @@ class Operation:
                 state = OperationState.CANCELED
             case StatementTimedOut():
                 state = OperationState.TIMED_OUT
-            case _:
+            case _:  # errors of any other class
                 state = OperationState.FAILED
         with self._changed:
             if state in TRANSITIONS[self._state]:

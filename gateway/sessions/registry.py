@@ -46,8 +46,7 @@ from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import Operation
-from gateway.sessions.origin import Origin
-from gateway.sessions.session import Session
+from gateway.sessions.session import Origin, Session
 from gateway.sessions.statement_threads import StatementThreads
 
 logger = logging.getLogger(__name__)
@@ -79,8 +78,11 @@ class Registry:
         before each statement whether the log-in of its session still holds; `auditor` records sessions and statements;
         `store` holds their rows.
         """
-        self.engine, self.limits, self._ensure_current = engine, limits, ensure_current
-        self._auditor, self.store = auditor or NoAudit(), store or ResultStore()
+        self.engine = engine
+        self.limits = limits
+        self._ensure_current = ensure_current
+        self._auditor = auditor or NoAudit()
+        self.store = store or ResultStore()
         self.tracer: StatementTracer | None = None
         """Told of each statement, but not of calls of protocols."""
         self._sessions_per_user_max = limits.sessions_per_user_max or limits.sessions_max
@@ -89,7 +91,8 @@ class Registry:
         self._owners: dict[uuid.UUID, Session] = {}
         self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
-        self._history, self.totals = History(), Totals()
+        self._history = History()
+        self.totals = Totals()
         self._threads = StatementThreads(limits, engine.restart, lambda: engine.left_statements)
         self._draining = threading.Event()
         self._reaper = supervised("reaper", self._reap_loop, self._draining.is_set, on_death)
@@ -123,7 +126,8 @@ class Registry:
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
         session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
-        session.origin, session.store = origin or Origin(), self.store
+        session.origin = origin or Origin()
+        session.store = self.store
         try:
             self._auditor.session_opened(str(session.id), identity, session.origin)
             with self._lock:
@@ -310,7 +314,8 @@ class Registry:
         """Whose oldest retired session has to go; None where nobody's has to."""
         kept = [(session.principal, operation.result_bytes) for session, operation in self._retired.values()]
         user, movable = kept[-1][0], {user for user, _ in kept[:-1]}
-        counts, sizes = Counter(user for user, _ in kept), Counter[str]()
+        counts = Counter(user for user, _ in kept)
+        sizes = Counter[str]()
         for owner, size in kept:
             sizes[owner] += size
         if user in movable and sizes[user] > self.limits.kept_bytes_per_user_max:

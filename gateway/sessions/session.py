@@ -1,4 +1,7 @@
-"""A session is a connection's state: who it is, its engine session and its open operations."""
+"""A session is a connection's state: who it is, its engine session and its open operations.
+
+The :class:`Origin` of a session is the front end and address that opened it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,6 @@ from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
 from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
-from gateway.sessions.origin import Origin
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
@@ -74,7 +76,9 @@ class Session:
         self.is_detached = False
         self.origin = Origin()
         self.store = ResultStore()
-        self._submit, self._owners, self._open = submit, owners, open_statements
+        self._submit = submit
+        self._owners = owners
+        self._open = open_statements
         self._limits = limits
         self._operations: dict[uuid.UUID, Operation] = {}
         self._lock = threading.Lock()
@@ -219,7 +223,8 @@ class Session:
         return self._start(operation, StatementClass.METADATA)
 
     def _start(self, operation: Operation, kind: StatementClass | None, timeout_s: float | None = None) -> Operation:
-        operation.kind, operation.is_kind_known = kind or StatementClass.WRITE, kind is not None
+        operation.kind = kind or StatementClass.WRITE
+        operation.is_kind_known = kind is not None
         if operation.call.trace_parent is None:
             operation.call = replace(operation.call, trace_parent=self.engine_session.trace_parent)
         with ExitStack() as unlocked, self._lock:
@@ -279,3 +284,12 @@ def _ensure_flat(parameters: Sequence[Parameter]) -> None:
 def _file_text(statement: ChangeFile) -> str:
     """The change as the history and the audit log show it."""
     return f"{statement.operation} '{statement.path}'{' OVERWRITE' if statement.overwrite else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The protocol, the address of the client, and what the client calls itself."""
+
+    wire: str = ""
+    peer: str = ""
+    user_agent: str | None = None

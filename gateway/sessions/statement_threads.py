@@ -37,7 +37,9 @@ class StatementThreads:
         self, limits: Limits, on_stuck: Callable[[str], None], left_statements: Callable[[], Mapping[str, int]]
     ) -> None:
         """`left_statements` returns the ended statements whose tasks run on, by their ids, with seconds."""
-        self._limits, self._on_stuck, self._left_statements = limits, on_stuck, left_statements
+        self._limits = limits
+        self._on_stuck = on_stuck
+        self._left_statements = left_statements
         self._lock = threading.RLock()
         """Guards all below."""
         self._has_taken, self._has_ended = threading.Condition(self._lock), threading.Condition(self._lock)
@@ -75,7 +77,8 @@ class StatementThreads:
     def watch(self) -> None:
         """Look for threads that hang, and for what has waited too long; to be called now and then."""
         with self._lock:
-            stuck, now = self._stuck().total(), time.monotonic()
+            stuck = self._stuck().total()
+            now = time.monotonic()
             is_due = now - self._told > self._pause_s()
             if is_due:
                 self._told = now
@@ -127,7 +130,8 @@ class StatementThreads:
 
     def _ensure_few_stuck(self, user: str, group: GroupRules) -> None:
         stuck = self._stuck()
-        of_user, user_max = _count(stuck, user=user), self._limits.abandoned_per_user_max
+        of_user = _count(stuck, user=user)
+        user_max = self._limits.abandoned_per_user_max
         if user_max and of_user >= user_max:
             raise TooManyAbandonedOfOwner(user, of_user)
         of_group = _count(stuck, group=group)

@@ -31,14 +31,14 @@ COLUMNS = range(1, 13)
 ENTRIES = 5000
 
 
-def write_table(folder: Path, files: int) -> None:
+def write_table(folder: Path, files: int, entries: int = ENTRIES) -> None:
     """No data file is there, and none is opened."""
     spec = {"spec-id": 0, "fields": [{"source-id": 1, "field-id": 1000, "name": "p", "transform": "truncate[100]"}]}
     columns = [{"id": id, "name": f"c{id}", "required": False, "type": "long"} for id in COLUMNS]
     table = HandmadeTable(folder, columns=columns, specs=[spec], partition=[(1000, "p", "long")])
-    for first in range(0, files, ENTRIES):
-        entries = [_entry(table, at) for at in range(first, min(files, first + ENTRIES))]
-        table.listed.append(table.manifest(entries, 0, len(table.listed) + 1, 1001, 0))
+    for first in range(0, files, entries):
+        found = [_entry(table, at) for at in range(first, min(files, first + entries))]
+        table.listed.append(table.manifest(found, 0, len(table.listed) + 1, 1001, 0))
     table.commit()
 
 

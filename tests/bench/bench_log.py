@@ -35,7 +35,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from engine.delta import load_snapshot
-from engine.delta.log.memory import use_compact_memory
+from engine.delta.log.file_table import use_compact_memory
 from engine.delta.spec.paths import LOG_DIR, checkpoint_name, commit_name
 from engine.pruning.predicates import compare as predicate
 from tests.engine.delta.log_builder import CHECKPOINT_SCHEMA

@@ -30,7 +30,7 @@ from deltalake.transaction import AddAction, PostCommitHookProperties
 from engine.delta import load_snapshot
 from engine.delta.commit.staged_commit import adds_of
 from engine.delta.commit.transaction import Transaction, clock_ms
-from engine.delta.log.memory import use_compact_memory
+from engine.delta.log.file_table import use_compact_memory
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.spec.actions import Add
 from engine.tables.operations import CommitDescription, TableOperation

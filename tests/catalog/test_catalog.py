@@ -30,7 +30,7 @@ from catalog.names import CatalogName, SchemaName, TableName, jdbc_matcher, like
 from catalog.state import CatalogState
 from catalog.store.file_store import FileStore
 from catalog.store.files import LocalFiles, LocalTree
-from catalog.store.memory_store import MemoryStore
+from catalog.store.store import MemoryStore
 from tests.catalog.lakes import make_tables
 
 SPARK = CatalogName("spark_catalog")

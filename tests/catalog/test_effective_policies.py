@@ -13,8 +13,15 @@ from catalog.grants.privileges import EVERYBODY, Kind, Principal, group, user
 from catalog.grants.right_changes import DropFunction, DropGroup, Securable
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.policies.effective_policies import effective_policies
-from catalog.policies.named_policies import ColumnMatch, NamedPolicy, PolicyKind
-from catalog.policies.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
+from catalog.policies.policies import (
+    ColumnMask,
+    ColumnMatch,
+    NamedPolicy,
+    Policies,
+    PolicyArgument,
+    PolicyFunction,
+    PolicyKind,
+)
 from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
 from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagPairs, is_met, shown
 from catalog.state import INITIAL_STATE, CatalogState

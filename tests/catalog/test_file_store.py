@@ -26,8 +26,7 @@ from catalog.entries import FunctionEntry, SchemaEntry, TableEntry
 from catalog.grants.privileges import EVERYBODY, Kind, Privilege
 from catalog.grants.right_changes import CreateFunction, GrantPrivileges, RevokePrivileges, Securable
 from catalog.names import SchemaName, TableName
-from catalog.policies.named_policies import NamedPolicy, PolicyKind
-from catalog.policies.policies import PolicyFunction
+from catalog.policies.policies import NamedPolicy, PolicyFunction, PolicyKind
 from catalog.policies.policy_changes import SetRowFilter
 from catalog.policies.tag_changes import CreatePolicy, SetTags
 from catalog.state import INITIAL_STATE, CatalogState

@@ -10,7 +10,7 @@ from catalog.discovery import other_tables
 from catalog.discovery.other_tables import OtherTables, OtherTablesFinder
 from catalog.entries import CloneEntry, SchemaEntry, TableEntry
 from catalog.names import SchemaName, TableName
-from catalog.store.memory_store import MemoryStore
+from catalog.store.store import MemoryStore
 
 
 def _name(table: str) -> TableName:

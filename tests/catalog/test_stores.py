@@ -27,9 +27,8 @@ from catalog.names import CatalogName, SchemaName, TableName
 from catalog.state import INITIAL_STATE, CatalogState
 from catalog.store.entry_json import to_json
 from catalog.store.file_store import GENERATIONS_KEPT, FileStore
-from catalog.store.memory_store import MemoryStore
 from catalog.store.remote import open_files
-from catalog.store.store import CatalogStore
+from catalog.store.store import CatalogStore, MemoryStore
 
 Reopen = Callable[[], CatalogStore]
 SHOP = SchemaName("spark_catalog", "Shop")

@@ -30,8 +30,7 @@ from engine.spark.session import SparkDriver
 from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
 from gateway.authenticators.password_file import User, store_user
 from gateway.authenticators.passwords import hash_password
-from gateway.http.links import LinkSigner
-from gateway.http.staged_links import STAGED, StagedLinks
+from gateway.http.staged_links import STAGED, LinkSigner, StagedLinks
 from tests.gateway.authenticators.users import make_users
 from tests.gateway.http.conftest import eventually
 from tests.security.house import Answer, SecureHouse, basic

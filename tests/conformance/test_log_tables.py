@@ -21,8 +21,8 @@ from engine.delta import Snapshot, load_snapshot
 from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
 from engine.delta.feed.change_range import load_changes
 from engine.delta.log.log_segment import Checkpoint, list_log
-from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.history import load_history
+from engine.delta.snapshot.row_files import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.storage import LocalStorage

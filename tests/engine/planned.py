@@ -16,7 +16,7 @@ from engine.execution.writes.new_tables import create_table
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.formats.delta.planning.planner import DeltaPlanner
 from engine.pipeline import analyze_statement, authorize_statement, bind_statement, plan_statement
-from engine.planning.analyzer import Analyzer
+from engine.planning.analyzed import Analyzer
 from engine.planning.plans.ddl import CreateTablePlan
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import QueryColumn, ReadPlan

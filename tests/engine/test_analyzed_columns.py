@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeEngine, LakeSession
-from engine.pruning.distinct_counts import DistinctCount
+from engine.pruning.estimates import DistinctCount
 from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import rows, run
 from tests.engine.lake_sessions import table as table_of

@@ -14,9 +14,9 @@ from catalog.changes import CreateSchema, CreateTable
 from catalog.conditions import CommitOutcomeUnknown, RestCatalogNotAvailable, TableAlreadyExists
 from catalog.entries import SchemaEntry, TableEntry
 from catalog.names import SchemaName, TableName
-from catalog.store.memory_store import MemoryStore
+from catalog.store.store import MemoryStore
 from engine.concurrency.retry import RetryPolicy
-from engine.execution.writes.creation import commit_creation
+from engine.execution.writes.commit import commit_creation
 
 NAME = TableName("spark_catalog", "s", "t")
 

@@ -148,7 +148,7 @@ def spark_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def jobs_alone() -> Iterator[None]:
     """Rows of literals are written like others."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("engine.planning.rules.insert_rows.LiteralRows", lambda: None)
+        patched.setattr("engine.statements.insert.planning_rows.LiteralRows", lambda: None)
         yield
 
 

@@ -20,7 +20,7 @@ from catalog.discovery.discovery import ServedFolder
 from catalog.errors import SqlError
 from catalog.names import quote
 from catalog.store.files import LocalTree
-from catalog.store.memory_store import MemoryStore
+from catalog.store.store import MemoryStore
 from engine.binding.sources import Sources
 from engine.delta.definition.clustering import clustering_names
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot

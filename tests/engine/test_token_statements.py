@@ -12,7 +12,7 @@ import pytest
 from catalog.grants.tokens import TokenStore
 from engine.pipeline import parse_statement
 from engine.runtime.identity import Identity, Method, Scope
-from engine.statements.tokens.statement import CreateToken, RevokeToken, ShowTokens
+from engine.statements.tokens.spec import CreateToken, RevokeToken, ShowTokens
 from tests.engine.bare_lake import BareLake
 
 ANN = Identity("ann", frozenset({"staff"}), method=Method.PASSWORD)

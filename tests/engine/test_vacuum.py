@@ -19,7 +19,7 @@ from engine.formats.delta.delta_format import DeltaFormat
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.storage.storage import LocalStorage
-from engine.tables.watched_formats import watched
+from engine.tables.formats import watched
 from tests.engine.bare_aging import age, data_files
 from tests.engine.bare_lake import BareLake
 

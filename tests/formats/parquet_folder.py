@@ -23,7 +23,7 @@ from catalog.conditions import DeltaError, FilesNotShareable, StatementNotSuppor
 from catalog.errors import declare_error
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.table_errors import COPY_ROWS
-from engine.pruning.distinct_counts import DistinctCounts
+from engine.pruning.estimates import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -31,11 +31,9 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage, open_storage
 from engine.tables.changes import Bound, TableChanges
-from engine.tables.definition import TableDefinition
+from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
-from engine.tables.details import TableDetails
-from engine.tables.history import HISTORY_SCHEMA
-from engine.tables.operations import CommitDescription, NumberedWrite, TableOperation
+from engine.tables.operations import HISTORY_SCHEMA, CommitDescription, NumberedWrite, TableOperation
 from engine.tables.row_files import FilePredicate, MarkedFiles
 from engine.tables.rules import Constraint, NoRules, TableRules
 from engine.tables.scan import NO_FILES, Scan

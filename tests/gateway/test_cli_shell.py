@@ -16,7 +16,7 @@ import pytest
 from engine.runtime.results import ResultStream, empty_result, string_rows
 from gateway.cli.client import ApiClient, Statement
 from gateway.cli.lines import Completer, join_history
-from gateway.cli.shell import Shell, is_complete, progress_text
+from gateway.cli.shell import Shell, is_complete, progress_text, syntax_help
 from gateway.cli.sql import _WRITERS
 from tests.gateway.arrow_engine import rows, sleeps
 from tests.gateway.http.conftest import Live, eventually, serving_http
@@ -146,7 +146,7 @@ def test_a_script_ends_with_a_slash(live: Live) -> None:
 def test_commands(live: Live, command: str, text: str | None) -> None:
     out, err = told(live, command, "\\q", "SELECT 1;")
     assert [run.text for run in live.engine.runs] == ([text] if text else [])
-    assert ("\\watch S" in out) == (text is None) and ("is no command" in err) == (text is None)
+    assert ("\\watch S" in out) == (text is None) and ("Unknown command" in err) == (text is None)
 
 
 def test_typed_lines_can_be_forgotten(live: Live) -> None:
@@ -281,3 +281,18 @@ def test_names_of_the_sessions_catalog_are_completed_without_it(catalog: str | N
     completer = Completer(Catalogs(), catalog)  # type: ignore[arg-type]
     assert completer.matches("sales.") == [short] and completer.matches(long) == [long]
     assert completer.matches("orders_") == [short.partition(".")[2]]
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("merge", "MERGE\n"),
+        ("Optimize ;", "OPTIMIZE\n"),
+        ("SHOW", "SHOW"),
+        ("create table", "CREATE TABLE\n"),
+        ("", "Queries: SELECT"),
+        ("frobnicate", "No statement begins with FROBNICATE.\nQueries: SELECT"),
+    ],
+)
+def test_help_on_a_statement_shows_its_syntax(words: str, first: str) -> None:
+    assert syntax_help(words).startswith(first)

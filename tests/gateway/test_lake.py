@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from catalog.conditions import LakeNotFound
+from gateway.cli.serve import with_lake
 from gateway.configuration.config import Config, LakeSection
-from gateway.process.lake import with_lake
 
 
 def config(folder: str) -> Config:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from catalog.discovery.other_tables import OtherTables
-from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.row_files import load_deleted_rows
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path

@@ -17,8 +17,8 @@ from deltalake import DeltaTable, write_deltalake
 from catalog.conditions import MetadataChanged
 from engine.delta.commit.transaction import Transaction
 from engine.delta.spec.actions import Add
+from engine.tables.formats import watched
 from engine.tables.operations import TableOperation
-from engine.tables.watched_formats import watched
 from tests.engine.bare_aging import age
 from tests.engine.delta.committing import describe
 from tests.engine.test_optimize_steps import Copier

@@ -41,8 +41,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
 from engine.execution.writes import folder_marks
-from engine.execution.writes.commit import commit
-from engine.execution.writes.creation import removal_told
+from engine.execution.writes.commit import commit, removal_told
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan

@@ -11,7 +11,7 @@ from typing import Any
 from catalog.catalog import Catalog
 from catalog.entries import TableEntry
 from catalog.names import TableName
-from catalog.store.memory_store import MemoryStore
+from catalog.store.store import MemoryStore
 from engine.binding.bound import BoundTable
 from engine.binding.sources import Sources
 from engine.concurrency.cancel import CancelToken
@@ -25,9 +25,8 @@ from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.execution_context import ExecutionContext
 from engine.storage.storage import Storage
-from engine.tables.formats import TableFormats, formats_of
+from engine.tables.formats import TableFormats, formats_of, watched
 from engine.tables.operations import CommitDescription, TableOperation
-from engine.tables.watched_formats import watched
 from tests.engine.contexts import context_without_spark
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.scheduler import Step, explore

@@ -8,7 +8,7 @@ import pytest
 
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeSession
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import IdentityColumn
 from tests.engine.lake_sessions import rows, run
 from tests.oracle.conftest import Oracle
 

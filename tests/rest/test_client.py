@@ -21,7 +21,7 @@ from catalog.names import TableName
 from catalog.rest.client import RestClient
 from catalog.rest.names import RestCatalogs, RestNames, location_of
 from catalog.rest.options import RestOptions
-from catalog.store.memory_store import MemoryStore
+from catalog.store.store import MemoryStore
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
 from tests.rest.conftest import RestServer
 

@@ -17,7 +17,7 @@ from catalog.names import SchemaName, TableName
 from catalog.rest.names import RestCatalogs, location_of
 from catalog.rest.new_views import creation
 from catalog.rest.views import view_entry
-from catalog.store.memory_store import MemoryStore
+from catalog.store.store import MemoryStore
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver

@@ -13,7 +13,7 @@ from catalog.policies.policies import PolicyArgument, PolicyFunction
 from catalog.policies.policy_changes import SetRowFilter
 from engine.delta.snapshot.column_statistics import write_distinct_counts
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.pruning.distinct_counts import DistinctCount
+from engine.pruning.estimates import DistinctCount
 from engine.statements.describe.statement import DescribeTable
 from engine.statements.listings.statement import ListFiles
 from tests.engine.iceberg.handmade import HandmadeTable

@@ -20,9 +20,8 @@ from gateway.observability.activity import ServerActivity
 from gateway.process.lifecycle import Lifecycle, Ports
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.origin import Origin
 from gateway.sessions.registry import Registry
-from gateway.sessions.session import Session
+from gateway.sessions.session import Origin, Session
 from tests.security.guarded_lake import GuardedLake
 
 pytestmark = pytest.mark.spark

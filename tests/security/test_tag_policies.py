@@ -14,8 +14,7 @@ from catalog.grants.privileges import EVERYBODY, Kind
 from catalog.grants.right_changes import CreateFunction, Securable
 from catalog.names import SchemaName, TableName
 from catalog.policies.effective_policies import effective_policies
-from catalog.policies.named_policies import NamedPolicy, PolicyKind
-from catalog.policies.policies import PolicyArgument
+from catalog.policies.policies import NamedPolicy, PolicyArgument, PolicyKind
 from catalog.policies.tag_changes import CreatePolicy
 from catalog.policies.tags import Tags
 from catalog.store.entry_json import from_json, to_json

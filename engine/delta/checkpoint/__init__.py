@@ -1,1 +1,4 @@
-"""Checkpoints: classic, multi-part and v2, read column by column."""
+"""Checkpoints: classic, multi-part and v2, read column by column.
+
+Imports `engine.delta.log` and `spec`. Start at `checkpoint_reader.py`.
+"""

@@ -162,7 +162,8 @@ COMMIT_CHECKS: tuple[CommitCheck, ...] = (
 def _has_key(maps: Array, key: str) -> Array:
     """For each map, does it hold `key`?"""
     keys = pa.ListArray.from_arrays(maps.offsets, pc.equal(maps.keys, key))
-    parents, found = pc.list_parent_indices(keys), pc.list_flatten(keys)
+    parents = pc.list_parent_indices(keys)
+    found = pc.list_flatten(keys)
     rows = parents.filter(found)
     return pc.is_in(pa.array(np.arange(len(maps)), parents.type), value_set=rows)
 

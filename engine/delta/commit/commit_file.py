@@ -8,12 +8,16 @@ What depends on the version, or on who committed before, is settled here and aga
 - Under row tracking every new file gets a range of row ids above the head's high-water mark, and the new one is
   recorded in its domain. Files that come with ids keep them.
 
+A commit that gives out identity values moves the high-water mark, which is metadata: of two writers that give out
+values at once the protocol's conflict rules let only one through.
+
 Protocol: "Commit Provenance Information", "In-Commit Timestamps", "Row Tracking"; nulls are omitted throughout.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 
@@ -25,7 +29,6 @@ from catalog.conditions import RowIdsWithoutStatistics
 from engine.delta.commit.conflicts import Head
 from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit
 from engine.delta.definition.clustering import with_clustering
-from engine.delta.definition.identity import HIGH_WATER_MARK_ONLY_TAG
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.arrow_json import format_lines
 from engine.delta.log.wire_columns import wire_columns
@@ -218,3 +221,7 @@ def _with_commit_version(adds: RecordBatch, version: int) -> RecordBatch:
 
 def _with_column(batch: RecordBatch, name: str, column: Array) -> RecordBatch:
     return batch.set_column(batch.schema.get_field_index(name), batch.schema.field(name), column)
+
+
+HIGH_WATER_MARK_ONLY_TAG: Mapping[str, str] = {"delta.identity.schemaUpdate": "true"}
+"""The tag of commits whose metadata changes nothing but high-water marks: other commits need not fail for them."""

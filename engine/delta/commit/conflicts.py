@@ -162,7 +162,8 @@ def _protocol(contest: Contest) -> ConcurrentModification | None:
         return None
     if contest.staged.protocol is not None or contest.head.config is None:
         return ProtocolChanged(*contest.facts)
-    before, after = contest.head.config.features, protocol_features(protocol)
+    before = contest.head.config.features
+    after = protocol_features(protocol)
     head = contest.head.after(contest.winner)
     facts = head.config.facts if head.config else contest.head.config.facts
     added = [FEATURES[name] for name in after - before if name in FEATURES]

@@ -72,7 +72,8 @@ class FooterStats:
         """
         with self._storage.open_input(path) as source:
             footer = pq.read_metadata(source)
-        stats, keys = self._stats(footer, _NO_COUNTS), footer.metadata or {}
+        stats = self._stats(footer, _NO_COUNTS)
+        keys = footer.metadata or {}
         version = keys.get(_SPARK_VERSION, b"").partition(b".")[0]
         if version.isdigit() and int(version) >= _SPARK_LEAST and not keys.keys() & _OLD_CALENDAR:
             return stats

@@ -21,7 +21,7 @@ from engine.delta.commit.conflicts import WinningCommit
 from engine.delta.commit.staged_commit import StagedCommit, one_batch, remove_rows
 from engine.delta.log.commit_reader import FileRows
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
-from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.row_files import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.storage.deletion_vectors import DELETION_VECTOR, RELATIVE, Rows

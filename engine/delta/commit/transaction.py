@@ -174,7 +174,8 @@ class Transaction:
         made in the place of its own, so that one look behind the put is enough. `is_told_again`: not even that, since a
         transaction that is soon to come behind this one looks, and takes both back.
         """
-        self._looks_before, self._looks_after = False, not is_told_again
+        self._looks_before = False
+        self._looks_after = not is_told_again
         return self
 
     @property
@@ -329,7 +330,8 @@ class Transaction:
         assert not self._is_closed, "a transaction is committed once"
         self._is_closed = True
         self.storage.ensure_writable()
-        staged, head = self._close(), self._head()
+        staged = self._close()
+        head = self._head()
         retries = storage_retries or StorageRetries()
         begun_ms = clock_ms()
 

@@ -18,7 +18,7 @@ from engine.delta.conversion.parquet_types import leaf_type
 from engine.tables.scan import FIELD_ID
 from engine.tables.shared_files import STORED_NAMES
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, format_data_type
-from engine.types.widening import is_widening
+from engine.types.schema_changes import is_widening
 
 _FILE_ID = b"PARQUET:field_id"
 _STORED_AS = {
@@ -68,7 +68,9 @@ class _Reader:
     """Takes the leaves of a footer, which come in the order of its columns."""
 
     def __init__(self, footer: Any, found: FooterColumns) -> None:
-        self._footer, self._found, self._next = footer, found, 0
+        self._footer = footer
+        self._found = found
+        self._next = 0
         self.paths: list[str] = []
 
     def struct(self, columns: list[pa.Field], known: StructType | None, path: tuple[str, ...] | None) -> None:

@@ -117,7 +117,8 @@ class _Looking:
     """What the footers say: rows of files, and what all files have in common."""
 
     def __init__(self, sharing: Sharing, config: TableConfig) -> None:
-        self._sharing, self._config = sharing, config
+        self._sharing = sharing
+        self._config = config
         self._stats = FooterStats(sharing.storage, config)
         self._has_ids = True
         self._has_names = all(STORED_NAMES in each.metadata for each in sharing.shared.schema.fields)
@@ -248,7 +249,9 @@ def _with_vectors(
     if not marks:
         return tuple(batches), ()
     written, name = write_vectors(sharing.storage, list(marks.values()))
-    vectors, first, marked = dict(zip(marks, written, strict=True)), 0, []
+    vectors = dict(zip(marks, written, strict=True))
+    first = 0
+    marked = []
     at = FILES_SCHEMA.get_field_index("deletion_vector")
     for batch in batches:
         column = pa.array(map(vectors.get, range(first, first + batch.num_rows)), DELETION_VECTOR)

@@ -104,7 +104,8 @@ def unmeasured_columns(config: TableConfig) -> Mapping[Path, Path]:
     """The clustering columns that have no statistics by the table's settings alone: physical to logical path."""
     if not config.is_supported(CLUSTERING):
         return {}
-    measured, physical = _measured(config), parse_clustering(config.clustering)
+    measured = _measured(config)
+    physical = parse_clustering(config.clustering)
     paths = zip(physical, clustering_columns(config), strict=True)
     return {path: logical for path, logical in paths if field_at(measured, logical) is None}
 

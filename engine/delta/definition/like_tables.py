@@ -27,8 +27,8 @@ from engine.delta.spec.properties import (
     is_settable,
 )
 from engine.delta.spec.protocols import DEFAULT_FEATURES, WRITER_FEATURES_VERSION, protocol_features
+from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import AddConstraint, ClusterBy, DefinitionChange, SetDescription, set_properties
-from engine.tables.details import TableDetails
 from engine.types.partition_terms import IDENTITY
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
@@ -118,7 +118,8 @@ def _protocol_properties(label: str, config: TableConfig) -> list[tuple[str, str
 
     The feature of defaults is always said: other engines do not add it by themselves.
     """
-    protocol, present = config.protocol, protocol_features(config.protocol)
+    protocol = config.protocol
+    present = protocol_features(config.protocol)
     try:
         implied = protocol_features(define_like(label, config).protocol)
     except SqlError:  # another writer's table, of which no statement could make one

@@ -100,7 +100,7 @@ def change_table(
 ) -> Definition:
     """The definition after `changes`.
 
-    Raises the errors of `engine.delta.schema.schema_errors`, and those of clustering, features and properties.
+    Raises the errors of `catalog.conditions`, and those of clustering, features and properties.
     """
     draft = TableDraft(
         table=old.table,

@@ -92,7 +92,8 @@ def _ensure_mapping(config: TableConfig) -> None:
         raise MappingInconsistent(config.table, f"several columns have the physical name {'.'.join(names)}")
     if COLUMN_MAPPING_MAX_ID.key not in config.metadata.configuration:
         raise MaxColumnIdNotSet(config.table)
-    recorded, highest = config.get(COLUMN_MAPPING_MAX_ID), max(ids, default=0)
+    recorded = config.get(COLUMN_MAPPING_MAX_ID)
+    highest = max(ids, default=0)
     if recorded < highest:
         raise MaxColumnIdTooLow(config.table, recorded, highest)
 

@@ -55,8 +55,7 @@ from engine.delta.spec.protocols import (
     protocol_features,
     weakest_protocol,
 )
-from engine.tables.column_metadata import GENERATION, read_identities
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import GENERATION, IdentityColumn, read_identities
 from engine.tables.operations import TableOperation
 from engine.tables.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType, parse_schema
@@ -90,7 +89,8 @@ class TableConfig:
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
         """Raises `MalformedLogEntry` and `UnsupportedDataType` for what cannot be understood at all."""
         written = parse_schema(metadata.schema_string)
-        features, facts = protocol_features(protocol), metadata_facts(metadata.configuration, metadata.schema_string)
+        features = protocol_features(protocol)
+        facts = metadata_facts(metadata.configuration, metadata.schema_string)
         return cls(
             table=table,
             protocol=protocol,

@@ -20,7 +20,7 @@ from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
 from engine.delta.spec.features import LegacyVersions
 from engine.delta.spec.protocols import DEFAULT_FEATURES, at_least, implied_features, weakest_protocol
-from engine.tables.details import TableDetails
+from engine.tables.definition import TableDetails
 from engine.types.column_paths import Path, format_name
 from engine.types.schema import StructType
 from engine.types.voids import ensure_no_nested_void

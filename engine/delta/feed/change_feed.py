@@ -5,6 +5,10 @@ with column mapping. A range in which columns were dropped, renamed or changed c
 one that holds a version without a feed, or one whose features we cannot read. What each commit changed is told in
 `engine.delta.feed.change_files`.
 
+`is_readable_with` decides whether the files of a version can be read with the columns of a later one: if columns were
+only added or widened, every older column is still there under its name, leads to the same physical column, and has a
+type that reads as the newer one.
+
 Protocol: "Change Data Files"; delta-spark for the choice of columns and for what is refused.
 """
 
@@ -17,14 +21,20 @@ from datetime import tzinfo
 import pyarrow as pa
 
 from catalog.conditions import ChangeDataMissing, IncompatibleDataSchema, IncompatibleSchemaChange, ReservedColumnNames
-from engine.delta.definition.schema_reading import is_readable_with
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.feed.change_files import ChangedFiles
 from engine.delta.feed.change_range import load_changes
-from engine.delta.schema.column_mapping import NO_MAPPING, file_layout, physical_names, physical_schema
+from engine.delta.schema.column_mapping import (
+    NO_MAPPING,
+    column_id,
+    file_layout,
+    physical_name,
+    physical_names,
+    physical_schema,
+)
 from engine.delta.schema.type_widening import ensure_readable_changes
-from engine.delta.snapshot.batch_pruning import batch_pruning
 from engine.delta.snapshot.commit_times import CommitTimes
+from engine.delta.snapshot.file_stats import batch_pruning
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.snapshot.table_scan import collated_columns, with_decoded_vectors
 from engine.delta.spec.properties import CHANGE_DATA_FEED
@@ -33,7 +43,8 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.confinement import FilePlaces
 from engine.tables.changes import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFiles
 from engine.tables.operations import TableOperation
-from engine.types.schema import StructType
+from engine.types.schema import ArrayType, DataType, MapType, StructType
+from engine.types.schema_changes import is_widening
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,3 +165,39 @@ def _ensure_readable(
             raise IncompatibleSchemaChange(read.table, versions[0], versions[-1], version, read_version)
     if configs and not is_readable_with(configs[0][1], read):
         raise IncompatibleDataSchema(read.table, versions[0], versions[-1], read_version)
+
+
+def is_readable_with(old: TableConfig, new: TableConfig, *, without_dropped: bool = False) -> bool:
+    """Whether rows written under `old` lose nothing when they are read under `new`.
+
+    `without_dropped`: but the values of columns that `new` does not have.
+    """
+    if old.partition_keys != new.partition_keys:
+        return False
+    old_mode, new_mode = old.column_mapping_mode, new.column_mapping_mode
+
+    def reads_struct(before: StructType, after: StructType) -> bool:
+        for item in before.fields:
+            found = after.field(item.name)
+            if found is None and without_dropped:
+                continue
+            if found is None or physical_name(found, new_mode) != physical_name(item, old_mode):
+                return False
+            if old_mode == new_mode == "id" and column_id(found) != column_id(item):
+                return False
+            if not reads(item.data_type, found.data_type):
+                return False
+        return True
+
+    def reads(before: DataType, after: DataType) -> bool:
+        match before, after:
+            case StructType(), StructType():
+                return reads_struct(before, after)
+            case ArrayType(), ArrayType():
+                return reads(before.element_type, after.element_type)
+            case MapType(), MapType():
+                return reads(before.key_type, after.key_type) and reads(before.value_type, after.value_type)
+            case _:  # any other pair of types
+                return before == after or is_widening(before, after)
+
+    return reads_struct(old.schema, new.schema)

@@ -53,9 +53,12 @@ class ChangedFiles:
     """The file actions of all commits that count, each with its version; what they mean is computed for all at once."""
 
     def __init__(self, storage: Storage, versions: range) -> None:
-        self._storage, self._first = storage, versions.start
+        self._storage = storage
+        self._first = versions.start
         self._times: list[str | None] = []
-        self._adds, self._removes, self._cdc = _Actions(FILES_SCHEMA), _Actions(TOMBSTONES_SCHEMA), _Actions(CDC_SCHEMA)
+        self._adds = _Actions(FILES_SCHEMA)
+        self._removes = _Actions(TOMBSTONES_SCHEMA)
+        self._cdc = _Actions(CDC_SCHEMA)
 
     def take(self, change: VersionChanges) -> None:
         """The next version's."""
@@ -86,7 +89,8 @@ class ChangedFiles:
         stays, kept = _in_both(_keys(adds, added), _keys(removes, removed))
         goes = np.ones(len(removes), bool)
         goes[kept] = False
-        after, before = _where(adds, stays), removes.take(pa.array(kept))
+        after = _where(adds, stays)
+        before = removes.take(pa.array(kept))
         return pa.concat_tables(
             [
                 self._feed_files(_where(adds, ~stays), added[~stays], INSERTED),

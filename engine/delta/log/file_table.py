@@ -5,6 +5,9 @@ is decoded and in one spelling, to compare and to open; `log_path` is the text o
 repeat. Where nothing is encoded, as is usual, both columns share one buffer.
 
 Columns that hold nothing share a constant: a table of a million files pays only for what its log says.
+
+Partition values become one dictionary-encoded array of texts per column, in bulk: a map per file, as the log has them,
+is slow to read. A table has few distinct partition values, so four bytes a file and column hold them all.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -151,3 +155,50 @@ def with_entries(maps: Array, entries: Mapping[str, Array]) -> Array:
         order[offsets[1:] - added + position] = len(flat) + position * count + np.arange(count)
     places = pa.array(order)
     return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys.take(places), items.take(places))
+
+
+def use_compact_memory() -> None:
+    """Takes jemalloc for all of the process, where this build of Arrow has it. To be called once, at the start."""
+    if "jemalloc" in pa.supported_memory_backends():
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
+
+
+DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+
+
+def partition_schema(physical_names: Iterable[str]) -> Any:
+    """The `pyarrow.Schema` of the partition values of a table."""
+    return pa.schema([(name, DICTIONARY) for name in physical_names])
+
+
+def encode_partition_values(maps: Array, schema: Any) -> RecordBatch:
+    """A batch of `schema` (a `partition_schema`) with a row for each map; a missing key is null."""
+    count = len(maps)
+    offsets = maps.offsets.to_numpy()
+    first, last = int(offsets[0]), int(offsets[-1])
+    keys = maps.keys.slice(first, last - first).dictionary_encode()
+    items = maps.items.slice(first, last - first)
+    codes = keys.indices.to_numpy()
+    names = keys.dictionary.to_pylist()
+    columns = []
+    for name in schema.names:
+        if name in names:
+            positions = np.flatnonzero(codes == names.index(name))
+            columns.append(_aligned(items, positions, offsets - first, count).dictionary_encode())
+        else:
+            columns.append(pa.nulls(count, DICTIONARY))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _aligned(items: Array, positions: npt.NDArray[np.int64], offsets: npt.NDArray[Any], count: int) -> Array:
+    """The items at `positions`, one for each map; null for a map that has none."""
+    width = len(items) // max(count, 1)
+    if width and np.array_equal(offsets, np.arange(count + 1) * width):
+        rows = positions // width  # as one writer does it: the same keys in every map
+    else:
+        rows = np.searchsorted(offsets, positions, "right") - 1
+    if len(rows) == count and np.array_equal(rows, np.arange(count)):
+        return items.take(pa.array(positions))
+    index = np.full(count, -1, np.int64)
+    index[rows] = positions
+    return items.take(pa.array(index, mask=index < 0))

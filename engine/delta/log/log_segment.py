@@ -11,6 +11,8 @@ compactions in place of runs of commits. `select_segment` chooses it from a list
 `find_segment` lists. It begins at the checkpoint that `_last_checkpoint` points to, so that the listing is short, and
 from the beginning wherever that does not lead to a segment: the hint is only a hint.
 
+`RecentCommits` caches the contents of small commits, which never change: on an object store each read is a request.
+
 Protocol: "Log Compaction Files", "Checkpoints", "Last Checkpoint File".
 """
 
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import assert_never
 
 from catalog.conditions import (
@@ -167,7 +170,8 @@ def extend_segment(segment: LogSegment, files: Iterable[LogPath]) -> tuple[LogSe
     if checkpoint is not None:
         deltas = tuple(name for name in fresh if name.version > checkpoint.version)
     else:
-        checkpoint, deltas = segment.checkpoint, segment.deltas + fresh
+        checkpoint = segment.checkpoint
+        deltas = segment.deltas + fresh
     checksum = max(listing.checksums, default=segment.checksum_version)
     return LogSegment(newest, checkpoint, deltas, checksum), fresh
 
@@ -269,3 +273,29 @@ def _read_hint(storage: Storage) -> int | None:
     except OSError:
         return None
     return None if hint is None or hint.version < 0 else hint.version
+
+
+_COMMIT_BYTES_MAX = 1 << 16
+_BYTES_MAX = 1 << 18
+
+
+class RecentCommits:
+    """Commits of one table that were read or written last, by file name. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._contents: dict[str, bytes] = {}
+        self._lock = Lock()
+        self.num_bytes = 0
+
+    def find(self, name: str) -> bytes | None:
+        return self._contents.get(name)
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keeps a commit, in place of the oldest ones; none that is large."""
+        if len(data) > _COMMIT_BYTES_MAX:
+            return
+        with self._lock:
+            self.num_bytes += len(data) - len(self._contents.pop(name, b""))
+            self._contents[name] = data
+            while self.num_bytes > _BYTES_MAX:
+                self.num_bytes -= len(self._contents.pop(next(iter(self._contents))))

@@ -101,7 +101,8 @@ def write_checkpoint(
     Raises the errors of `TableConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
     """
     snapshot.config.ensure_supported(TableOperation.CHECKPOINT)
-    content, config = CheckpointContent(snapshot, now_ms), snapshot.config
+    content = CheckpointContent(snapshot, now_ms)
+    config = snapshot.config
     actions = actions_per_file or config.get(CHECKPOINT_PART_SIZE)
     written = _WRITERS[form or _form_of(config, content.num_file_actions)](snapshot, content, actions)
     write_hint(snapshot.storage, written.hint)

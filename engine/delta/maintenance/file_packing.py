@@ -57,7 +57,9 @@ def packed(files: pa.Table, bin_bytes: int | None, alone: Mask | None) -> tuple[
     """
     if not files.num_rows:
         return ()
-    partitions, sizes, keys = partition_numbers(files), files["size"].to_numpy(), live_keys(files).to_pylist()
+    partitions = partition_numbers(files)
+    sizes = files["size"].to_numpy()
+    keys = live_keys(files).to_pylist()
     bins: list[Bin] = []
     filled: list[int] = []
     num_bytes = 0

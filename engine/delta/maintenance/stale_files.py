@@ -78,11 +78,14 @@ class NarrowerTypes:
         self._fitting: set[str] = set()
 
     def __call__(self, snapshot: Snapshot) -> pa.Table:
-        columns, mode, files = _widened(snapshot), snapshot.config.column_mapping_mode, snapshot.files
+        columns = _widened(snapshot)
+        mode = snapshot.config.column_mapping_mode
+        files = snapshot.files
         if not columns or mode == _ID_MAPPING:  # files of a table that is mapped by id may call a column anything
             return files if columns else files.slice(0, 0)
         if columns != self._columns:
-            self._columns, self._fitting = columns, set()
+            self._columns = columns
+            self._fitting = set()
         paths = files.column("path").to_pylist()
         unknown = [path for path in paths if path not in self._fitting]
         with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:

@@ -1,1 +1,4 @@
-"""Schemas of tables: their rules, their changes, column mapping, type widening."""
+"""Schemas of Delta tables: column mapping, ids, type widening, columns with statistics.
+
+Imports `engine.delta.spec` and `engine.types`. Start at `column_mapping.py`.
+"""

@@ -23,7 +23,7 @@ from engine.types.schema import (
     parse_data_type,
     walk_fields,
 )
-from engine.types.widening import is_widening
+from engine.types.schema_changes import is_widening
 
 TYPE_CHANGES = "delta.typeChanges"
 

@@ -1,1 +1,4 @@
-"""A table at one version: log replay, live files, statistics, deletion vectors, history."""
+"""A table at one version: log replay, live files, statistics, deletion vectors, history.
+
+Imports `engine.delta.definition`, `checkpoint` and `log`. Start at `snapshot.py`; `replay.py` reads the log.
+"""

@@ -6,7 +6,7 @@
 The log has no place for it. A table property would make each ANALYZE fail the writers that run at the same time, and a
 domain of metadata would need a table feature that older writers do not know. Other readers ignore folders in the log
 that they do not know (Trino keeps the like in one, too), and so does clean-up. The file belongs to no version: what it
-says helps to plan, and is scaled or left alone where the table has changed (`engine.pruning.distinct_counts`).
+says helps to plan, and is scaled or left alone where the table has changed (`engine.pruning.estimates`).
 
 A column that was dropped and made again has another type or, with column mapping, another physical name; else its old
 count is used until the next ANALYZE. A file that cannot be read counts nothing. ANALYZE statements of one server take
@@ -25,7 +25,7 @@ from catalog.conditions import LogPathNotAllowed
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.spec.paths import LOG_DIR
-from engine.pruning.distinct_counts import DistinctCount, DistinctCounts
+from engine.pruning.estimates import DistinctCount, DistinctCounts
 from engine.storage.storage import Storage
 from engine.types.sql_types import ddl_type
 
@@ -38,7 +38,8 @@ def read_distinct_counts(storage: Storage, config: TableConfig) -> DistinctCount
     recorded = _read(storage, config)
     counts = {}
     for name, physical in physical_names(config.schema, config.column_mapping_mode).items():
-        field, found = config.schema.field(name), recorded.get(physical)
+        field = config.schema.field(name)
+        found = recorded.get(physical)
         if field is not None and isinstance(found, dict) and found.get("type") == ddl_type(field.data_type):
             distinct, rows = found.get("distinct"), found.get("rows")
             if isinstance(distinct, int) and isinstance(rows, int) and 0 <= distinct <= rows:
@@ -53,7 +54,8 @@ def write_distinct_counts(
 
     Raises `OSError`, and `LogPathNotAllowed` where the log leads elsewhere.
     """
-    physical, recorded = physical_names(config.schema, config.column_mapping_mode), dict(_read(storage, config))
+    physical = physical_names(config.schema, config.column_mapping_mode)
+    recorded = dict(_read(storage, config))
     for name, count in counted.items():
         field = config.schema.field(name)
         if field is not None:

@@ -14,13 +14,15 @@ with non-finite numbers as null (Spark writes them as strings), and last a value
 
 Values are as the log has them: strings may be cut, timestamps are cut to milliseconds. Who prunes has to widen them.
 
+`batch_pruning` prunes files that belong to no snapshot, such as those of other writers' commits, by the same rules.
+
 Protocol: "Per-file Statistics".
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, assert_never
@@ -32,8 +34,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from engine.delta.log.file_table import nulls
+from engine.delta.log.file_table import encode_partition_values, nulls, partition_schema
 from engine.delta.snapshot.uniform_stats import read_uniform
+from engine.pruning.pruning import FilePruning, Rows
+from engine.pruning.table_columns import TableColumns
 from engine.types.arrow_types import Array, RecordBatch, arrow_type
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
 
@@ -89,7 +93,8 @@ def _leading_counts(texts: Array) -> npt.NDArray[np.int64] | None:
     data = np.frombuffer(buffer, np.uint8)
     at = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts)].astype(np.int64)
     at += len(_LEADING_KEY)
-    counts, rows = np.zeros(len(texts), np.int64), np.arange(len(texts))
+    counts = np.zeros(len(texts), np.int64)
+    rows = np.arange(len(texts))
     leading_zero = data[at] == ord("0")
     for position in range(_DIGITS_MAX + 1):  # each text ends with a brace, before which this ends
         signs = data[at]
@@ -333,3 +338,18 @@ def _parse_string(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("no string")
     return value
+
+
+def batch_pruning(batch: RecordBatch, columns: TableColumns) -> FilePruning:
+    """Files that belong to no snapshot, such as those of a commit: a batch of `FILES_SCHEMA`."""
+    stats = stats_schema(columns.physical_schema or columns.schema, columns.physical_partition_columns)
+
+    def partition_texts(name: str) -> Any:
+        encoded = encode_partition_values(batch.column("partition_values"), partition_schema([name]))
+        return pa.chunked_array([encoded.column(0)])
+
+    def statistics(rows: Rows | None, columns: Collection[str]) -> Any:
+        texts = batch.column("stats")
+        return pa.Table.from_batches([parse_stats(texts if rows is None else texts.take(pa.array(rows)), stats)])
+
+    return FilePruning(columns, len(batch), partition_texts, statistics)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from engine.delta.snapshot.commit_times import LogVersion, load_commit_info, load_commit_times
 from engine.delta.spec.actions import CommitInfo
-from engine.tables.history import HISTORY_SCHEMA, JOB, NOTEBOOK
+from engine.tables.operations import HISTORY_SCHEMA, JOB, NOTEBOOK
 
 
 def load_history(snapshot: LogVersion, limit: int | None = None) -> Any:

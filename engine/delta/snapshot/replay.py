@@ -31,8 +31,7 @@ from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
 from engine.delta.checkpoint.unique_keys import UniqueKeys
 from engine.delta.log.commit_reader import CommitParser, FileRows, LogActions
 from engine.delta.log.file_table import TOMBSTONES_SCHEMA, file_keys
-from engine.delta.log.log_segment import LogSegment
-from engine.delta.log.recent_commits import RecentCommits
+from engine.delta.log.log_segment import LogSegment, RecentCommits
 from engine.delta.snapshot.live_files import LiveFiles, drop_rows
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath

@@ -4,6 +4,9 @@ A vector holds all deleted rows of its file, so what a file's old one has is in 
 with the old and added with the new one in one commit. Statistics keep their count, which is of all rows in the file;
 their bounds may be of rows that are gone. All vectors of a commit are in one file.
 
+A deletion vector that is read is checked against what the log records of it: size, checksum, cardinality. Several may
+share a file; only the range of the one is read, and no more than a vector can have.
+
 Protocol: "Deletion Vectors", "Writer Requirements for Deletion Vectors", "Per-file Statistics".
 """
 
@@ -19,16 +22,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.conditions import LogFileNotFound, MalformedLogEntry
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import physical_schema
-from engine.delta.snapshot.batch_pruning import batch_pruning
-from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.file_stats import batch_pruning
 from engine.delta.snapshot.table_scan import table_scan, with_decoded_vectors
 from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import deletion_vector_path, read_inline
 from engine.delta.spec.stats import parse_file_stats
 from engine.pruning.predicates import Predicate
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import Rows
+from engine.storage.deletion_vectors import FRAME_BYTES, INLINE, RELATIVE, VECTOR_BYTES_MAX, Rows, parse_rows, unframe
 from engine.storage.storage import Storage
 from engine.storage.vector_files import write_vectors
 from engine.tables.row_files import FilePredicate, MarkedFiles
@@ -138,3 +142,36 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 def _with_column(files: pa.Table, name: str, values: Sequence[Any]) -> pa.Table:
     at = files.schema.get_field_index(name)
     return files.set_column(at, files.schema.field(at), pa.array(values, files.schema.field(at).type))
+
+
+FIRST_OFFSET = 1
+"""The offset of the first vector of a file, after the version of the format."""
+
+
+def read_deletion_vector(storage: Storage, descriptor: DeletionVectorDescriptor) -> bytes:
+    """The serialized bitmap, its size and checksum verified.
+
+    Raises `LogFileNotFound`, `MalformedLogEntry`, `DeletionVectorSizeMismatch`, `DeletionVectorChecksumMismatch`.
+    """
+    if descriptor.storage_type == INLINE:
+        return read_inline(descriptor)
+    path = deletion_vector_path(descriptor)
+    if descriptor.storage_type == RELATIVE:
+        storage.confinement.ensure_below_root(path)
+    offset = FIRST_OFFSET if descriptor.offset is None else descriptor.offset
+    if min(offset, descriptor.cardinality) < 0 or not 0 <= descriptor.size_in_bytes <= VECTOR_BYTES_MAX:
+        raise MalformedLogEntry("deletionVector", "its offset, size or cardinality is out of range")
+    try:
+        frame = storage.read_range(path, offset, descriptor.size_in_bytes + FRAME_BYTES)
+    except FileNotFoundError as error:
+        raise LogFileNotFound(storage.path_of(path)) from error
+    return unframe(frame, descriptor.size_in_bytes, path)
+
+
+def load_deleted_rows(storage: Storage, descriptor: DeletionVectorDescriptor) -> Rows:
+    """The indices of the deleted rows, ascending.
+
+    Raises as `read_deletion_vector` does, and `DeletionVectorCardinalityMismatch`.
+    """
+    data = read_deletion_vector(storage, descriptor)
+    return parse_rows(data, descriptor.unique_id, descriptor.cardinality)

@@ -48,10 +48,8 @@ from engine.delta.definition.metadata_changes import (
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition, table_details
 from engine.delta.log.commit_reader import LogActions, parse_commit_info
-from engine.delta.log.file_table import file_keys
-from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
-from engine.delta.log.partition_texts import encode_partition_values, partition_schema
-from engine.delta.log.recent_commits import RecentCommits
+from engine.delta.log.file_table import encode_partition_values, file_keys, partition_schema
+from engine.delta.log.log_segment import LogSegment, RecentCommits, extend_segment, find_segment
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.column_statistics import read_distinct_counts
@@ -73,7 +71,7 @@ from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
 from engine.delta.spec.protocols import READER_VERSION_MAX
-from engine.pruning.distinct_counts import DistinctCounts
+from engine.pruning.estimates import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -81,8 +79,8 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.confinement import Confinement
 from engine.storage.storage import FileStatus, Storage, open_storage
 from engine.tables.column_metadata import GENERATION
+from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.details import TableDetails
 from engine.tables.operations import TableOperation
 from engine.tables.rules import Constraint
 from engine.tables.scan import Scan
@@ -367,7 +365,8 @@ class Snapshot:
         return read_distinct_counts(self.storage, self.config)
 
     def shown_partitions(self) -> pa.Table:
-        texts, physical = self.partition_texts(), self.columns().physical_partition_columns
+        texts = self.partition_texts()
+        physical = self.columns().physical_partition_columns
         return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
 
     def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:

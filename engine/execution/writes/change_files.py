@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from catalog.names import quote
 from engine.binding.bound import BoundTable
-from engine.execution.writes.marked_rows import only
-from engine.execution.writes.row_sets import RowsOfFiles
+from engine.execution.writes.marked_rows import RowsOfFiles, only
 from engine.execution.writes.staged_files import new_files
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
@@ -48,7 +47,8 @@ def change_files(
     if not changes or not rules.has(Capability.CHANGE_FEED):
         yield None
         return
-    names, own = Names(rules.schema.names), table.snapshot.row_files
+    names = Names(rules.schema.names)
+    own = table.snapshot.row_files
     columns = ", ".join(map(quote, rules.schema.names))
     texts, scans = [], []
     with ExitStack() as reading:

@@ -1,23 +1,52 @@
-"""Commit: a staged write becomes a version; then what follows a commit."""
+"""Commits of staged writes: a version of a table, or a new table's first version and its name; then what follows.
+
+Others may take the name of a new table, or drop it, between the two, and another server may be removing a table of the
+same name from the same folder. So the writer of a log looks back before and after the name is recorded: a table that
+was removed in between is reported as dropped, and a log whose name could not be had is removed, so that no table is
+left that can be read and not be dropped. Where the removal may have failed, the outcome is unknown, and data files
+stay. A table that is converted from another format is looked at once more after the log, for writers of that format
+look for the log after their commits. For killed servers there is a mark (`folder_marks.py`).
+
+On an object store each look is a request, and a DROP there leaves alone what is put into the folder after the mark
+(`Storage.delete_tree`). So where the mark is new nobody looks back, except for data files, which come before it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from catalog.catalog import Catalog
-from catalog.changes import RecordClone
-from engine.binding.bound import Outcome
+from catalog.changes import CreateTable, DropTable, RecordClone, SetFormat
+from catalog.conditions import (
+    CatalogOutcomeUnknown,
+    CommitOutcomeUnknown,
+    ConcurrentDrop,
+    ConcurrentModification,
+    ConvertedTableChanged,
+    TableAlreadyExists,
+    TableNotFound,
+)
+from catalog.discovery.roots import is_local
+from catalog.entries import TableEntry
+from catalog.errors import SqlError
+from catalog.rest.names import is_rest, without_place
+from catalog.store.files import LOG_FOLDER, is_version
+from engine.binding.bound import BoundTable, Outcome
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.table_errors import naming
-from engine.execution.writes.creation import commit_creation
+from engine.execution.writes.folder_marks import mark_new, unmark
 from engine.execution.writes.staged_write import StagedWrite
-from engine.tables.transaction import TableCommit
+from engine.storage.storage import VERSION_FOLDERS, open_storage
+from engine.tables.transaction import TableCommit, TableTransaction
 
 
 def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableCommit | None:
     """The version that was made, with its name where it made a table; None where there was no log to write.
 
-    Raises what `TableTransaction.commit` does, and the errors of `engine.execution.writes.creation`.
+    Raises what `TableTransaction.commit` does, and the errors of `engine.execution.writes.commit`.
     """
     if staged.clone is not None:
         catalog.change(RecordClone(staged.clone))
@@ -36,3 +65,171 @@ def follow_up(
     if committed is not None:
         after_commit(committed)
     return staged.outcome
+
+
+logger = logging.getLogger(__name__)
+
+
+def commit_creation(
+    staged: StagedWrite, entry: TableEntry, policy: RetryPolicy, catalog: Catalog
+) -> TableCommit | None:
+    """Raises `TableAlreadyExists` if another writer was faster, `ConcurrentDrop`, and the errors of both steps.
+
+    Where it raises anything but an unknown outcome, there is neither log nor name.
+    """
+    if staged.transaction is None:
+        policy.cancel.seal()
+        if staged.converts is None:
+            catalog.change(CreateTable(entry))
+        else:
+            _finish(entry, staged.converts, catalog, has_name=not staged.is_path)
+        return None
+    if not is_rest(entry.location):
+        catalog.known_view().ensure_location(entry.location)
+    with _marked(entry, staged, catalog) as is_safe:
+        return _log_and_name(staged.transaction, entry, staged, policy, catalog, is_safe=is_safe)
+
+
+@contextmanager
+def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[bool]:
+    """Yields whether no DROP removes what is put into the folder from now on, until the table has a name.
+
+    A CREATE that loses the folder to another one leaves the mark to that.
+    """
+    if not entry.managed or staged.is_path or staged.converts:  # a folder with a mark may be removed
+        yield False
+        return
+    is_new = mark_new(entry, catalog)
+    try:
+        yield is_new and not is_local(entry.location)
+    except CatalogOutcomeUnknown:
+        raise
+    except BaseException:
+        with suppress(SqlError, OSError):
+            if catalog.view().recorded_at(entry.location) or not _has_log(entry, catalog):
+                unmark(entry, catalog)
+        raise
+    unmark(entry, catalog)
+
+
+def _has_log(entry: TableEntry, catalog: Catalog) -> bool:
+    storage = open_storage(entry.location, allowed_roots=catalog.allowed_roots)
+    return any(map(storage.list_names, VERSION_FOLDERS))
+
+
+def _log_and_name(
+    transaction: TableTransaction,
+    entry: TableEntry,
+    staged: StagedWrite,
+    policy: RetryPolicy,
+    catalog: Catalog,
+    *,
+    is_safe: bool,
+) -> TableCommit:
+    committed = _commit(transaction, entry, policy)
+    try:
+        if staged.has_files or not is_safe:
+            _ensure_whole(committed, entry, with_files=True)
+        if staged.converts is not None:
+            _ensure_unchanged(staged.converts)
+        if not staged.is_path:
+            _name(entry, staged.converts, catalog)
+    except CatalogOutcomeUnknown:
+        raise
+    except BaseException as error:
+        if not _is_taken_back(committed, entry, catalog):
+            raise _unknown(entry, error) from error
+        raise
+    if not staged.is_path and not is_safe:
+        try:
+            _ensure_whole(committed, entry, with_files=False)
+        except ConcurrentDrop:
+            _forget(catalog, entry)
+            raise
+        except (SqlError, OSError) as error:
+            raise _unknown(entry, error) from error
+    return committed
+
+
+def _unknown(entry: TableEntry, error: BaseException) -> CommitOutcomeUnknown:
+    """The table may be there, so its files stay."""
+    return CommitOutcomeUnknown(str(entry.name), 0, "none", f"{type(error).__name__}: {error}")
+
+
+def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolicy) -> TableCommit:
+    try:
+        with naming(str(entry.name)):
+            return transaction.commit(policy)
+    except ConcurrentDrop:
+        raise
+    except ConcurrentModification as error:
+        raise TableAlreadyExists(str(entry.name)) from error
+
+
+@contextmanager
+def removal_told(entry: TableEntry) -> Iterator[None]:
+    """Files of the block that were removed with the folder by a concurrent DROP are no bug of ours."""
+    try:
+        yield
+    except FileNotFoundError as failure:
+        raise ConcurrentDrop(str(entry.name)) from failure
+
+
+def _ensure_whole(committed: TableCommit, entry: TableEntry, *, with_files: bool) -> None:
+    if not committed.is_whole(with_files=with_files):
+        raise ConcurrentDrop(str(entry.name))
+
+
+def _name(entry: TableEntry, converted: BoundTable | None, catalog: Catalog) -> None:
+    """Raises `ConvertedTableChanged` where the name of the table that is converted has become another's."""
+    if converted is None:
+        catalog.change(CreateTable(entry))
+        return
+    try:
+        catalog.change(SetFormat(replace(entry, format=converted.entry.format), entry.format))
+    except TableNotFound as error:
+        raise ConvertedTableChanged(converted.label) from error
+
+
+def _finish(entry: TableEntry, converted: BoundTable, catalog: Catalog, *, has_name: bool) -> None:
+    """The log that somebody else made gets the name, which it loses again if it was taken back in between."""
+    _ensure_unchanged(converted)
+    if not has_name:
+        return
+    _name(entry, converted, catalog)
+    storage = open_storage(entry.location, allowed_roots=catalog.allowed_roots)
+    if not any(map(is_version, storage.list_names(LOG_FOLDER))):
+        catalog.change(SetFormat(entry, converted.entry.format))
+        raise ConvertedTableChanged(converted.label)
+
+
+def _ensure_unchanged(converted: BoundTable) -> None:
+    """Others may have written what is converted until the log was there. Raises `ConvertedTableChanged`."""
+    if converted.own.load(converted.entry.location).stamp != converted.snapshot.stamp:
+        raise ConvertedTableChanged(converted.label)
+
+
+def _is_taken_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) -> bool:
+    """The log goes unless somebody has recorded it, or built upon it; whether it is surely gone, so that its data files
+    may go with the statement.
+    """
+    try:
+        location = without_place(entry.location)
+        recorded = catalog.view().state.relations.values()
+        place = (location, entry.format)
+        if not any(isinstance(each, TableEntry) and (each.location, each.format) == place for each in recorded):
+            committed.take_back()
+        if not committed.is_whole(with_files=False):
+            return True
+    except (SqlError, OSError):
+        pass
+    logger.warning("the table without a name stays at %s", entry.location)
+    return False
+
+
+def _forget(catalog: Catalog, entry: TableEntry) -> None:
+    """The name that led to a table that is gone."""
+    recorded = catalog.view().state.relations.get(entry.name)
+    if isinstance(recorded, TableEntry) and recorded.location == entry.location:
+        with suppress(SqlError):
+            catalog.change(DropTable(entry.name))

@@ -48,7 +48,8 @@ class Copying:
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, context: ExecutionContext) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
     snapshot = table.snapshot
-    config, alias = copying.config or snapshot.rules, copying.alias
+    config = copying.config or snapshot.rules
+    alias = copying.alias
     names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
     scan = scan_of_files(names.new("scan"), table, files, names.new("place"))
     columns, rows = copies_of(table.label, scan, alias, config)
@@ -71,7 +72,8 @@ def copies_of(label: str, scan: Scan, alias: str, config: TableRules) -> tuple[s
 
     The hidden column of the scan has a name that no column has.
     """
-    columns, ids = [f"{alias}.*"], row_id_columns(label, scan.row_tracking)
+    columns = [f"{alias}.*"]
+    ids = row_id_columns(label, scan.row_tracking)
     if ids:
         columns += [f"{scan.metadata}.row_id", f"{scan.metadata}.row_commit_version"]
     rows = WritePlan(table=label, config=config, target_columns=config.schema.fields, extra_columns=ids)

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from catalog.conditions import ChangedRowsDiffer, StatementCancelled, StatementTimedOut
 from catalog.errors import SqlError
 from engine.binding.bound import BoundTable
-from engine.execution.writes.row_sets import RowSet, RowsOfFiles, count_rows
+from engine.execution.writes.marked_rows import RowSet, RowsOfFiles, count_rows
 from engine.planning.plans.reads import ReadPlan, TargetRead
 from engine.planning.reads.target_reads import with_numbers
 from engine.pruning.estimates import Estimate

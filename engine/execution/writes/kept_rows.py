@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from engine.execution.writes.staged_files import discard
 from engine.planning.plans.file_writes import FieldMatching, RowRules, WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.rules.kept_scan import kept_columns
+from engine.planning.rules.query_columns import kept_columns
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.storage.storage import Storage
@@ -28,7 +28,7 @@ from engine.types.schema import PrimitiveType, StructField, StructType
 
 @contextmanager
 def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, context: ExecutionContext) -> Iterator[Scan]:
-    """`scan` (`engine.planning.rules.kept_scan`) with files that have the rows of `source`, below the table's
+    """`scan` (`engine.planning.rules.query_columns`) with files that have the rows of `source`, below the table's
     folder."""
     storage.ensure_writable()
     names = Names([source.text]).several("given", len(scan.schema.fields))
@@ -37,7 +37,8 @@ def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, context: Execution
         name for name, field in zip(names, scan.schema.fields, strict=True) if field.data_type is not PrimitiveType.VOID
     ]
     if not given:
-        columns, given = StructType((StructField("c", PrimitiveType.BOOLEAN),)), ["true"]
+        columns = StructType((StructField("c", PrimitiveType.BOOLEAN),))
+        given = ["true"]
     text = f"SELECT {', '.join(given)} FROM ({source.text}\n) AS given({', '.join(names)})"
     rules = RowRules(
         label=scan.label,

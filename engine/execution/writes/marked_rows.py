@@ -4,18 +4,20 @@ Where the table marks rows (`Capability.DELETED_ROW_MARKS` and its like), its fo
 (`engine.tables.row_files`). Whatever the format, a copy reads a file without the rows that go, new values are made from
 those that change, and a file that is written again has both. No version has the vectors that tell these apart; small
 ones travel with the list of files.
+
+A `RowSet` has the rows of one data file by their indices, as Spark answers them: bitmaps of 32768 rows each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from engine.binding.bound import BoundTable
-from engine.execution.writes.row_sets import RowSet, RowsOfFiles
 from engine.execution.writes.staged_files import discard, discarded_on_failure
 from engine.spark.execution_context import ExecutionContext
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
@@ -113,3 +115,44 @@ def _for_reading(table: BoundTable, sets: Sequence[Rows]) -> Iterator[list[Vecto
 def _with_column(files: pa.Table, name: str, values: object) -> pa.Table:
     at = files.schema.get_field_index(name)
     return files.set_column(at, files.schema.field(at), pa.array(values, files.schema.field(at).type))
+
+
+ROWS_PER_BITMAP = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class RowSet:
+    bitmaps: dict[int, bytes] = field(default_factory=dict)
+    """Number of a bucket, from 0, and which of its rows."""
+
+    def __len__(self) -> int:
+        return sum(int.from_bytes(bits, "little").bit_count() for bits in self.bitmaps.values())
+
+    def __or__(self, other: RowSet) -> RowSet:
+        together = RowSet(dict(self.bitmaps))
+        for bucket, bits in other.bitmaps.items():
+            together._add(bucket, bits)
+        return together
+
+    def add(self, number: int, bits: bytes) -> None:
+        """What Spark answers for one bucket; it counts them from 1."""
+        self._add(number - 1, bits)
+
+    def _add(self, bucket: int, bits: bytes) -> None:
+        known = int.from_bytes(self.bitmaps.get(bucket, b""), "little")
+        self.bitmaps[bucket] = (known | int.from_bytes(bits, "little")).to_bytes(len(bits), "little") if known else bits
+
+    def indices(self) -> Rows:
+        parts = [
+            np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")) + bucket * ROWS_PER_BITMAP
+            for bucket, bits in sorted(self.bitmaps.items())
+        ]
+        return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
+
+
+RowsOfFiles = Mapping[int, RowSet]
+"""Position of a file in the snapshot -> rows of it, for each file with some."""
+
+
+def count_rows(rows: RowsOfFiles) -> int:
+    return sum(map(len, rows.values()))

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from engine.binding.bound import Outcome
 from engine.errors.table_errors import naming
-from engine.execution.writes.creation import removal_told
+from engine.execution.writes.commit import removal_told
 from engine.execution.writes.file_metrics import counted, with_file_metrics
-from engine.execution.writes.numbered_writes import stage_number, was_written
 from engine.execution.writes.staged_files import drop_told, new_files, written_files
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
+from engine.planning.rules.idempotence import stage_number, was_written
 from engine.runtime.results import empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.formats import TableFormats
@@ -29,7 +29,8 @@ def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> S
     outcome = Outcome(result=empty_result())
     if plan.entry is None:
         return StagedWrite(outcome=outcome)
-    label, entry = str(plan.entry.name), replace(plan.entry, created_ms=now_ms)
+    label = str(plan.entry.name)
+    entry = replace(plan.entry, created_ms=now_ms)
     if plan.definition is None:
         return StagedWrite(outcome=outcome, creates=entry)
     assert plan.description is not None
@@ -43,7 +44,9 @@ def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> S
 @contextmanager
 def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Files, then the first version, then the name."""
-    entry, label, now_ms = plan.entry, str(plan.entry.name), context.request.now_ms()
+    entry = plan.entry
+    label = str(plan.entry.name)
+    now_ms = context.request.now_ms()
     own = formats[entry.format]
     with naming(label):
         location = own.prepared(entry.location, plan.definition)

@@ -27,8 +27,7 @@ from catalog.names import quote
 from engine.binding.bound import BoundTable
 from engine.execution.writes.copied_rows import Copying, copied_rows
 from engine.execution.writes.found_rows import FoundRows
-from engine.execution.writes.marked_rows import marked_rows, without
-from engine.execution.writes.row_sets import RowsOfFiles, count_rows
+from engine.execution.writes.marked_rows import RowsOfFiles, count_rows, marked_rows, without
 from engine.planning.plans.reads import TargetRead
 from engine.planning.plans.write_plan import Arrangement, TaskPerFile
 from engine.planning.reads.target_reads import places_where

@@ -158,7 +158,8 @@ def _is_irrelevant(setting: str) -> bool:
 
 def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
     """A file's bytes, as Spark's writer lays them out."""
-    codec, output = _CODECS[rows.config.compression], io.BytesIO()
+    codec = _CODECS[rows.config.compression]
+    output = io.BytesIO()
     with pq.ParquetWriter(
         output,
         columns.schema,

@@ -1,14 +1,21 @@
-"""Delta as one of the formats of `engine.tables`, and the way behind that interface for what only Delta has."""
+"""Delta as one of the formats of `engine.tables`, and the way behind that interface for what only Delta has.
+
+`DeltaFileSource` lists the files that COPY INTO reads, and what the logs of tables know of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from catalog.conditions import DeltaOnlyOperation, DeltaTableNotFound
+from engine.delta.commit.loads import not_loaded, read_loads
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
 from engine.delta.commit.new_files import describe_files
 from engine.delta.commit.transaction import Transaction
+from engine.delta.conversion.folder_files import find_files
 from engine.delta.definition.metadata_changes import define_table, with_defaults
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
@@ -24,6 +31,7 @@ from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription
 from engine.tables.rules import TableRules
 from engine.tables.snapshot import TableSnapshot
+from engine.tables.source_files import FolderFile
 from engine.tables.transaction import DataFile, NewFiles
 from engine.types.schema import StructType
 
@@ -125,3 +133,28 @@ class DeltaFormat:
         times = load_commit_times(table)
         versions = resolve_range(times, start, end, allow_outside=allow_outside)
         return load_change_feed(table, times, versions, lambda version: self.read(table.table_root, version))
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaFileSource:
+    """`open` gives the folder at a location, whether there is one or not."""
+
+    open: Callable[[str], Storage] = open_storage
+
+    def find(self, location: str) -> tuple[str, list[FolderFile]]:
+        """Raises `TableInside`."""
+        storage = self.open(location)
+        files = list(find_files(storage, lambda: None))
+        return (storage.root, files) if files else self._one(location)
+
+    def _one(self, location: str) -> tuple[str, list[FolderFile]]:
+        folder, _, name = location.rpartition("/")
+        parent = self.open(folder)
+        found = (status for status in parent.list_folder("").files if status.name == name)
+        files = [FolderFile(path=name, size=each.size, modification_time=each.modified_ms) for each in found]
+        return parent.root, files
+
+    def is_fresh(self, snapshot: TableSnapshot, places: pa.Array) -> pa.Array:
+        """Raises `DeltaOnlyOperation`, and what reading the record of loads raises."""
+        table = delta_snapshot(snapshot, "COPY INTO")
+        return not_loaded(table.storage, read_loads(table), places)

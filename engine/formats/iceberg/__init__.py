@@ -1,1 +1,5 @@
-"""Iceberg as a format of tables: how its own statements and procedures run, over `engine.iceberg`."""
+"""Iceberg as a format of tables, over the library `engine.iceberg`.
+
+Imports `engine.iceberg`, `engine.tables` and the clients of REST catalogs; its `planning` and `procedures` also what
+families of statements import. Start at `iceberg_format.py`.
+"""

@@ -73,7 +73,10 @@ class IcebergFormat:
         rest: RestCatalogs | None = None,
         ensure_free: Callable[[str, str, bool], None] = lambda address, location, may_have_metadata: None,
     ) -> None:
-        self._open, self._clock, self._rest, self._ensure_free = open, clock, rest or RestCatalogs(), ensure_free
+        self._open = open
+        self._clock = clock
+        self._rest = rest or RestCatalogs()
+        self._ensure_free = ensure_free
         self._decoded = Decoded(cache_bytes // 2)
         self._lock = Lock()
         self._snapshots: OrderedDict[tuple[object, ...], IcebergSnapshot] = OrderedDict()

@@ -1,1 +1,4 @@
-"""Changes of an Iceberg table's metadata: updates as values, what applies them, and where versions are kept."""
+"""Changes of an Iceberg table's metadata: updates as values, their fold, and stores of versions.
+
+Imports `engine.iceberg.spec` and `engine.storage`. Start at `updates.py`; `file_store.py` puts a version.
+"""

@@ -15,6 +15,9 @@ once its log is put; a commit here looks for a log once its version is put. So a
 Other engines write such tables too. Java's own check that the next version is not there and then rename, which on a
 local disk replaces a file that came in between: two engines may not write one local table at the same time.
 
+A commit copies the base's JSON into the next version, and looks things up in it by their ids, so `ensure_whole` checks
+more of it than readers do: others may have written what cannot be looked up.
+
 Source: Iceberg table specification, "File System Tables".
 """
 
@@ -24,9 +27,11 @@ import gzip
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 from uuid import uuid4
 
 from catalog.conditions import (
@@ -36,6 +41,7 @@ from catalog.conditions import (
     IcebergCommitFailed,
     IcebergTableIsStatic,
     IcebergUpdateRefused,
+    MalformedIcebergFile,
 )
 from catalog.errors import SqlError
 from catalog.store.files import LOG_FOLDER, is_version
@@ -43,7 +49,6 @@ from engine.iceberg.commit.fold import apply, new_metadata, unmet
 from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest, name_of, newest_metadata, version_of
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import Json, Requirement, SetLocation, Update
-from engine.iceberg.commit.whole_json import ensure_whole
 from engine.iceberg.spec.metadata import parse_json, read_metadata
 from engine.storage.settled_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_settled
 from engine.storage.storage import FileStatus, Storage
@@ -178,7 +183,8 @@ class FileMetadataStore:
 
     def _ensure_not_converted(self, version: int, committed: LoadedMetadata) -> None:
         """Raises `CommittedWhileConverted`, also where the conversion has seen the version and begins again."""
-        root, id = self.storage.root, str(committed.metadata.current_snapshot_id)
+        root = self.storage.root
+        id = str(committed.metadata.current_snapshot_id)
         try:
             is_converted = any(map(is_version, self.storage.list_names(LOG_FOLDER)))
         except (SqlError, OSError) as error:
@@ -229,3 +235,43 @@ def _log_metadata(value: Json, base: LoadedMetadata) -> list[str]:
         for entry in log[:-kept]
         if entry["metadata-file"].startswith(prefix)
     ]
+
+
+_NUMBERED = MappingProxyType({"schemas": "schema-id", "partition-specs": "spec-id", "sort-orders": "order-id"})
+_LISTS = ("snapshots", "snapshot-log", "metadata-log", "statistics", "partition-statistics")
+_OBJECTS = ("properties", "refs")
+
+
+def ensure_whole(value: Json, source: str) -> None:
+    """Raises `MalformedIcebergFile`."""
+    for key, id_key in _NUMBERED.items():
+        if key in value:
+            _ensure_numbered(value[key], key, id_key, source)
+    for key in _LISTS:
+        if not _is_list_of_objects(value.get(key) or []):
+            raise MalformedIcebergFile(source, f"its {key} are no list of objects")
+    for key in _OBJECTS:
+        if not isinstance(value.get(key) or {}, Mapping):
+            raise MalformedIcebergFile(source, f"its {key} are no object")
+    known = {each.get("snapshot-id") for each in value.get("snapshots") or []}
+    for name, reference in (value.get("refs") or {}).items():
+        if not isinstance(reference, Mapping) or reference.get("snapshot-id") not in known:
+            raise MalformedIcebergFile(source, f"the reference {name} has no snapshot that is there")
+
+
+def _ensure_numbered(items: Any, key: str, id_key: str, source: str) -> None:
+    if not items or not _is_list_of_objects(items):
+        raise MalformedIcebergFile(source, f"its {key} are no list of objects")
+    for each in items:
+        if not _is_number(each.get(id_key)):
+            raise MalformedIcebergFile(source, f"one of its {key} has no {id_key}")
+        if not _is_list_of_objects(each.get("fields")):
+            raise MalformedIcebergFile(source, f"one of its {key} has no fields")
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, Mapping) for each in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -181,7 +181,8 @@ class _Fold:
     """Applies one update after the other to metadata that is its own."""
 
     def __init__(self, metadata: Json, now_ms: int) -> None:
-        self._metadata, self._now_ms = metadata, now_ms
+        self._metadata = metadata
+        self._now_ms = now_ms
         self._added: set[int] = set()
 
     def apply(self, update: Update) -> None:
@@ -284,7 +285,8 @@ class _Fold:
         self._added.add(snapshot["snapshot-id"])
 
     def _set_reference(self, name: str, reference: Json) -> None:
-        metadata, snapshot_id = self._metadata, reference["snapshot-id"]
+        metadata = self._metadata
+        snapshot_id = reference["snapshot-id"]
         snapshot = next((each for each in metadata["snapshots"] if each["snapshot-id"] == snapshot_id), None)
         if snapshot is None:
             raise IcebergUpdateRefused(metadata["location"], f"there is no snapshot {snapshot_id}")

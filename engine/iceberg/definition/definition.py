@@ -19,7 +19,7 @@ from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
-from engine.tables.details import TableDetails
+from engine.tables.definition import TableDetails
 from engine.tables.operations import TableOperation
 from engine.tables.rules import Capability, Distribution, NoRules, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType
@@ -134,7 +134,8 @@ class IcebergDefinition(NoRules):
         fields = {each.id: each for _, each in walk(self.iceberg_schema.struct)}
         found = []
         for each in self.order.fields:
-            path, source = source_path(self.iceberg_schema, each.source_id), fields.get(each.source_id)
+            path = source_path(self.iceberg_schema, each.source_id)
+            source = fields.get(each.source_id)
             kind = each.transform.kind
             if path is None or source is None or source.type in _UNSORTED or kind in _WITHOUT_ORDER:
                 return ()
@@ -163,7 +164,8 @@ class IcebergDefinition(NoRules):
         found = {}
         for column in self.iceberg_schema.fields:
             name = quoted(column.name)
-            text, condition = stored_sql(name, column), storable_sql(name, column)
+            text = stored_sql(name, column)
+            condition = storable_sql(name, column)
             if text is not None or condition is not None:
                 found[column.name] = StoredValue(type_name(column.type), text, condition)
         return found

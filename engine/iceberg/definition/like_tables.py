@@ -13,8 +13,8 @@ from engine.iceberg.definition.properties import GC_ENABLED, NAME_MAPPING
 from engine.iceberg.spec.partitions import TransformKind
 from engine.iceberg.spec.sort_orders import UNSORTED
 from engine.iceberg.spec.types import IcebergField, IcebergType, ListType, MapOfType, SimpleType, StructOfType
+from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange, SetDescription, set_properties
-from engine.tables.details import TableDetails
 from engine.tables.rules import Constraint
 from engine.types.schema import StructField, StructType, map_fields
 

@@ -3,14 +3,18 @@
 Some names are reserved for what metadata says elsewhere, `format-version` among them, which upgrades the table. What a
 writer would have to obey and this one does not is refused where it is set, and before anything is written.
 
+`retries_of` reads how often a commit to the table is tried.
+
 Source: Iceberg documentation, "Configuration", "Reserved table properties".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from catalog.conditions import IcebergFeatureNotSupported, IcebergPropertyRefused
+from engine.concurrency.retry import RetryPolicy
 from engine.iceberg.spec.metadata import FORMAT_VERSION_MAX
 from engine.iceberg.spec.partitions import PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder
@@ -101,3 +105,31 @@ def target_file_size(properties: Mapping[str, str]) -> int | None:
     """In bytes; None where nothing is said."""
     text = properties.get(TARGET_FILE_SIZE, "")
     return int(text) if text.isdecimal() and int(text) else None
+
+
+NUM_RETRIES = "commit.retry.num-retries"
+MIN_WAIT_MS = "commit.retry.min-wait-ms"
+MAX_WAIT_MS = "commit.retry.max-wait-ms"
+TOTAL_TIMEOUT_MS = "commit.retry.total-timeout-ms"
+_DIGITS_MAX = 18
+"""Of a number of 64 bits that surely fits."""
+
+
+def retries_of(properties: Mapping[str, str], policy: RetryPolicy) -> RetryPolicy:
+    """`policy` with what the properties say. A value that is no whole number of 64 bits says nothing."""
+
+    def said(key: str) -> int | None:
+        text = properties.get(key, "")
+        return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS_MAX else None
+
+    retries, shortest, longest, total = map(said, (NUM_RETRIES, MIN_WAIT_MS, MAX_WAIT_MS, TOTAL_TIMEOUT_MS))
+    return replace(
+        policy,
+        rebases_max=policy.rebases_max if retries is None else retries + 1,
+        pause_min_s=policy.pause_min_s if shortest is None else shortest / 1000,
+        pause_max_s=policy.pause_max_s if longest is None else longest / 1000,
+        rebase_pause_max_s=max(policy.rebase_pause_max_s, (shortest or 0) / 1000)
+        if longest is None
+        else longest / 1000,
+        rebase_s_max=policy.rebase_s_max if total is None else total / 1000,
+    )

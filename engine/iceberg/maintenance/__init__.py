@@ -1,1 +1,4 @@
-"""Upkeep of Iceberg tables, as values: which references move, which snapshots expire, which files nobody needs."""
+"""Upkeep of Iceberg tables: snapshots that expire, files that nothing needs.
+
+Imports `engine.iceberg.snapshot` and `commit`. Start at `retention.py` and `orphan_files.py`.
+"""

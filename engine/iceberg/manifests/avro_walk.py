@@ -12,6 +12,14 @@ beforehand.
 The schema is the one of the file with our names (`engine.iceberg.manifests.avro`). What this does not know (a schema
 that refers to itself, say) is `NotWalked`, and is decoded by fastavro.
 
+20,000 manifests take, beside fastavro (`tests/bench/bench_manifests.py`, on two cores with Python 3.11):
+
+    entries in each        this decoder        fastavro             fastavro, rows that nobody keeps
+                 10     7.6 s,   822 MB     18.4 s,   686 MB      6.6 s
+                 50    13.1 s, 1,583 MB     98.4 s, 1,298 MB     32.0 s
+
+Seconds are those of processors. Most of fastavro's go into a Python object for each value of the maps of metrics.
+
 Source: Apache Avro specification, "Binary Encoding".
 """
 

@@ -148,7 +148,7 @@ def _cast(found: pa.Array | None, kind: pa.DataType, count: int) -> pa.Array:
     return _utf8(found) if pa.types.is_string(kind) else found.cast(kind)
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """As `_walked`, of decoded rows."""
     files = [row["data_file"] for row in rows]
     columns: dict[str, Any] = {}
@@ -174,7 +174,7 @@ def _checked(manifest: tuple[AvroBlocks, str], table: pa.Table | None) -> pa.Tab
     """The table, made of decoded rows where there is none yet."""
     blocks, source = manifest
     try:
-        entries = _table(rows_of(blocks, source)) if table is None else table
+        entries = table_of_rows(rows_of(blocks, source)) if table is None else table
     except (pa.ArrowException, LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise MalformedIcebergFile(source, f"no manifest ({type(error).__name__}: {str(error)[:100]})") from error
     content = entries["content"]

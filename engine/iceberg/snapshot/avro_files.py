@@ -1,7 +1,7 @@
 """Data files in Avro: which of their columns are read, the others are refused by name.
 
 Spark's reader of Avro finds fields by the names that a file gives them, and tells no row by its index, as that of ORC
-(`engine.iceberg.snapshot.orc_files`). A file's own schema says the ids. Not read are maps whose keys are no texts,
+(`engine.iceberg.snapshot.file_kinds`). A file's own schema says the ids. Not read are maps whose keys are no texts,
 which are arrays of records in Avro and to Spark; times, which are numbers to it, of whatever unit a file has; and
 timestamps without a zone, which it takes for those with one. Queries of other columns are answered.
 
@@ -114,7 +114,8 @@ class _Schema:
 
 
 def _full_name(kind: Any, space: str) -> str:
-    name, own = str(kind["name"]), kind.get("namespace", space)
+    name = str(kind["name"])
+    own = kind.get("namespace", space)
     return name if "." in name or not own else f"{own}.{name}"
 
 

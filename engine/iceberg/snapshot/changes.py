@@ -27,10 +27,10 @@ from engine.iceberg.definition.column_types import file_field, scanned_field
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.definition.value_sql import shown_columns
 from engine.iceberg.manifests.manifest import EQUALITY_DELETES
+from engine.iceberg.snapshot.column_names import with_constants
 from engine.iceberg.snapshot.file_kinds import file_kinds
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.metadata_tables import ancestry, time_text
-from engine.iceberg.snapshot.own_columns import with_constants
 from engine.iceberg.snapshot.scans import needs_footers
 from engine.iceberg.snapshot.snapshot import NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.metadata import SnapshotInfo
@@ -198,7 +198,8 @@ def _changed(table: IcebergSnapshot, info: SnapshotInfo) -> list[_Changed]:
     goes = _not_in(before.data, after.data)
     stays, places = _in_both(after.data, before.data)
     old, new = table.deleted_rows(before), table.deleted_rows(after)
-    marks, marked = old.take(places), new.filter(stays)
+    marks = old.take(places)
+    marked = new.filter(stays)
     changed = pa.array(
         [one != other for one, other in zip(marks.to_pylist(), marked.to_pylist(), strict=True)], pa.bool_()
     )

@@ -1,8 +1,21 @@
-"""How data files are encoded, and what follows from it: where their columns are said, and what of them is not read."""
+"""Encodings of data files, and what follows from them: where columns are described, and which are not read.
+
+Spark's reader of ORC finds columns by the names that a file gives them, and tells no row by its index. So a row of such
+a file is known by its values alone: it cannot be deleted by position, has no id, and is not changed in place. Defaults
+of columns that a file lacks, which Iceberg's own reader does not know for ORC either, and types that are not sure to be
+read as it reads them are not read; queries of other columns are answered.
+
+An ORC file may not say by which calendar its dates were written, and times before 1900 are moved by the local mean time
+of a zone. So a column is not read where bounds do not show that its dates are not before 1582-10-15, and its times not
+before 1900. The bounds are required also where a file says its calendar.
+
+Source: Iceberg table specification, "Appendix A: ORC".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import assert_never
 
 import pyarrow as pa
@@ -10,10 +23,10 @@ import pyarrow.compute as pc
 
 from catalog.conditions import IcebergFeatureNotSupported
 from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.avro_files import read_avro_headers, unread_in_avro
 from engine.iceberg.snapshot.footers import FileColumns, MappedName, read_footers, read_orc_footers
-from engine.iceberg.snapshot.orc_files import unread_in_orc
-from engine.iceberg.spec.types import IcebergField, walk
+from engine.iceberg.spec.types import IcebergField, Kind, SimpleType, walk
 from engine.storage.storage import Storage
 from engine.tables.scan import FileKind
 
@@ -68,3 +81,37 @@ def unread_part(kind: FileKind, column: IcebergField, data: pa.Table, columns: S
         if found is not None:
             return found
     return None
+
+
+_FIRST = {
+    Kind.DATE: (date(1582, 10, 15) - date(1970, 1, 1)).days,
+    Kind.TIMESTAMPTZ: (date(1900, 1, 1) - date(1970, 1, 1)).days * 86_400_000_000,
+}
+"""The first value of a type that is surely read as it was written, as bounds have it: days, microseconds."""
+_NOT_READ = frozenset([Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.VARIANT])
+"""Spark has no timestamp without a zone for those of ORC."""
+
+
+def unread_in_orc(field: IcebergField, data: pa.Table, columns: Sequence[FileColumns]) -> str | None:
+    """As `engine.iceberg.snapshot.avro_files.unread_in_avro`; `data` are the entries of the files."""
+    kind = field.type.kind if isinstance(field.type, SimpleType) else None
+    if field.initial_default is not None and any(field.id not in each.ids for each in columns):
+        return f"the default of {field.name} for data files in ORC"
+    if kind in _NOT_READ and any(field.id in each.ids for each in columns):
+        return f"the column {field.name} of data files in ORC"
+    if kind in _FIRST and _may_be_before(_FIRST[kind], data, columns, field.id):
+        day = "1582-10-15" if kind is Kind.DATE else "1900-01-01"
+        return f"the column {field.name} of data files in ORC whose values may be before {day}"
+    return None
+
+
+def _may_be_before(first: int, data: pa.Table, columns: Sequence[FileColumns], id: int) -> bool:
+    """Whether a file that has the column has no bound of its values, or one below `first`, and not NULL alone."""
+    bounds = metric(data, "lower_bounds", id).to_pylist()
+    nulls, values = (metric(data, name, id).to_pylist() for name in ("null_value_counts", "value_counts"))
+    for bound, num_nulls, num_values, each in zip(bounds, nulls, values, columns, strict=True):
+        if id not in each.ids or (num_values is not None and num_nulls == num_values):
+            continue
+        if not bound or int.from_bytes(bound, "little", signed=True) < first:
+            return True
+    return False

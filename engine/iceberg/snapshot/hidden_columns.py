@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.partitions.partition_struct import PartitionStruct
+from engine.iceberg.snapshot.column_names import OwnNames
 from engine.iceberg.snapshot.live_files import PARTITION
-from engine.iceberg.snapshot.own_columns import OwnNames
 from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.tables.scan import FILE_METADATA, RowTracking

@@ -119,7 +119,8 @@ class TableMetadataSource:
 def metadata_table(source: TableMetadataSource, name: str) -> MetadataTable | None:
     """The table of a name, in any case; None where there is none."""
     name = name.lower()
-    of_all, kind = name.startswith("all_"), name.removeprefix("all_")
+    of_all = name.startswith("all_")
+    kind = name.removeprefix("all_")
     if not of_all and kind in _OF_METADATA:
         schema, rows = _OF_METADATA[kind]
         return MetadataTable(schema=schema, rows=tuple(rows(source)))
@@ -327,7 +328,8 @@ def _rows(
 
 
 def _files(source: TableMetadataSource, kind: str, *, of_all: bool) -> MetadataTable:
-    partitions, metrics = PartitionStruct(source.metadata), ReadableMetrics(source.metadata.schema)
+    partitions = PartitionStruct(source.metadata)
+    metrics = ReadableMetrics(source.metadata.schema)
     rows = (
         {**_shown_row(row, partitions), READABLE_METRICS: metrics.of(row)}
         for row in _rows(source, of_all=of_all)
@@ -344,7 +346,8 @@ def _entries(source: TableMetadataSource, *, of_all: bool) -> MetadataTable:
             StructField("data_file", _shown_columns(partitions)),
         )
     )
-    own, metrics = [field.name for field in schema.fields[:-1]], ReadableMetrics(source.metadata.schema)
+    own = [field.name for field in schema.fields[:-1]]
+    metrics = ReadableMetrics(source.metadata.schema)
     rows = (
         {
             **{name: row[name] for name in own},
@@ -411,7 +414,8 @@ _DELETED_ROWS_MAX = 1_000_000
 def _position_deletes(source: TableMetadataSource) -> MetadataTable:
     """The column `row` is NULL: few writers keep deleted rows. Raises `IcebergOperationNotSupported` for too many."""
     metadata = source.metadata
-    partitions, has_vectors = PartitionStruct(metadata), metadata.format_version >= _LINEAGE_VERSION
+    partitions = PartitionStruct(metadata)
+    has_vectors = metadata.format_version >= _LINEAGE_VERSION
     entries = [row for row in _rows(source, of_all=False, metrics=()) if row["content"] == POSITION_DELETES]
     count = sum(row["record_count"] for row in entries)
     if count > _DELETED_ROWS_MAX:

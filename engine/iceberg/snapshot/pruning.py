@@ -33,7 +33,7 @@ from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, Transf
 from engine.iceberg.spec.transforms import apply, bounds_of
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
 from engine.pruning.column_ranges import bounds_of_statistics
-from engine.pruning.distinct_counts import DistinctCount, DistinctCounts
+from engine.pruning.estimates import DistinctCount, DistinctCounts
 from engine.pruning.evaluation import KnownColumn, evaluate
 from engine.pruning.predicates import (
     And,

@@ -65,7 +65,8 @@ class IcebergRowFiles:
             raise IcebergOperationNotSupported(label, "Changing or removing rows of")
         columns = self.snapshot.iceberg_schema.fields
         names = zip(columns, found.schema.names, strict=True)
-        read, keys = StructType(tuple(scanned_field(*each) for each in names)), frozenset(found.partition_columns)
+        read = StructType(tuple(scanned_field(*each) for each in names))
+        keys = frozenset(found.partition_columns)
         schema, read_as = shown_columns(columns, read, keys, frozenset())  # new files lack nothing
         return replace(found, files=files, schema=schema, read_as=read_as)
 

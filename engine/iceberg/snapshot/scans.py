@@ -32,11 +32,11 @@ from engine.iceberg.definition.value_sql import shown_columns, shown_sql
 from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.partitions.partition_values import constant_texts, is_constant, partition_sql, partition_texts
+from engine.iceberg.snapshot.column_names import OwnNames, with_constants
 from engine.iceberg.snapshot.file_kinds import unread_part
 from engine.iceberg.snapshot.footers import FileColumns, common_names
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns
 from engine.iceberg.snapshot.live_files import PARTITION
-from engine.iceberg.snapshot.own_columns import OwnNames, with_constants
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
 from engine.storage.confinement import FilePlaces
@@ -148,7 +148,8 @@ class _Builder:
 
     def build(self) -> Scan | ComposedScan:
         source = self.source
-        groups, deletes = list(_groups(source)), applied_deletes(source, self.label)
+        groups = list(_groups(source))
+        deletes = applied_deletes(source, self.label)
         if len(groups) == 1 and not deletes and self._is_plain(groups[0]) and source.hidden.are_of_scans:
             files, keys = self._with_partition(source.files, groups[0])
             scan = self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
@@ -163,7 +164,8 @@ class _Builder:
         )
 
     def build_deleted(self) -> ComposedScan | None:
-        source, deletes = self.source, applied_deletes(self.source, self.label)
+        source = self.source
+        deletes = applied_deletes(self.source, self.label)
         texts = []
         for group in _groups(source) if deletes else ():
             applied = [(each, _applies(source, group.rows, each)) for each in deletes]
@@ -215,7 +217,8 @@ class _Builder:
 
     def _rows(self, group: _Group, deletes: Sequence[_Deletes]) -> str:
         """The rows of a group's files without those that `deletes` match."""
-        names, columns = OwnNames(self.source.schema), self.source.schema.fields
+        names = OwnNames(self.source.schema)
+        columns = self.source.schema.fields
         scan, listed = self._read(group, deletes)
         self.parts.append(ScanPart(scan=scan, rows=pa.array(group.rows)))
         if not deletes:
@@ -242,7 +245,8 @@ class _Builder:
 
     def _read(self, group: _Group, deletes: Sequence[_Deletes]) -> tuple[Scan, list[str]]:
         """The scan of a group's files, and a list to select of it: the columns, and what `deletes` are joined by."""
-        names, columns = OwnNames(self.source.schema), self.source.schema.fields
+        names = OwnNames(self.source.schema)
+        columns = self.source.schema.fields
         files, keys = self._with_partition(self.source.files.take(pa.array(group.rows)), group)
         added: dict[str, Any] = {}
         listed = []
@@ -367,7 +371,8 @@ def _path_sql(path: Sequence[str]) -> str:
 
 def _groups(source: ScanSource) -> Iterator[_Group]:
     """Every file in one group; at least one group."""
-    rows, specs = np.arange(source.files.num_rows), source.data[SPEC_ID].to_numpy()
+    rows = np.arange(source.files.num_rows)
+    specs = source.data[SPEC_ID].to_numpy()
     present = sorted(source.data[SPEC_ID].unique().to_pylist())
     unknown = [spec for spec in present if spec not in source.specs]
     if unknown:

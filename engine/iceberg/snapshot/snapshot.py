@@ -4,6 +4,8 @@ The metadata file is read when the table is loaded; manifests when files are fir
 was decoded is kept from one statement to the next (`engine.iceberg.manifests.decoded`). The version of a snapshot is
 its id, which orders nothing; a table without rows has the version 0.
 
+`load_snapshot` opens the current snapshot of a table in a folder.
+
 Source: Iceberg table specification, "Snapshots", "Scan Planning".
 """
 
@@ -13,6 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property, partial
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +30,7 @@ from catalog.conditions import (
     IcebergRowsNotChangeable,
     IcebergTableIsStatic,
 )
-from engine.iceberg.commit.metadata_files import version_of
+from engine.iceberg.commit.metadata_files import load_newest, version_of
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
@@ -35,35 +39,33 @@ from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.partitions.shown_partitions import shown_partitions
+from engine.iceberg.snapshot.column_names import ROW_LINEAGE, pushable_names
 from engine.iceberg.snapshot.deletes import DeleteReader, deleted_positions, equality_deletes, vectors, with_rows
 from engine.iceberg.snapshot.file_kinds import ensure_unmarked, file_columns, file_kinds
 from engine.iceberg.snapshot.footers import READ_BY_IDS, FileColumns, parse_name_mapping
 from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, of_files_alone
-from engine.iceberg.snapshot.history import snapshot_history
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.manifest_pruning import digest_of, left_out, narrowed_manifests
-from engine.iceberg.snapshot.metadata_tables import NAMES, TableMetadataSource, metadata_table
-from engine.iceberg.snapshot.own_columns import ROW_LINEAGE
+from engine.iceberg.snapshot.metadata_tables import NAMES, TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, distinct_counts, measured_columns
-from engine.iceberg.snapshot.pushed_names import pushable_names
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
 from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_deleted, build_scan, needs_footers
 from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
-from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.new_files import scanned_files
-from engine.pruning.distinct_counts import DistinctCounts
+from engine.pruning.estimates import DistinctCounts
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.lent_storage import lease_of
-from engine.storage.storage import Storage
+from engine.storage.storage import FileStatus, Storage, open_storage
+from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.details import TableDetails
-from engine.tables.operations import TableOperation
+from engine.tables.operations import HISTORY_SCHEMA, TableOperation
 from engine.tables.row_files import RowFiles
 from engine.tables.rules import Constraint
 from engine.tables.scan import ComposedScan, FileKind, RowTracking, Scan
@@ -427,9 +429,11 @@ class IcebergSnapshot:
         """With equality deletes nobody knows how many rows are left. Nested columns have no bounds here."""
         data = self.live_files.data
         statistics = measured_columns(data, self.iceberg_schema, columns)
-        counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
+        counts = data["record_count"]
+        tight = pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
-            counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
+            counts = pa.nulls(data.num_rows, pa.int64())
+            tight = pa.repeat(False, data.num_rows)
         known = pa.table({"num_records": counts, "tight_bounds": tight, **statistics})
         return CountedFiles(files=self.files, statistics=known)
 
@@ -501,3 +505,43 @@ class EqualityDeleted:
 
     def marked(self, rows: Mapping[int, Rows]) -> IcebergSnapshot:
         return replace(self.snapshot, marked=rows)
+
+
+_DECODED_BYTES_MAX = 64 << 20
+
+
+def load_snapshot(path: str) -> IcebergSnapshot:
+    """The current snapshot of the table in the folder `path`.
+
+    Raises `IcebergTableNotFound`, `MalformedIcebergFile`. Specification: "Table Metadata", "Snapshots".
+    """
+    storage = open_storage(path)
+
+    def read(name: str, status: FileStatus | None) -> IcebergSnapshot:
+        metadata = parse_metadata(storage.read_bytes(name), name, storage.root)
+        current = metadata.current_snapshot_id
+        return IcebergSnapshot(
+            storage=storage,
+            metadata_name=name,
+            metadata=metadata,
+            info=None if current is None else metadata.snapshots[current],
+            iceberg_schema=metadata.schemas[metadata.current_schema_id],
+            decoded=Decoded(_DECODED_BYTES_MAX),
+        )
+
+    return load_newest(storage, read)
+
+
+def snapshot_history(metadata: TableMetadata, newest: SnapshotInfo | None, limit: int | None) -> pa.Table:
+    """As `TableSnapshot.history`. Ids and parents that no BIGINT holds are null."""
+    rows: list[dict[str, Any]] = [
+        {
+            "version": info.snapshot_id if info.snapshot_id < 1 << 63 else None,
+            "timestamp": info.timestamp_ms,
+            "operation": (info.operation or "").upper() or None,
+            "readVersion": info.parent_id if (info.parent_id or 0) < 1 << 63 else None,
+            "operationMetrics": [(key, value) for key, value in info.summary.items() if key != "operation"],
+        }
+        for info in islice(ancestry(metadata, newest), limit)
+    ]
+    return pa.Table.from_pylist(rows, HISTORY_SCHEMA)

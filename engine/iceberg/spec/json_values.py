@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from catalog.conditions import MalformedIcebergFile
 
 T = TypeVar("T")
-_YEAR_1_MS, _YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
+_YEAR_1_MS = -62_135_596_800_000
+_YEAR_10000_MS = 253_402_300_800_000
 
 
 class JsonObject:
@@ -20,7 +21,8 @@ class JsonObject:
         if not isinstance(value, dict):
             raise MalformedIcebergFile(source, f"{what} is no object")
         self._values: Mapping[str, Any] = value
-        self._what, self._source = what, source
+        self._what = what
+        self._source = source
 
     def __contains__(self, key: str) -> bool:
         return self._values.get(key) is not None

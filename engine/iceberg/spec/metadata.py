@@ -1,6 +1,11 @@
 """Table metadata: one JSON file for each version of a table, which holds all of it but the files.
 
 Keys that are not known are ignored; what is needed and missing, or makes no sense, is an error that names the file.
+Whoever changes metadata changes the JSON, so unknown keys are written back.
+
+Structs of msgspec are not used: metadata with 1,000 snapshots (0.8 MB, Python 3.11) are read in 14 ms, and in 6.5 ms
+with structs for snapshots and logs, but in more lines (369 for 359 with `json_values.py`). Null for a missing key,
+summaries that are no texts, ids of unsigned 64 bits, and types that are texts or objects need code beside the structs.
 
 Source: Iceberg table specification, "Table Metadata Fields", "Snapshots", "Snapshot References".
 """

@@ -49,7 +49,7 @@ from engine.iceberg.commit.updates import (
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.definition.metadata_updates import changing_updates, creating_updates
-from engine.iceberg.definition.retries import retries_of
+from engine.iceberg.definition.properties import retries_of
 from engine.iceberg.manifests.manifest import DATA
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
@@ -106,8 +106,11 @@ class IcebergTransaction:
         branch: str = MAIN,
     ) -> None:
         """`snapshot` None makes a table. `table` is its name for messages."""
-        self.store, self.snapshot, self.description = store, snapshot, description
-        self.table, self.branch = table, branch
+        self.store = store
+        self.snapshot = snapshot
+        self.description = description
+        self.table = table
+        self.branch = branch
         self.snapshot_id = new_snapshot_id()
         level = f"write.{description.name.lower()}.isolation-level"
         self._properties = snapshot.metadata.properties if snapshot is not None else {}

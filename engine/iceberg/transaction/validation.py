@@ -98,7 +98,8 @@ def ensure_no_conflict(
         if snapshot.info is None or (snapshot.info.operation == _REPLACE and not dependence.paths):
             continue
         manifests = [each for each in snapshot.manifests if each.added_snapshot_id == snapshot.info.snapshot_id]
-        live, removed = snapshot.entries_of(manifests), snapshot.removed_of(manifests)
+        live = snapshot.entries_of(manifests)
+        removed = snapshot.removed_of(manifests)
         for came, gone in zip(live, removed, strict=True):
             _ensure_still_there(table, dependence, _of(gone, snapshot.info), snapshot.info.operation)
             added = came.filter(pc.equal(came["status"], ADDED))

@@ -132,7 +132,8 @@ def _partitions(entries: pa.Table, table: WrittenTable, spec_id: int) -> tuple[l
     """The fields of partition tuples in Avro, and the tuples, by the fields' names in Avro."""
     fields, columns = [], []
     for field in table.specs[spec_id].fields:
-        name, type_ = _column(field), table.result_type(field)
+        name = _column(field)
+        type_ = table.result_type(field)
         found = _one(entries[name]) if name in entries.column_names else pa.nulls(entries.num_rows)
         avro: Any = _avro_of(found.type) if type_ is None else avro_type(type_, field.field_id)
         if pa.types.is_null(found.type):
@@ -157,7 +158,8 @@ def _avro_of(type_: pa.DataType) -> str:
 def _resized(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
     """With unscaled decimals in as many bytes as their type has."""
     for field in table.specs[spec_id].fields:
-        name, type_ = _column(field), table.result_type(field)
+        name = _column(field)
+        type_ = table.result_type(field)
         if type_ is None or type_.kind is not Kind.DECIMAL or name not in entries.column_names:
             continue
         size = decimal_bytes(type_.precision)
@@ -199,7 +201,8 @@ _STATES = (EXISTING, ADDED, DELETED)
 
 
 def _summary(entries: pa.Table, field: PartitionField, table: WrittenTable) -> FieldSummary:
-    name, type_ = _column(field), table.result_type(field)
+    name = _column(field)
+    type_ = table.result_type(field)
     if name not in entries.column_names or pa.types.is_null(entries[name].type):
         return FieldSummary(contains_null=True, contains_nan=False, lower=None, upper=None)
     found = entries[name].combine_chunks().unique()

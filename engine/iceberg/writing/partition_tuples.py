@@ -51,7 +51,8 @@ def partition_columns(
     """Columns beside those of manifests, of the values of each file. Raises `ValueError` for what is no value."""
     columns = {}
     for field in spec.fields:
-        key, type_ = partition_key(field), partition_type(field, schema)
+        key = partition_key(field)
+        type_ = partition_type(field, schema)
         known = {text: _value(text, type_) for text in {each.get(key) for each in values}}
         columns[key] = pa.array([known[each.get(key)] for each in values], _arrow(type_))
     return columns

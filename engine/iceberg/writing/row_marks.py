@@ -4,13 +4,18 @@ A data file has at most one of either afterwards: what an older vector, or older
 alone, have is in the new one, and their entries go. Files of positions for several data files stay; a vector takes
 their place for its own file, and what they say of it is in the vector.
 
+Vectors in a Puffin file have the bytes of Delta's (`engine.storage.deletion_vectors`): length, bitmap, checksum.
+Manifests say where each is stored, so that nobody needs the footer to read one; other readers use it all the same.
+
 Source: Iceberg table specification, "Position Delete Files", "Deletion Vectors", "Row-level Deletes".
 """
 
 from __future__ import annotations
 
+import json
 import struct
 import uuid
+import zlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,8 +26,7 @@ import pyarrow.parquet as pq
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX, POSITION_DELETES, SPEC_ID
 from engine.iceberg.writing.new_files import PARQUET, encoded_map, entries_of
-from engine.iceberg.writing.puffin import puffin_file
-from engine.storage.deletion_vectors import Rows
+from engine.storage.deletion_vectors import FRAME_BYTES, Rows, format_rows
 from engine.storage.storage import Storage
 from engine.tables.row_files import MarkedFiles
 
@@ -113,3 +117,35 @@ class MarkWriter:
 
 def _bounds(path: str, row: int) -> bytes | None:
     return encoded_map({FILE_PATH_ID: path.encode(), POSITION_ID: struct.pack("<q", row)})
+
+
+_MAGIC = b"PFA1"
+_ROW_POSITION_ID = 2_147_483_645
+_NO_FLAGS = bytes(4)
+
+
+def puffin_file(deleted: Mapping[str, Rows]) -> tuple[bytes, list[tuple[int, int]]]:
+    """A file of the vectors of data files, by their paths in manifests; and offset and size of each."""
+    pieces = [_MAGIC]
+    places = []
+    blobs = []
+    offset = len(_MAGIC)
+    for path, rows in deleted.items():
+        bitmap = format_rows(rows)
+        size = len(bitmap) + FRAME_BYTES
+        pieces += (struct.pack(">i", len(bitmap)), bitmap, struct.pack(">I", zlib.crc32(bitmap)))
+        places.append((offset, size))
+        blobs.append(
+            {
+                "type": "deletion-vector-v1",
+                "fields": [_ROW_POSITION_ID],
+                "snapshot-id": -1,
+                "sequence-number": -1,
+                "offset": offset,
+                "length": size,
+                "properties": {"referenced-data-file": path, "cardinality": str(len(rows))},
+            }
+        )
+        offset += size
+    footer = json.dumps({"blobs": blobs, "properties": {"created-by": "delta-gateway"}}).encode()
+    return b"".join([*pieces, _MAGIC, footer, struct.pack("<i", len(footer)), _NO_FLAGS, _MAGIC]), places

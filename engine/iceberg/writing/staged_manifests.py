@@ -16,13 +16,16 @@ again loses deletes that are older than every data file.
 Many small manifests are merged into one, as the properties `commit.manifest.min-count-to-merge`,
 `commit.manifest.target-size-bytes` and `commit.manifest-merge.enabled` say.
 
+Manifests that follow one another are merged, of one spec and one kind of content; a group is rewritten once it has
+min-count-to-merge manifests, so that a table of many small commits has its entries rewritten once in so many of them.
+
 Source: Iceberg table specification, "Manifests", "Snapshots", "Scan Planning".
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -32,7 +35,6 @@ import pyarrow.compute as pc
 
 from engine.iceberg.manifests.manifest import ADDED, DATA, DELETED, EXISTING, SPEC_ID
 from engine.iceberg.manifests.manifest_list import Manifest
-from engine.iceberg.writing.manifest_merge import merge_groups
 from engine.iceberg.writing.manifest_writer import UNASSIGNED, write_manifests
 from engine.iceberg.writing.snapshot_summary import FileCounts, counts_of, num_partitions, summary_of
 from engine.iceberg.writing.written_table import WrittenTable
@@ -279,3 +281,47 @@ def _keys(entries: pa.Table) -> list[str]:
     """What is a file of a snapshot: a path, and the place in it of what has one."""
     paths, offsets = entries["file_path"].to_pylist(), entries["content_offset"].to_pylist()
     return [path if offset is None else f"{path}\0{offset}" for path, offset in zip(paths, offsets, strict=True)]
+
+
+_MIN_COUNT = "commit.manifest.min-count-to-merge"
+_MIN_COUNT_DEFAULT = 100
+_ENABLED = "commit.manifest-merge.enabled"
+
+
+def merge_groups(
+    manifests: Sequence[Manifest], table: WrittenTable, whole_spec_id: int | None = None
+) -> list[list[Manifest]]:
+    """All of the manifests, those of a group together; a group of one stays as it is. Of the spec `whole_spec_id` all
+    manifests of one kind of content are a group.
+    """
+    if whole_spec_id is None and not table.flag(_ENABLED, True):
+        return [[each] for each in manifests]
+    least = table.integer(_MIN_COUNT, _MIN_COUNT_DEFAULT)
+    kinds: dict[tuple[bool, int], list[Manifest]] = {}
+    for each in manifests:
+        kinds.setdefault((each.has_deletes, each.spec_id), []).append(each)
+    found: list[list[Manifest]] = []
+    for (_, spec_id), listed in kinds.items():
+        if spec_id == whole_spec_id:
+            found.append(listed)
+            continue
+        if whole_spec_id is not None or spec_id not in table.specs:
+            found += [[each] for each in listed]
+            continue
+        for group in _packed(listed, table.manifest_target_bytes):
+            found += [group] if len(group) >= max(least, 2) else [[each] for each in group]
+    return found
+
+
+def _packed(manifests: Sequence[Manifest], target_bytes: int) -> Iterable[list[Manifest]]:
+    group: list[Manifest] = []
+    size = 0
+    for each in manifests:
+        length = each.length or 0
+        if group and size + length > target_bytes:
+            yield group
+            group, size = [], 0
+        group.append(each)
+        size += length
+    if group:
+        yield group

@@ -1,1 +1,4 @@
-"""The closed union of plans, a family per file: values only."""
+"""The closed union of plans: values only.
+
+Imports `engine.binding.bound` and `engine.tables`. Start at `plan.py`.
+"""

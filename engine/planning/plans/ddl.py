@@ -1,7 +1,6 @@
-"""What a statement will do, decided from pinned snapshots: values only, nothing is opened or run here.
+"""Plans of DDL, and of statements about volumes and tokens: values only, decided from pinned snapshots.
 
-A :class:`Scan` is the listed-file scan: an exact list of data files, each with constants from the log. It says *what*
-to read; `engine/spark` says how.
+Nothing is opened or run here.
 """
 
 from __future__ import annotations
@@ -13,12 +12,15 @@ from catalog.entries import FunctionEntry, TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.grants.conditions import Condition
 from catalog.names import SchemaName, TableName
+from catalog.volumes.paths import VolumePath
 from engine.binding.bound import BoundTable
 from engine.planning.plans.expression_checks import ExpressionCheckPlan, RowChecks
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
+from engine.runtime.identity import Identity
+from engine.runtime.statement import Statement
+from engine.tables.column_metadata import IdentityColumn
 from engine.tables.definition import TableDefinition
-from engine.tables.identity import IdentityColumn
 from engine.tables.operations import CommitDescription, NumberedWrite
 
 
@@ -177,3 +179,30 @@ class SyncIdentityPlan:
     column: IdentityColumn
     read: ReadPlan
     description: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlan:
+    """List, transfer or change what is at `path`; `location` is the folder of its volume, `managed` as its entry's."""
+
+    statement: Statement
+    path: VolumePath
+    location: str
+    managed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropVolumePlan:
+    """Take the name away, then the files of a managed volume; None: it is gone already. The rest as `CatalogPlan`."""
+
+    name: TableName | None
+    tolerated: tuple[type[SqlError], ...] = ()
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPlan:
+    """Make, show or revoke tokens as `identity` may."""
+
+    statement: Statement
+    identity: Identity

@@ -13,16 +13,27 @@ from engine.planning.plans.ddl import (
     DropTablePlan,
     DropTemporaryFunctionPlan,
     DropTemporaryViewPlan,
+    DropVolumePlan,
+    FilePlan,
     RenameTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
     SyncIdentityPlan,
+    TokenPlan,
 )
 from engine.planning.plans.format_plan import FormatPlan
-from engine.planning.plans.reads import AnswerPlan, CommandPlan, EqualityDeletesPlan, ExplainPlan, ReadPlan, SchemaPlan
-from engine.planning.plans.tokens import TokenPlan
-from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.planning.plans.volumes import DropVolumePlan, FilePlan
+from engine.planning.plans.reads import (
+    AnswerPlan,
+    AssignPlan,
+    CommandPlan,
+    DeclarePlan,
+    DropVariablePlan,
+    EqualityDeletesPlan,
+    EvaluatePlan,
+    ExplainPlan,
+    ReadPlan,
+    SchemaPlan,
+)
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 AnsweringPlan = (

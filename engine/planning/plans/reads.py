@@ -1,6 +1,6 @@
 """Plans that read: an exact list of data files for each table, with constants from the log.
 
-They say *what* to read; `engine/spark` says how.
+They say *what* to read; `engine/spark` says how. Queries whose rows become values of variables are among them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.runtime.results import ResultColumn
 from engine.runtime.statement import Statement
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from engine.tables.given_rows import GivenRows
 from engine.tables.scan import Scan
 
@@ -139,3 +139,33 @@ class QueryColumn:
     sql_type: str
     comment: str | None
     json_type: str | dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclarePlan:
+    """Declare the variables that the text of `read` (a DECLARE) names."""
+
+    read: ReadPlan
+    or_replace: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignPlan:
+    """Assign what the text of `read` (a SET VARIABLE) says."""
+
+    read: ReadPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropVariablePlan:
+    """Forget the session's variable `name`."""
+
+    name: str
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatePlan:
+    """Take the rows of `read` as values."""
+
+    read: ReadPlan

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from catalog.errors import SqlError
 from engine.planning.plans.file_writes import FieldMatching
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import IdentityColumn
 from engine.tables.rules import SortColumn, TableRules
 from engine.types.schema import StructField, StructType
 

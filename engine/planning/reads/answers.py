@@ -109,7 +109,9 @@ class _Answering:
     """The files that count for one question."""
 
     def __init__(self, pruning: FilePruning, counted: CountedFiles, selected: Mask) -> None:
-        self._pruning, self._counted, self._selected = pruning, counted, selected
+        self._pruning = pruning
+        self._counted = counted
+        self._selected = selected
 
     def row(self, question: LogQuestion) -> Answered | NoAnswer:
         """One row, whatever the number of files."""

@@ -2,6 +2,8 @@
 
 Conditions on the columns that partition columns are generated from are carried over to these, if the protocol says that
 every writer kept them in step.
+
+A LIMIT without an order leaves as many files as have its rows.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.pruning.enough_files import enough_files
 from engine.pruning.estimates import Estimate, estimate_columns
 from engine.pruning.generation_expressions import GenerationExpression
 from engine.pruning.generation_filters import derive
@@ -133,3 +134,24 @@ class FileChoice:
         """The expressions of the partition columns that are generated."""
         found = {name: parse_generation(text) for name, text in self.snapshot.partition_generations.items()}
         return {name: expression for name, expression in found.items() if expression is not None}
+
+
+_ROWS_MAX = 1 << 40
+"""Of one file: no count of another writer makes the sum overflow."""
+
+
+def enough_files(live: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], rows: int) -> npt.NDArray[np.int64] | None:
+    """Positions of files, ascending, that have `rows` rows together: the smallest one that has, or the fewest.
+
+    `live` are the rows of each file (-1: unknown, or not to be taken), `sizes` its bytes. None: no files are known to.
+    """
+    known = np.flatnonzero(live > 0)
+    counts = np.minimum(live[known], _ROWS_MAX)
+    alone = known[counts >= rows]
+    if len(alone):
+        return alone[[np.argmin(sizes[alone])]]
+    order = np.argsort(-counts, kind="stable")
+    sums = np.cumsum(counts[order])
+    if not len(sums) or sums[-1] < rows:
+        return None
+    return np.sort(known[order[: np.searchsorted(sums, rows) + 1]])

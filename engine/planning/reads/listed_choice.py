@@ -1,4 +1,9 @@
-"""Which files that are no table's a condition leaves, by what is known of each: its constants, and its statistics."""
+"""Files without a snapshot that a condition leaves: listed files, and files of a change data feed.
+
+Both are chosen by what is known of each file, its constants and its statistics. The feed's own columns are constants of
+a file as partition columns are, so a condition on versions, times or, in data files, kinds of changes leaves files out;
+statistics are known of added files alone.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,7 @@ from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning, Rows
 from engine.pruning.table_columns import TableColumns
+from engine.tables.changes import ChangeFiles, TableChanges
 from engine.tables.scan import ChosenFiles, TableRead
 from engine.types.schema import StructType
 
@@ -62,3 +68,35 @@ class ListedChoice:
         highest = pa.nulls(count, bounds) if known is None else known["max_values"]
         whole = pa.table({**nothing, "max_values": highest, "null_count": pa.nulls(count, pa.struct([]))})
         return whole if rows is None else whole.take(pa.array(rows))
+
+
+@dataclass(frozen=True)
+class ChangeChoice:
+    """Files of a feed, asked by condition; safe to share between threads."""
+
+    label: str
+    feed: TableChanges
+    kind: ChangeFiles
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        """As `Choice.choose`."""
+        pruning = self.feed.pruning(self.kind, zone)
+        versions = self.feed.versions
+        kept = pruning.prune(predicate)
+        sizes = self.kind.files["size"]
+        read = TableRead(
+            label=self.label,
+            version=versions[-1],
+            since=versions[0],
+            files_total=len(self.kind.files),
+            bytes_total=pc.sum(sizes).as_py() or 0,
+            files_partition=int(np.count_nonzero(pruning.partition_mask(predicate).mask)),
+            files=int(np.count_nonzero(kept)),
+            bytes=pc.sum(sizes.filter(pa.array(kept))).as_py() or 0,
+        )
+        return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), read)
+
+    def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
+        """As `Choice.estimate`; rows are not counted."""
+        read = self.choose(predicate, zone).read
+        return Estimate(files=read.files, bytes=read.bytes)

@@ -1,12 +1,19 @@
-"""The plan of a query: the user's text with each relation replaced by the name of a scan or of a view."""
+"""The plan of a query: the user's text with each relation replaced by the name of a scan or of a view.
+
+A table with a row filter or column masks is read through a view. Rows are filtered first, by stored values, and masked
+then; all columns are listed, so that hidden ones (`_metadata`, row ids) are out of reach. What the session asks is
+above the view, and above the barrier that the view is: Spark moves nothing of it below (`Statement.java`), where it
+would be evaluated on hidden rows, and its errors would show them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from catalog.conditions import TableWithoutColumns
+from catalog.names import fold, quote
 from engine.binding.bound import (
     BoundChanges,
     BoundExpression,
@@ -22,7 +29,6 @@ from engine.binding.bound import (
 from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
 from engine.planning.reads.metadata_rows import metadata_query, metadata_rows
 from engine.planning.reads.narrowing import with_needed
-from engine.planning.reads.policies import PolicyTexts, policy_text
 from engine.planning.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
 from engine.runtime.session_state import is_temporary
 from engine.sql.query.bodies import expression_in, readable
@@ -32,6 +38,7 @@ from engine.sql.query.values import Query
 from engine.tables.given_rows import GivenRows
 from engine.tables.scan import ComposedScan, Scan
 from engine.types.schema import StructType
+from engine.types.sql_types import column_sql_type
 
 
 def read_plan(
@@ -243,3 +250,32 @@ class Reading:
     def _append(self, view: ViewScan) -> str:
         self.views.append(view)
         return view.relation
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTexts:
+    """A bound policy as SQL over the table's columns and the scans of what it reads besides, and the settings under
+    which its functions were created.
+    """
+
+    filters: tuple[str, ...]
+    masks: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+def policy_text(
+    policy: PolicyTexts, schema: StructType, relation: str, more: Sequence[str] = (), *, is_filtered: bool = True
+) -> str:
+    """A query over `relation`, which has the columns of `schema` and maybe hidden ones. `more` are items to select
+    besides. Not `is_filtered`: values are masked, and all rows are read.
+    """
+    masks = {fold(name): mask for name, mask in policy.masks}
+    columns = []
+    for column in schema.fields:
+        mask = masks.get(fold(column.name))
+        name = quote(column.name)
+        columns.append(name if mask is None else f"CAST({mask} AS {column_sql_type(column)}) AS {name}")
+    condition = " AND ".join(f"({each})" for each in policy.filters) if is_filtered else ""
+    return f"SELECT {', '.join((*columns, *more))} FROM {quote(relation)}" + (
+        f" WHERE {condition}" if condition else ""
+    )

@@ -1,4 +1,7 @@
-"""The scan of a bound table: what of its snapshot a read needs, once we know that we can read it."""
+"""The scan of a bound table: what of its snapshot a read needs, once we know that we can read it.
+
+`empty_scan` is over a table without rows: expressions are analyzed over it before the table exists.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from catalog.conditions import MalformedLogEntry
 from engine.binding.bound import BoundChanges, BoundFiles, BoundTable
 from engine.errors.table_errors import naming
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.reads.change_choice import ChangeChoice
 from engine.planning.reads.file_choice import FileChoice
-from engine.planning.reads.listed_choice import ListedChoice
+from engine.planning.reads.listed_choice import ChangeChoice, ListedChoice
+from engine.sql.query.composed import Names
 from engine.storage.lent_storage import lease_of
 from engine.tables.changes import ChangeFiles
 from engine.tables.operations import TableOperation
-from engine.tables.scan import FIELD_ID, FILE_METADATA, ComposedScan, RowTracking, Scan, ScanPart
+from engine.tables.scan import FIELD_ID, FILE_METADATA, NO_FILES, ComposedScan, RowTracking, Scan, ScanPart
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 
@@ -126,4 +129,17 @@ def files_scan(relation: str, files: BoundFiles) -> Scan:
         choice=ListedChoice(files) if files.partition_columns else None,
         is_hidden=True,
         shown_root=files.shown_root,
+    )
+
+
+def empty_scan(schema: StructType, location: str) -> Scan:
+    """A relation with the columns of a table and no rows."""
+    plain = StructType(tuple(StructField(field.name, field.data_type) for field in schema.fields))
+    return Scan(
+        relation=Names(schema.names).new("scan"),
+        label="the table",
+        table_root=location,
+        schema=plain,
+        partition_columns=(),
+        files=NO_FILES,
     )

@@ -4,21 +4,28 @@ The table is one relation of the statement's text, with a scan of its own: what 
 as it was, whatever files the scan is given when the read runs (`engine.execution.writes.found_rows`). The hidden column
 of that scan, which tells the place of a row, has a name of its own too, so that no other relation and no column hides
 it. The source of a MERGE has the same: its text has a placeholder for it.
+
+Where row filters or column masks apply to the table, the statement's expressions are evaluated over views
+(:class:`PolicedTarget`), above the barrier that they are: rows that are hidden are not found, so they stay as they are,
+and conditions and new values see masked values. Columns that are not assigned keep what is stored, which the views have
+too, under names that occur nowhere in the statement; so has the place of each row. A `*` would name these, and is
+refused (`engine.planning.rules.conditions`). The rows that were found are read a second time, by their places, for
+their new values. Then the filter is not evaluated again: that read decides what is written in the places of rows that
+go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from catalog.names import fold, quote
 from engine.binding.bound import BoundPolicy, BoundRelation, BoundTable
-from engine.planning.plans.reads import ReadPlan, TargetRead
-from engine.planning.reads.policed_target import PolicedTarget
-from engine.planning.reads.read_plan import Reading, texts_of
+from engine.planning.plans.reads import ReadPlan, TargetRead, ViewScan
+from engine.planning.reads.read_plan import PolicyTexts, Reading, policy_text, texts_of
 from engine.planning.reads.scans import scan_of, with_row_ids_if_asked
 from engine.sql.query.composed import Names
 from engine.sql.query.source_text import joined
@@ -168,9 +175,44 @@ def with_numbers(read: TargetRead) -> TargetRead:
 
 def numbered(scan: Scan) -> Scan:
     """A scan that numbers its files, for the hidden column that has a name of its own."""
-    files, positions = scan.files, pa.array(np.arange(scan.files.num_rows))
+    files = scan.files
+    positions = pa.array(np.arange(scan.files.num_rows))
     for name in ("base_row_id", "default_row_commit_version"):
         at = files.schema.get_field_index(name)
         files = files.append_column(name, positions) if at < 0 else files.set_column(at, name, positions)
     tracking = RowTracking(row_id_column=None, row_commit_version_column=None)
     return replace(scan, files=files, row_tracking=tracking)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicedTarget:
+    """`visible` is the view of the rows that may be found, `chosen` that of rows that were. `stored` are SQL names, by
+    the folded names of masked columns.
+    """
+
+    visible: ViewScan
+    chosen: ViewScan
+    stored: Mapping[str, str]
+
+    @property
+    def views(self) -> tuple[ViewScan, ...]:
+        return self.visible, self.chosen
+
+    @classmethod
+    def of(cls, policy: PolicyTexts, scan: Scan, names: Names) -> PolicedTarget:
+        """`scan` has a name of its own for its hidden column."""
+        stored = {fold(column): names.new("stored") for column, _ in policy.masks}
+        items = [scan.metadata, *(f"{quote(column)} AS {stored[fold(column)]}" for column, _ in policy.masks)]
+
+        def view(*, is_filtered: bool) -> ViewScan:
+            text = policy_text(policy, scan.schema, scan.relation, items, is_filtered=is_filtered)
+            return ViewScan(
+                relation=names.new("view"),
+                label=scan.label,
+                text=text,
+                columns=(),
+                is_barrier=True,
+                settings=policy.settings,
+            )
+
+        return cls(view(is_filtered=True), view(is_filtered=False), stored)

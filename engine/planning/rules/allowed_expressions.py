@@ -35,7 +35,7 @@ from catalog.conditions import (
 )
 from catalog.errors import SqlError
 from catalog.names import fold
-from engine.enforcement.defaults import DEFAULT
+from engine.enforcement.computed_columns import DEFAULT
 from engine.planning.plans.expression_checks import Dependency, ExpressionCheck, Refusals
 from engine.sql.expressions import parse_expression
 from engine.tables.column_metadata import GENERATION, is_identity

@@ -25,7 +25,7 @@ from catalog.names import fold, quote
 from engine.binding.bound import BoundTable
 from engine.errors.column_errors import column_not_found
 from engine.planning.plans.expression_checks import Dependency, Refusals
-from engine.statements.row_changes.statement import Assignment
+from engine.sql.query.values import Assignment
 from engine.tables.rules import TableRules
 from engine.types.schema import DataType, StructField, StructType
 from engine.types.sql_types import format_sql_type

@@ -17,7 +17,7 @@ from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.writes import ReplaceMatching, ReplaceRows, ReplaceWholeFiles
 from engine.planning.reads.answer_conditions import typed_condition
-from engine.planning.reads.empty_scan import empty_scan
+from engine.planning.reads.scans import empty_scan
 from engine.planning.reads.target_reads import places_where
 from engine.planning.rules.allowed_expressions import condition_check
 from engine.pruning.metadata_answers import NoAnswer
@@ -105,7 +105,7 @@ def ensure_no_metadata(
     table: BoundTable, clause: str, expression: Expression, what: Literal["The condition", "A value"] = "The condition"
 ) -> None:
     """Raises `MetadataInExpression`, unless the table has a column of that name, and `PolicyForbidsStatement` for a `*`
-    over a table with policies, where it would name what is stored (`engine.planning.reads.policed_target`).
+    over a table with policies, where it would name what is stored (`engine.planning.reads.target_reads`).
     """
     if expression.has_star and table.is_policed:
         raise PolicyForbidsStatement(f"A * in {clause}", table.label)

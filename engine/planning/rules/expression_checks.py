@@ -3,6 +3,8 @@
 Whether an expression can be evaluated, to what type, and on what its value depends, only Spark knows. For an
 `ExpressionCheck` Spark analyzes the expression over an empty relation; but for constants nothing runs. All checks of a
 statement are analyzed as one query, and one by one only where it fails, to find the one to blame.
+
+`plan_row_checks` checks a table's existing rows before constraints are added: one query for all of them.
 """
 
 from __future__ import annotations
@@ -11,16 +13,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from catalog.conditions import SparkFailure
+from catalog.conditions import RowsViolateConstraint, RowsViolateNotNull, SparkFailure
 from catalog.errors import SqlError
+from catalog.names import quote
+from engine.binding.bound import BoundTable
 from engine.planning.plans.expression_checks import (
     Dependency,
     Examination,
     ExpressionCheck,
     ExpressionCheckPlan,
+    NewRuleViolated,
     QueryCheck,
+    RowChecks,
 )
 from engine.planning.plans.reads import ReadPlan
+from engine.planning.reads.scans import scan_of
+from engine.sql.expressions import parse_expression
+from engine.sql.query.composed import Names
 from engine.sql.query.source_text import joined
 
 
@@ -101,3 +110,30 @@ def _ensure_value(check: ExpressionCheck, value: str, analyzer: ExpressionAnalyz
         analyzer.compute(ReadPlan(text=joined(("SELECT ", value)), scans=()))
     except SparkFailure as failure:
         raise check.translated(failure) from failure
+
+
+def plan_row_checks(
+    table: BoundTable, constraints: Sequence[tuple[str, str]], not_nulls: Sequence[tuple[str, ...]]
+) -> RowChecks | None:
+    """The rows that break a constraint (name, expression: false or null), or have no value in a column."""
+    broken: list[tuple[str, NewRuleViolated]] = []
+    for name, text in constraints:
+        condition = parse_expression(text).in_parentheses
+        broken.append((f"{condition} IS NOT TRUE", RowsViolateConstraint(table.label, name, text)))
+    for path in not_nulls:
+        column = ".".join(map(quote, path))
+        broken.append((f"{column} IS NULL", RowsViolateNotNull(table.label, ".".join(path))))
+    if not broken:
+        return None
+    counts = ", ".join(f"count_if({condition})" for condition, _ in broken)
+    scan = scan_of(Names((counts, *table.snapshot.schema.names)).new("scan"), table)
+    read = ReadPlan(text=f"SELECT {counts} FROM {scan.relation}", scans=(scan,))
+    return RowChecks(read=read, refusals=tuple(refusal for _, refusal in broken))
+
+
+def ensure_kept(checks: RowChecks, counts: Sequence[int]) -> None:
+    """Raises for the first rule that rows break; `counts` is the row that the query answered."""
+    for refusal, rows in zip(checks.refusals, counts, strict=True):
+        if rows:
+            refusal.rows = rows
+            raise refusal

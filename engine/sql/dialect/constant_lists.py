@@ -90,7 +90,9 @@ def marked(tokens: Sequence[Token], text: str, lists: Sequence[Place]) -> None:
     for token in tokens:
         if token.start in ends:
             end = ends[token.start]
-            token.token_type, token.text, token.end = CONSTANTS, text[token.start : end], end - 1
+            token.token_type = CONSTANTS
+            token.text = text[token.start : end]
+            token.end = end - 1
 
 
 def num_values(text: str, lists: Sequence[Place]) -> int:

@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.dialect.errors import identifier_not_here
 from engine.sql.dialect.functions import ensure_callable
-from engine.sql.dialect.suggestions import hint, wrong_word
+from engine.sql.dialect.words import hint, wrong_word
 
 _WORD = re.compile(r"\w+")
 _STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
@@ -31,7 +31,8 @@ class Cursor:
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         self.text = text
-        self._tokens, self._index = tokens, 0
+        self._tokens = tokens
+        self._index = 0
 
     @property
     def offset(self) -> int:

@@ -27,20 +27,14 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from catalog.conditions import (
-    NonConstantArgument,
-    StatementHasTooManyTokens,
-    StatementTooComplex,
-    UnsupportedClause,
-)
+from catalog.conditions import NonConstantArgument, StatementHasTooManyTokens, StatementTooComplex, UnsupportedClause
 from engine.sql.dialect.constant_lists import CONSTANTS, long_lists, marked, num_values, without_lists
 from engine.sql.dialect.errors import identifier_not_here, unsupported_statement
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, READ_FILES, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
-from engine.sql.dialect.suggestions import hint
 from engine.sql.dialect.tokens import GatewayTokenizer, UnclosedComment, blank_comments, join_doubled_quotes, normalize
-from engine.sql.dialect.type_names import TYPE_NAMES
+from engine.sql.dialect.words import TYPE_NAMES, hint
 from engine.types.schema import TYPE_DEPTH_MAX
 
 _Node = TypeVar("_Node", bound=exp.Expr)
@@ -78,7 +72,8 @@ class SyntaxFailure(ParseError):
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
-        self.reason, self.offset = reason, offset
+        self.reason = reason
+        self.offset = offset
 
 
 _FUNCTIONS_OF_UNITS = frozenset(
@@ -394,7 +389,7 @@ class _Parser(PipeParser):
             raise UnsupportedClause("WITH (…) after a table", "Leave the options out.")
 
     def _parse_hint(self) -> exp.Hint | None:
-        """The span only: `engine/sql/query/hints.py` reads the names in it."""
+        """The span only: `engine/sql/query/scopes.py` reads the names in it."""
         if not self._match(TokenType.HINT):
             return None
         return self._spanned(exp.Hint(expressions=[]), self._prev)

@@ -142,7 +142,8 @@ def normalize(tokens: list[Token]) -> list[Token]:
     kept: list[Token] = []
     types_open = 0
     for index, token in enumerate(tokens):
-        kind, before = token.token_type, kept[-1] if kept else _NOTHING
+        kind = token.token_type
+        before = kept[-1] if kept else _NOTHING
         if before.token_type == TokenType.DOT and kind not in _LITERALS and _WORD.fullmatch(token.text):
             token.token_type = TokenType.VAR
         elif kind == TokenType.L_PAREN and before.token_type == TokenType.WINDOW:

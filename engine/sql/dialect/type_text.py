@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from catalog.conditions import UnsupportedDataType
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import tokenize
-from engine.sql.dialect.suggestions import hint
-from engine.sql.dialect.type_names import CHARACTERS, DECIMALS, PRIMITIVES, TYPE_NAMES
+from engine.sql.dialect.words import CHARACTERS, DECIMALS, PRIMITIVES, TYPE_NAMES, hint
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
@@ -45,7 +44,8 @@ class NoType(Exception):
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
-        self.reason, self.offset = reason, offset
+        self.reason = reason
+        self.offset = offset
 
 
 def parse_type(text: str) -> SqlType:

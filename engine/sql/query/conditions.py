@@ -72,19 +72,23 @@ def _compare(node: exp.Expr, called: str) -> Predicate | None:
     operator = _OPERATORS.get(type(node))
     if operator is None:
         return None
-    column, literal = _column(node.this, called), _literal(node.expression)
+    column = _column(node.this, called)
+    literal = _literal(node.expression)
     return None if column is None or literal is None else Compare(operator, column, literal)
 
 
 def _between(node: exp.Between, called: str) -> Predicate | None:
-    column, low, high = _column(node.this, called), _literal(node.args["low"]), _literal(node.args["high"])
+    column = _column(node.this, called)
+    low = _literal(node.args["low"])
+    high = _literal(node.args["high"])
     if column is None or low is None or high is None or node.args.get("symmetric"):
         return None
     return And((Compare(Operator.GREATER_OR_EQUAL, column, low), Compare(Operator.LESS_OR_EQUAL, column, high)))
 
 
 def _in(node: exp.In, called: str) -> Predicate | None:
-    column, literals = _column(node.this, called), [_literal(item) for item in node.expressions]
+    column = _column(node.this, called)
+    literals = [_literal(item) for item in node.expressions]
     found = tuple(literal for literal in literals if literal is not None)
     if column is None or not found or len(found) < len(literals) or node.args.get("query"):
         return None

@@ -148,7 +148,9 @@ def _rows(query: str, place: int, values: _Values) -> Iterator[tuple[PlainValue,
         opening = _OPENING.match(query, place)
         if opening is None:
             raise ValueError("a row is expected")
-        place, row, end = opening.end(), [], ","
+        place = opening.end()
+        row = []
+        end = ","
         while end == ",":
             found = _VALUE.match(query, place)
             if found is None:

@@ -11,6 +11,10 @@ the columns we cannot know whether the match has such a column, but the rest is 
 never touched unless its table had to get another alias (see `engine/sql/query/splice.py`).
 
 Expressions are walked with a stack, not by recursion: a chain of a thousand ORs is a tree a thousand deep.
+
+**Hints.** sqlglot gives a hint (`/*+ BROADCAST(t, s.u), REPARTITION(8, t.c) */`) as the text of a comment. Arguments
+are numbers or dotted names: in join hints the names of relations, in partitioning hints those of columns, whose
+qualifiers are names of relations. Others are left alone; Spark warns of hints that it does not know and ignores them.
 """
 
 from __future__ import annotations
@@ -19,16 +23,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.conditions import TimeTravelNotPossible, UnsupportedClause
-from engine.sql.dialect.dialect import CALL_AT, SPAN, ensure_function
+from engine.sql.dialect.dialect import CALL_AT, SPAN, ensure_function, tokenize
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.dialect.pipes import PIPE_ALIASES
 from engine.sql.query.calls import read_calls
 from engine.sql.query.change_feeds import is_change_feed, read_change_feed
 from engine.sql.query.file_calls import is_file_call, read_file_call
-from engine.sql.query.hints import HintName, hint_names
 from engine.sql.query.relations import has_time_travel, read_relation, table_name
 from engine.sql.query.values import Candidate, Qualifier, Query, Relation, Span
 
@@ -316,3 +320,43 @@ def _is_relation(node: exp.Expr) -> bool:
     while isinstance(node, exp.Subquery) and not node.args.get("joins"):
         node = node.this
     return isinstance(node, (exp.Table, exp.Subquery))
+
+
+_OPENING, _CLOSING = "/*+", "*/"
+_NAMES_COLUMNS = frozenset({"REPARTITION", "REPARTITION_BY_RANGE", "REBALANCE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HintName:
+    """A name of a relation: its parts without quotes, and their positions in the statement's text."""
+
+    parts: tuple[str, ...]
+    spans: tuple[Span, ...]
+
+
+def hint_names(text: str, span: tuple[int, int]) -> Iterator[HintName]:
+    """The names of relations in the hint at `span` of `text`, in their order."""
+    start = span[0] + len(_OPENING)
+    try:
+        tokens = tokenize(text[start : span[1] - len(_CLOSING)])
+    except TokenError:
+        return
+    hint = ""
+    chain: list[Token] = []
+    for index, token in enumerate(tokens):
+        follower = tokens[index + 1].token_type if index + 1 < len(tokens) else None
+        if follower == TokenType.L_PAREN:
+            hint = token.text.upper()
+        elif token.token_type not in (TokenType.DOT, TokenType.COMMA, TokenType.L_PAREN, TokenType.R_PAREN):
+            chain.append(token)
+            if follower != TokenType.DOT:
+                yield from _name(chain[:-1] if hint in _NAMES_COLUMNS else chain, start)
+                chain = []
+
+
+def _name(chain: list[Token], offset: int) -> Iterator[HintName]:
+    if chain and all(token.token_type != TokenType.NUMBER for token in chain):
+        yield HintName(
+            parts=tuple(token.text for token in chain),
+            spans=tuple(Span(offset + token.start, offset + token.end + 1) for token in chain),
+        )

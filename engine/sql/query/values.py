@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 
 from catalog.names import TableName
 from engine.pruning.predicates import Predicate
 from engine.runtime.statement import Statement
 from engine.tables.scan import FileFormat
 from engine.types.schema import StructType
+
+# Marks of a statement's fields (`dataclasses.field`), for calls of the catalog's functions in them.
+EXPRESSION: Mapping[str, bool] = MappingProxyType({"expression": True})  # the field is the text of an expression
+STORED: Mapping[str, bool] = MappingProxyType({"stored": True})  # the query's function is stored by its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,3 +236,20 @@ class TargetQuery:
 
 
 Properties = tuple[tuple[str, str], ...]
+
+
+class ExplainMode(StrEnum):
+    SIMPLE = "simple"
+    EXTENDED = "extended"
+    CODEGEN = "codegen"
+    COST = "cost"
+    FORMATTED = "formatted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """`path = text`: a column, or a field of one; `is_default`: what the table has when a statement gives no value."""
+
+    path: tuple[str, ...]
+    text: str = field(metadata=EXPRESSION)
+    is_default: bool = False

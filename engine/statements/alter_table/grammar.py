@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from catalog.conditions import ColumnChangedTwice
+from catalog.conditions import ColumnChangedTwice, StatementNotSupported
 from catalog.grants.privileges import Kind
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
@@ -17,15 +17,11 @@ from engine.sql.query.names import read_table
 from engine.statements.alter_table.grammar_references import read_dropped_reference, read_new_reference
 from engine.statements.alter_table.statement import (
     AddColumns,
-    AddConstraint,
     AlterColumn,
     AlterTable,
-    ClusterBy,
     DropColumns,
-    DropConstraint,
     DropFeature,
     ReferenceAction,
-    RenameColumn,
     RenameTable,
     ReplaceColumns,
     SetLocation,
@@ -48,16 +44,23 @@ from engine.statements.create_table.grammar_clauses import (
     take_position,
 )
 from engine.statements.create_table.grammar_partitions import read_term, read_write_order
-from engine.statements.create_table.statement import Check, ColumnDef
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, Check, ColumnDef, DropKey
 from engine.statements.grants.grammar import take_owner
 from engine.statements.grants.statement import AlterOwner, SecurableName
 from engine.statements.policies.grammar import take_policy, take_tags
 from engine.statements.policies.statement import AlterTags, PolicyStatement
-from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
+from engine.tables.definition_changes import (
+    AddConstraint,
+    ChangeIdentifiers,
+    ChangePartitioning,
+    ClusterBy,
+    DropConstraint,
+    RenameColumn,
+    SortBy,
+)
 from engine.types.partition_terms import PartitionTerm
 
-_ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
+_ColumnChange: TypeAlias = SyncIdentity | AlterColumn
 
 
 def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | AlterTags | PolicyStatement:
@@ -108,7 +111,7 @@ def _read_columns(cursor: Cursor) -> tuple[ColumnDef, ...]:
 def _rename_column(cursor: Cursor) -> tuple[TableChange, ...]:
     parts = cursor.read_names()
     cursor.read("TO")
-    return (RenameColumn(parts=parts, name=cursor.read_name()),)
+    return (RenameColumn(path=parts, name=cursor.read_name()),)
 
 
 def _drop_columns(cursor: Cursor) -> tuple[TableChange, ...]:
@@ -135,7 +138,7 @@ def _alter_columns(cursor: Cursor) -> tuple[TableChange, ...]:
     return tuple(change for changes in altered for change in changes)
 
 
-def _alter_column(cursor: Cursor) -> tuple[_ColumnChange, ...]:
+def _alter_column(cursor: Cursor) -> tuple[_ColumnChange, *tuple[RenameColumn, ...]]:
     parts = cursor.read_names()
     if cursor.take("SYNC", "IDENTITY"):
         return (SyncIdentity(parts=parts),)
@@ -157,13 +160,13 @@ def _alter_column(cursor: Cursor) -> tuple[_ColumnChange, ...]:
     return _change_column(cursor, parts)
 
 
-def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[_ColumnChange, ...]:
+def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[_ColumnChange, *tuple[RenameColumn, ...]]:
     """Hive's `old new type [COMMENT 'c'] [FIRST|AFTER c]`: the rename comes last, so that names stay good till then."""
     name = cursor.read_name()
     sql_type = read_type(cursor)
     comment = cursor.read_string() if cursor.take("COMMENT") else None
     change = AlterColumn(parts=parts, sql_type=sql_type, comment=comment, position=take_position(cursor))
-    return (change,) if name == parts[-1] else (change, RenameColumn(parts=parts, name=name))
+    return (change,) if name == parts[-1] else (change, RenameColumn(path=parts, name=name))
 
 
 def _take_added(cursor: Cursor) -> AddConstraint | AddKey | None:
@@ -173,7 +176,11 @@ def _take_added(cursor: Cursor) -> AddConstraint | AddKey | None:
     added = take_constraint(cursor)
     if added is None:
         raise cursor.fail("KEY is expected")
-    return AddConstraint(check=added) if isinstance(added, Check) else AddKey(key=added)
+    if not isinstance(added, Check):
+        return AddKey(key=added)
+    if added.name is None:
+        raise StatementNotSupported("ALTER TABLE … ADD CHECK without a name")
+    return AddConstraint(name=added.name, expression=added.expression)
 
 
 def _drop_constraint(cursor: Cursor) -> tuple[TableChange, ...]:

@@ -9,6 +9,7 @@ refuses them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from types import MappingProxyType
 from typing import assert_never
 
@@ -27,7 +28,7 @@ from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
-from engine.planning.rules.row_checks import plan_row_checks
+from engine.planning.rules.expression_checks import plan_row_checks
 from engine.planning.rules.text_lengths import with_lengths
 from engine.runtime.settings import captured_settings
 from engine.statements.alter_table import planning_history as alter_history
@@ -42,15 +43,11 @@ from engine.statements.alter_table.planning_identity import plan_sync_identity
 from engine.statements.alter_table.planning_replaced_columns import replace_columns
 from engine.statements.alter_table.statement import (
     AddColumns,
-    AddConstraint,
     AlterColumn,
     AlterTable,
     ChangeReference,
-    ClusterBy,
     DropColumns,
-    DropConstraint,
     DropFeature,
-    RenameColumn,
     RenameTable,
     ReplaceColumns,
     SetLocation,
@@ -62,11 +59,19 @@ from engine.statements.alter_table.statement import (
 from engine.statements.create_table.planning import spelled_columns
 from engine.statements.create_table.planning_definition import plan_expression_checks
 from engine.statements.create_table.planning_keys import added_key, dropped_key
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables import definition_changes as changes
-from engine.tables.definition import TableDefinition
-from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, DefinitionChange, SortBy
-from engine.tables.details import TableDetails
+from engine.tables.definition import TableDefinition, TableDetails
+from engine.tables.definition_changes import (
+    AddConstraint,
+    ChangeIdentifiers,
+    ChangePartitioning,
+    ClusterBy,
+    DefinitionChange,
+    DropConstraint,
+    RenameColumn,
+    SortBy,
+)
 from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.column_paths import format_name
 from engine.types.schema import StructType
@@ -127,7 +132,7 @@ def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
 
 
 def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:
-    definition = changed(table, [changes.ClusterBy(columns=cluster.columns)])
+    definition = changed(table, [cluster])
     parameters = {
         "oldClusteringColumns": _listed(table.snapshot.definition.details(table.label)),
         "newClusteringColumns": _listed(definition.details(table.label)),
@@ -150,7 +155,7 @@ def altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange
             raise
         raise ReplacedColumnsDiffer(error.message) from error
     after = definition.config(table.label).schema
-    constraints = [(change.name, change.expression) for change in folded if isinstance(change, changes.AddConstraint)]
+    constraints = [(change.name, change.expression) for change in folded if isinstance(change, AddConstraint)]
     not_nulls = [path for change in written if isinstance(change, AlterColumn) for path in new_not_nulls(table, change)]
     return AlterPlan(
         table=table,
@@ -205,11 +210,8 @@ def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) ->
             yield from alter_column(table, change)
         case ReplaceColumns():
             yield from replace_columns(table, change)
-        case AddConstraint(check=check):
-            if check.name is None:
-                raise StatementNotSupported("ALTER TABLE … ADD CHECK without a name")
-            settings = captured_settings(bound.state.values)
-            yield changes.AddConstraint(name=check.name, expression=check.expression, settings=settings)
+        case AddConstraint():
+            yield replace(change, settings=captured_settings(bound.state.values))
         case AddKey():
             yield added_key(table, change, bound.tables)
         case DropConstraint() | DropKey():

@@ -1,14 +1,13 @@
 """What ALTER TABLE says of columns, as changes of the table's definition.
 
 Rows that are there have no value for a new column, so it can be neither NOT NULL nor have a default; one that exists
-becomes NOT NULL if every row has a value, which `engine.planning.rules.row_checks` asks.
+becomes NOT NULL if every row has a value, which `engine.planning.rules.expression_checks` asks.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import assert_never
 
 from catalog.conditions import (
     AddedColumnDefault,
@@ -25,18 +24,14 @@ from engine.planning.rules.dependencies import ensure_unused
 from engine.planning.rules.text_lengths import characters_of, respelled
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
-from engine.statements.alter_table.statement import AddColumns, AlterColumn, DropColumns, RenameColumn
+from engine.statements.alter_table.statement import AddColumns, AlterColumn, DropColumns
 from engine.statements.create_table.planning_definition import COMMENT, DEFAULT, table_schema
-from engine.statements.create_table.statement import After, First, Position
 from engine.tables import definition_changes as changes
 from engine.tables.column_metadata import is_identity
-from engine.tables.definition_changes import DefinitionChange
+from engine.tables.definition_changes import DefinitionChange, RenameColumn
 from engine.tables.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import DataType, StructField, StructType
-from engine.types.schema_changes import After as AfterField
-from engine.types.schema_changes import First as FirstField
-from engine.types.schema_changes import Position as FieldPosition
 from engine.types.schema_changes import column_around, find_field, replace_inner_type, resolve_path
 from engine.types.sql_types import format_sql_type
 
@@ -53,12 +48,12 @@ def add_columns(table: BoundTable, change: AddColumns) -> Iterator[DefinitionCha
         if column.generated is not None or column.checks or column.keys:
             raise StatementNotSupported("A generated or checked column in ADD COLUMNS")
         (field,) = table_schema([column]).fields
-        yield changes.AddColumn(field=field, parent=column.parts[:-1], position=_position(column.position))
+        yield changes.AddColumn(field=field, parent=column.parts[:-1], position=column.position)
 
 
 def rename_column(table: BoundTable, change: RenameColumn) -> Iterator[DefinitionChange]:
-    ensure_unused(table, change.parts)
-    yield changes.RenameColumn(path=change.parts, name=change.name)
+    ensure_unused(table, change.path)
+    yield change
 
 
 def drop_columns(table: BoundTable, change: DropColumns) -> Iterator[DefinitionChange]:
@@ -80,7 +75,7 @@ def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[DefinitionC
     if change.default is not None or change.drop_default:
         yield _new_default(table, path, change.default)
     if change.position is not None:
-        yield changes.MoveColumn(path=path, position=_position(change.position))
+        yield changes.MoveColumn(path=path, position=change.position)
 
 
 def _new_type(table: BoundTable, path: Path, kind: SqlType) -> Iterator[DefinitionChange]:
@@ -155,18 +150,6 @@ def new_not_nulls(table: BoundTable, change: AlterColumn) -> Iterator[tuple[str,
 
 def _is_in_structs(schema: StructType, path: tuple[str, ...]) -> bool:
     return all(isinstance(find_field(schema, path[:end]).data_type, StructType) for end in range(1, len(path)))
-
-
-def _position(position: Position | None) -> FieldPosition:
-    match position:
-        case None:
-            return None
-        case First():
-            return FirstField()
-        case After(column=column):
-            return AfterField(column)
-        case _:
-            assert_never(position)
 
 
 def _exists(schema: StructType, path: tuple[str, ...]) -> bool:

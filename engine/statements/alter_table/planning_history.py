@@ -11,14 +11,10 @@ from typing import Any, assert_never
 from catalog.conditions import StatementNotSupported
 from engine.statements.alter_table.statement import (
     AddColumns,
-    AddConstraint,
     AlterColumn,
     ChangeReference,
-    ClusterBy,
     DropColumns,
-    DropConstraint,
     DropFeature,
-    RenameColumn,
     RenameTable,
     ReplaceColumns,
     SetLocation,
@@ -27,10 +23,17 @@ from engine.statements.alter_table.statement import (
     TableChange,
     UnsetProperties,
 )
-from engine.statements.create_table.statement import After, First, Position
-from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef
-from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
-from engine.tables.keys import KEY_PREFIX
+from engine.statements.create_table.statement import AddKey, DropKey
+from engine.tables.definition_changes import (
+    AddConstraint,
+    ChangeIdentifiers,
+    ChangePartitioning,
+    ClusterBy,
+    DropConstraint,
+    RenameColumn,
+    SortBy,
+)
+from engine.tables.keys import KEY_PREFIX, ForeignKeyDef
 from engine.tables.snapshot import TableSnapshot
 from engine.types.schema import (
     ArrayType,
@@ -41,7 +44,7 @@ from engine.types.schema import (
     StructType,
     format_data_type,
 )
-from engine.types.schema_changes import column_around, find_field
+from engine.types.schema_changes import After, First, Position, column_around, find_field
 
 HistoryOperation = tuple[str, dict[str, Any]]
 """A name and its parameters."""
@@ -60,7 +63,7 @@ def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: 
         case AddColumns(columns=columns):
             added = [_described(column.parts, find_field(after, column.parts), column.position) for column in columns]
             return "ADD COLUMNS", {"columns": compact(added)}
-        case RenameColumn(parts=parts, name=name):
+        case RenameColumn(path=parts, name=name):
             new = _shown((*parts[:-1], name))
             return "RENAME COLUMN", {"oldColumnPath": _shown(parts), "newColumnPath": new}
         case DropColumns(columns=paths):
@@ -72,8 +75,8 @@ def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: 
             described = _altered(change, named)
             position = {"position": described["position"]} if "position" in described else {}
             return "CHANGE COLUMN", {"column": compact(described["column"]), **position}
-        case AddConstraint(check=check):
-            return "ADD CONSTRAINT", {"name": check.name, "expr": check.expression}
+        case AddConstraint(name=name, expression=expression):
+            return "ADD CONSTRAINT", {"name": name, "expr": expression}
         case DropConstraint(name=name):
             return "DROP CONSTRAINT", {"name": name, **_dropped(name, table)}
         case AddKey(key=key):
@@ -121,12 +124,12 @@ def _altered(change: AlterColumn, schema: StructType) -> dict[str, Any]:
     return _described(path, find_field(schema, path), change.position)
 
 
-def _described(path: tuple[str, ...], field: StructField, position: Position | None) -> dict[str, Any]:
+def _described(path: tuple[str, ...], field: StructField, position: Position) -> dict[str, Any]:
     described: dict[str, Any] = {"column": _field(path, field)}
     match position:
         case First():
             described["position"] = "FIRST"
-        case After(column=column):
+        case After(name=column):
             described["position"] = f"AFTER {column}"
         case None:
             pass

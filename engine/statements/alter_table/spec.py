@@ -9,7 +9,7 @@ from catalog.grants.conditions import AnyNeed, Need
 from catalog.grants.privileges import Privilege
 from catalog.names import PATH_SCHEMA, TableName, path_of
 from engine.authorization.needs import on_target, schema_of
-from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundTable
 from engine.binding.sight import free_path_owners
@@ -19,15 +19,11 @@ from engine.planning.plans.plan import Plan
 from engine.statements.alter_table.planning import plan_alter
 from engine.statements.alter_table.statement import (
     AddColumns,
-    AddConstraint,
     AlterColumn,
     AlterTable,
     ChangeReference,
-    ClusterBy,
     DropColumns,
-    DropConstraint,
     DropFeature,
-    RenameColumn,
     RenameTable,
     ReplaceColumns,
     SetLocation,
@@ -36,9 +32,17 @@ from engine.statements.alter_table.statement import (
     TableChange,
     UnsetProperties,
 )
-from engine.statements.create_table.statement_keys import AddKey, DropKey
+from engine.statements.create_table.statement import AddKey, DropKey
 from engine.statements.spec import StatementSpec, changing
-from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
+from engine.tables.definition_changes import (
+    AddConstraint,
+    ChangeIdentifiers,
+    ChangePartitioning,
+    ClusterBy,
+    DropConstraint,
+    RenameColumn,
+    SortBy,
+)
 
 _WHAT = "ALTER TABLE"
 _CHECKS_ROWS = (PolicyEffect.CHECKS_STORED_ROWS, "A constraint that stored rows are checked for")
@@ -104,7 +108,7 @@ def _effects_of(change: TableChange, bound: BoundStatement) -> Iterable[Effect]:
     match change:
         case DropColumns(columns=columns):
             yield _changes_columns(parts[0] for parts in columns)
-        case RenameColumn(parts=parts):
+        case RenameColumn(path=parts):
             yield _changes_columns((parts[0],))
         case AlterColumn(parts=parts):
             if change.sql_type is not None:

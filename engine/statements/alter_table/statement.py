@@ -1,4 +1,8 @@
-"""ALTER TABLE: one value for each kind of change."""
+"""ALTER TABLE: one value for each kind of change.
+
+A change that formats fold as it is written is a value of `engine.tables.definition_changes`. The classes here are
+changes that planning resolves to several of those (columns whose types are SQL text), or that change no definition.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,17 @@ from enum import StrEnum
 
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Properties
-from engine.statements.create_table.statement import Check, ColumnDef, Position
-from engine.statements.create_table.statement_keys import AddKey, DropKey
-from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SortBy
+from engine.statements.create_table.statement import AddKey, ColumnDef, DropKey
+from engine.tables.definition_changes import (
+    AddConstraint,
+    ChangeIdentifiers,
+    ChangePartitioning,
+    ClusterBy,
+    DropConstraint,
+    RenameColumn,
+    SortBy,
+)
+from engine.types.schema_changes import Position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +32,6 @@ class AddColumns:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceColumns:
     columns: tuple[ColumnDef, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenameColumn:
-    parts: tuple[str, ...]
-    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +47,7 @@ class AlterColumn:
     parts: tuple[str, ...]
     sql_type: str | None = None
     comment: str | None = None
-    position: Position | None = None
+    position: Position = None
     nullable: bool | None = None
     default: str | None = None
     drop_default: bool = False
@@ -50,17 +56,6 @@ class AlterColumn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncIdentity:
     parts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddConstraint:
-    check: Check
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropConstraint:
-    name: str
-    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +77,6 @@ class RenameTable:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetLocation:
     location: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterBy:
-    """`CLUSTER BY (columns)`; `CLUSTER BY NONE` has none."""
-
-    columns: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

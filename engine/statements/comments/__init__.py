@@ -1,1 +1,4 @@
-"""COMMENT ON."""
+"""COMMENT ON.
+
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
+"""

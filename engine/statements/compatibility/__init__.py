@@ -1,1 +1,4 @@
-"""Statements of other systems that clients send, about what does not exist here."""
+"""Statements of other systems that clients send, about what does not exist here.
+
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
+"""

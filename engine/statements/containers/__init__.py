@@ -1,1 +1,4 @@
-"""Catalogs and schemas."""
+"""CREATE, ALTER and DROP of catalogs and schemas.
+
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
+"""

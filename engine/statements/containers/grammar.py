@@ -1,4 +1,4 @@
-"""DDL of schemas, catalogs and views; DROP and TRUNCATE of tables; COMMENT ON."""
+"""Grammar of DDL of catalogs and schemas."""
 
 from __future__ import annotations
 

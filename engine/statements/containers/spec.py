@@ -9,7 +9,7 @@ from catalog.grants.conditions import AnyNeed, Need
 from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName
 from engine.authorization.needs import managed_schema, places_of
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import BoundStatement
 from engine.statements.containers.planning import (
     plan_alter_catalog,

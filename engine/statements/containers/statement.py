@@ -1,8 +1,4 @@
-"""The statements that change something: INSERT, DDL, comments. Values before names are bound.
-
-Types, expressions and defaults are text in Spark's spelling, as the user wrote them; names are without quotes. Those
-that have no plan yet are refused by name (`engine/planning/planner.py`).
-"""
+"""CREATE, ALTER and DROP of catalogs and schemas, as values before names are bound."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""COPY INTO: files that are there, loaded once."""
+"""COPY INTO: files of a folder, each loaded once.
+
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
+"""

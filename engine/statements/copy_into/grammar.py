@@ -12,7 +12,7 @@ from types import MappingProxyType
 from catalog.conditions import CopyOptionNotSupported, UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
-from engine.sql.query.file_formats import file_format, file_kind
+from engine.sql.query.file_calls import file_format, file_kind
 from engine.sql.query.names import read_table
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import Properties, Query

@@ -1,19 +1,21 @@
-"""CREATE TABLE, REPLACE TABLE, CREATE TABLE LIKE and clones, from the word after CREATE or REPLACE on."""
+"""CREATE TABLE, REPLACE TABLE, CREATE TABLE LIKE, clones and CONVERT TO DELTA, from the word after the first on."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
-from catalog.conditions import UnsupportedClause
+from catalog.conditions import InvalidTimeTravel, SeveralTimeTravels, TooManyNameParts, UnsupportedClause
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
-from engine.sql.query.time_travel import read_table_version
+from engine.sql.query.relations import is_file_name, parse_timestamp_suffix, split_path_suffix
+from engine.sql.query.values import AsOfTimestamp, AsOfVersion, TimeTravel
 from engine.statements.create_table.grammar_clauses import (
     read_clustering,
     read_column,
@@ -22,19 +24,19 @@ from engine.statements.create_table.grammar_clauses import (
     take_if_exists,
     take_if_not_exists,
 )
-from engine.statements.create_table.grammar_convert import parse_convert
 from engine.statements.create_table.grammar_partitions import is_column, is_term_only, read_term, read_write_order
 from engine.statements.create_table.statement import (
     Check,
     CloneTable,
     ColumnDef,
+    ConvertTable,
     CreateMode,
     CreateTable,
     CreateTableLike,
     DropTable,
 )
-from engine.statements.create_table.statement_keys import KeyDef
 from engine.statements.functions.grammar_calls import read_row_filter
+from engine.tables.keys import KeyDef
 from engine.types.partition_terms import PartitionTerm
 
 _REFUSED_CLAUSES = (
@@ -250,6 +252,44 @@ def parse_drop_table(cursor: Cursor) -> DropTable:
     return DropTable(table_parts=table, if_exists=if_exists, purge=cursor.take("PURGE"))
 
 
+_NAME_PARTS_MAX = 3
+
+
+def parse_convert(cursor: Cursor) -> ConvertTable:
+    """What follows CONVERT TO DELTA."""
+    parts = cursor.read_names()
+    if len(parts) > _NAME_PARTS_MAX:
+        raise TooManyNameParts(".".join(parts), _NAME_PARTS_MAX)
+    path = None
+    if is_file_name(parts):
+        if parts[0].lower() != "parquet":
+            advice = "Only Parquet files and Iceberg tables can be converted."
+            raise UnsupportedClause(f"CONVERT TO DELTA {parts[0]}.`…`", advice)
+        path = parts[1]
+    has_statistics = not cursor.take("NO", "STATISTICS")
+    partitioned_by = _read_columns_of_partitions(cursor) if cursor.take("PARTITIONED", "BY") else ()
+    return ConvertTable(
+        table_parts=parts if path is None else ("delta", path),
+        path=path,
+        has_statistics=has_statistics,
+        partitioned_by=partitioned_by,
+    )
+
+
+def _read_columns_of_partitions(cursor: Cursor) -> tuple[ColumnDef, ...]:
+    cursor.read("(")
+    columns = [read_column(cursor)]
+    while cursor.take(","):
+        columns.append(read_column(cursor))
+    cursor.read(")")
+    for column in columns:
+        if column.default or column.generated or column.identity or column.checks or column.position:
+            raise UnsupportedClause("A rule in PARTITIONED BY", "Give names and types, NOT NULL and COMMENT alone.")
+        if len(column.parts) > 1:
+            raise cursor.fail("a column of PARTITIONED BY may have no dots")
+    return tuple(columns)
+
+
 HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         ("CONVERT", "TO", "DELTA"): parse_convert,
@@ -260,3 +300,44 @@ HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTyp
         ("DROP", "TABLE"): parse_drop_table,
     }
 )
+
+
+_VERSION_WORDS = (("VERSION", "AS", "OF"), ("SYSTEM_VERSION", "AS", "OF"))
+_TIMESTAMP_WORDS = (("TIMESTAMP", "AS", "OF"), ("SYSTEM_TIME", "AS", "OF"))
+_VERSION = re.compile(r"[0-9]{1,18}")
+_SUFFIX = re.compile(r"[vV]([0-9]{1,18})|([0-9]{17})")
+
+
+def read_table_version(cursor: Cursor) -> tuple[tuple[str, ...], TimeTravel | None]:
+    """A table, and the version or time that is said of it in one of three ways."""
+    parts, suffix = split_path_suffix(read_table(cursor))
+    if cursor.take("@"):
+        suffix = _read_suffix(cursor)
+    clause = take_time_travel(cursor)
+    if suffix is not None and clause is not None:
+        raise SeveralTimeTravels(".".join(parts))
+    return parts, suffix or clause
+
+
+def take_time_travel(cursor: Cursor) -> TimeTravel | None:
+    """`[FOR] VERSION|SYSTEM_VERSION AS OF n`, `[FOR] TIMESTAMP|SYSTEM_TIME AS OF e`"""
+    for words in _VERSION_WORDS:
+        if cursor.take(*words) or cursor.take("FOR", *words):
+            text = cursor.take_string()
+            version = text if text is not None else cursor.read_any()
+            if not _VERSION.fullmatch(version):
+                raise InvalidTimeTravel(version)
+            return AsOfVersion(int(version))
+    for words in _TIMESTAMP_WORDS:
+        if cursor.take(*words) or cursor.take("FOR", *words):
+            return AsOfTimestamp(cursor.read_text(("TBLPROPERTIES",), ("LOCATION",), ("USING",)))
+    return None
+
+
+def _read_suffix(cursor: Cursor) -> TimeTravel:
+    text = cursor.read_any()
+    found = _SUFFIX.fullmatch(text)
+    if found is None:
+        raise InvalidTimeTravel(f"@{text}")
+    version, time = found.groups()
+    return AsOfVersion(int(version)) if version else parse_timestamp_suffix(time)

@@ -12,9 +12,10 @@ from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.dialect.type_text import NoType, ensure_is_type
 from engine.sql.query.values import Properties
 from engine.statements.create_table.grammar_keys import take_key
-from engine.statements.create_table.statement import After, Check, ColumnDef, First, Identity, Position
-from engine.statements.create_table.statement_keys import KeyDef
+from engine.statements.create_table.statement import Check, ColumnDef, Identity
 from engine.statements.functions.grammar_calls import read_mask
+from engine.tables.keys import KeyDef
+from engine.types.schema_changes import After, First, Position
 
 _NO_UNIQUE = "It would not be enforced; declare a PRIMARY KEY, which tells as much to those who read it."
 _KEYS = (("PRIMARY", "KEY"), ("FOREIGN", "KEY"), ("UNIQUE",), ("REFERENCES",))
@@ -137,11 +138,11 @@ def take_constraint(cursor: Cursor, column: str | None = None) -> Check | KeyDef
     return key
 
 
-def take_position(cursor: Cursor) -> Position | None:
+def take_position(cursor: Cursor) -> Position:
     """`FIRST`, `AFTER column`"""
     if cursor.take("FIRST"):
         return First()
-    return After(column=cursor.read_name()) if cursor.take("AFTER") else None
+    return After(cursor.read_name()) if cursor.take("AFTER") else None
 
 
 def read_name_list(cursor: Cursor) -> tuple[str, ...]:
@@ -181,7 +182,8 @@ def read_properties(cursor: Cursor) -> Properties:
             key, *rest = strings
             value: str | None = "".join(rest)
         else:
-            key, value = "".join(strings) if strings else ".".join(cursor.read_names()), None
+            key = "".join(strings) if strings else ".".join(cursor.read_names())
+            value = None
         if key in properties:
             raise cursor.fail(f"the property {key} before this is given twice")
         if value is None:

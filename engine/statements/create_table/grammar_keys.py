@@ -8,7 +8,7 @@ from __future__ import annotations
 from catalog.conditions import UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import read_table
-from engine.statements.create_table.statement_keys import ForeignKeyDef, KeyDef, PrimaryKeyDef
+from engine.tables.keys import ForeignKeyDef, KeyDef, PrimaryKeyDef
 
 _ADVICE = "Keys are informational: nobody enforces them. Leave it out, or write NOT ENFORCED."
 _NEUTRAL = (

@@ -25,10 +25,10 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.policies.policies import NO_POLICIES, Policies
 from engine.binding.bound import BoundStatement, BoundTable, FreeName, TakenName
 from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
-from engine.planning.rules.identity_columns import ensure_no_identity_partition
 from engine.runtime.settings import captured_settings
 from engine.statements.create_table.planning_definition import (
     checks_of,
+    ensure_no_identity_partition,
     plan_expression_checks,
     table_changes,
     table_schema,

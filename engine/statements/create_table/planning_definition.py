@@ -9,15 +9,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from catalog.conditions import (
+    IdentityExhausted,
+    IdentityPartition,
+    IdentityStepZero,
+    IdentityTypeNotSupported,
+    IdentityWithExpression,
+)
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.reads.empty_scan import empty_scan
+from engine.planning.reads.scans import empty_scan
 from engine.planning.rules.allowed_expressions import column_checks, constraint_check
-from engine.planning.rules.identity_columns import identity_metadata
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import parse_type
 from engine.statements.create_table.statement import Check, ColumnDef, CreateTable
-from engine.tables.column_metadata import GENERATION, GENERATION_SETTINGS
+from engine.tables.column_metadata import (
+    ALLOW_EXPLICIT,
+    GENERATION,
+    GENERATION_SETTINGS,
+    GREATEST,
+    LEAST,
+    START,
+    STEP,
+    is_identity,
+)
 from engine.tables.definition_changes import (
     AddConstraint,
     ClusterBy,
@@ -27,7 +42,8 @@ from engine.tables.definition_changes import (
     SortBy,
     set_properties,
 )
-from engine.types.schema import StructField, StructType
+from engine.types.schema import DataType, PrimitiveType, StructField, StructType
+from engine.types.sql_types import format_sql_type
 
 COMMENT = "comment"
 DEFAULT = "CURRENT_DEFAULT"
@@ -99,3 +115,27 @@ def plan_expression_checks(
     return ExpressionCheckPlan(
         over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), checks=tuple(expression_checks)
     )
+
+
+def identity_metadata(column: ColumnDef, data_type: DataType) -> dict[str, object]:
+    """Empty for other columns. Raises for what no identity column can be."""
+    identity, name = column.identity, column.parts[-1]
+    if identity is None:
+        return {}
+    if data_type is not PrimitiveType.LONG:
+        raise IdentityTypeNotSupported(name, format_sql_type(data_type))
+    if identity.step == 0:
+        raise IdentityStepZero(name)
+    if not all(LEAST <= value <= GREATEST for value in (identity.start, identity.step)):
+        raise IdentityExhausted(name)
+    if column.generated is not None or column.default is not None:
+        raise IdentityWithExpression(name)
+    return {START: identity.start, STEP: identity.step, ALLOW_EXPLICIT: not identity.always}
+
+
+def ensure_no_identity_partition(schema: StructType, partitioned_by: Iterable[str]) -> None:
+    """Raises `IdentityPartition`: values are given out when rows have their partitions."""
+    for name in partitioned_by:
+        field = schema.field(name)
+        if field is not None and is_identity(field):
+            raise IdentityPartition(field.name)

@@ -20,10 +20,10 @@ from catalog.conditions import (
 from catalog.names import TableName
 from engine.binding.bound import BoundTable, references
 from engine.errors.column_errors import column_not_found
-from engine.statements.alter_table.statement import DropConstraint
-from engine.statements.create_table.statement_keys import AddKey, DropKey, ForeignKeyDef, KeyDef, PrimaryKeyDef
+from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables import definition_changes as changes
-from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
+from engine.tables.definition_changes import DropConstraint
+from engine.tables.keys import ForeignKey, ForeignKeyDef, KeyDef, PrimaryKey, PrimaryKeyDef, TableKey, primary_key
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type
 
@@ -63,7 +63,7 @@ def added_key(table: BoundTable, change: AddKey, parents: Sequence[BoundTable]) 
 
 def dropped_key(
     table: BoundTable, change: DropKey | DropConstraint, children: Sequence[BoundTable]
-) -> Iterator[changes.DropConstraint]:
+) -> Iterator[DropConstraint]:
     """DROP PRIMARY KEY, FOREIGN KEY or CONSTRAINT. Raises for a primary key that `children` reference."""
     own = primary_key(table.keys)
     if isinstance(change, DropConstraint):
@@ -78,7 +78,7 @@ def dropped_key(
         name = found.name
     if own is not None and own.name.casefold() == name.casefold():
         _ensure_not_referenced(table, own, children)
-    yield changes.DropConstraint(name=name, if_exists=change.if_exists)
+    yield DropConstraint(name=name, if_exists=change.if_exists)
 
 
 def _foreign_of(table: BoundTable, columns: tuple[str, ...]) -> ForeignKey | None:

@@ -7,18 +7,16 @@ from typing import Any
 
 from catalog.grants.conditions import AnyNeed
 from catalog.grants.privileges import Privilege
-from engine.authorization.needs import new_table, on_target, policy_functions, reads
-from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.authorization.needs import new_table, on_target, reads
+from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundTable, TakenName
-from engine.binding.drops import dropped
-from engine.binding.new_tables import like_provider, replaced_table
-from engine.binding.new_tables import new_table as new_name
 from engine.formats.planning import FormatPlanners
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.plans.plan import Plan
 from engine.planning.reads.read_plan import read_plan
+from engine.statements.create_table.binding import dropped, like_provider, replaced_table
+from engine.statements.create_table.binding import new_table as new_name
 from engine.statements.create_table.planning import plan_create_table, plan_drop_table
 from engine.statements.create_table.planning_replace import plan_replace_table, plan_replace_table_as
 from engine.statements.create_table.statement import (
@@ -31,6 +29,7 @@ from engine.statements.create_table.statement import (
     DropTable,
 )
 from engine.statements.insert.planning import plan_create_table_as
+from engine.statements.policies.spec import policy_functions
 from engine.statements.spec import (
     Retry,
     StatementSpec,
@@ -53,7 +52,8 @@ def _bind_create(statement: CreateTable, binder: Binder) -> BoundNames:
 
 
 def _bind_like(statement: CreateTableLike, binder: Binder) -> BoundNames:
-    parts, source = statement.table_parts, binder.table(statement.source_parts)
+    parts = statement.table_parts
+    source = binder.table(statement.source_parts)
     provider = statement.provider or like_provider(binder, parts, source)
     return BoundNames(target=new_name(binder, parts, statement.location, provider), relations=(source,))
 

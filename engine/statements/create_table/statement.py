@@ -7,9 +7,10 @@ from enum import StrEnum
 
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Properties, Query, TimeTravel
-from engine.statements.create_table.statement_keys import KeyDef
 from engine.statements.policies.statement import NewPolicy
+from engine.tables.keys import KeyDef
 from engine.types.partition_terms import PartitionTerm, SortTerm
+from engine.types.schema_changes import Position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,21 +31,6 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class First:
-    """`FIRST`"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class After:
-    """`AFTER column`, a sibling of the column that is placed."""
-
-    column: str
-
-
-Position = First | After
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnDef:
     """A column of CREATE TABLE or ADD COLUMNS; `parts` has more than one only for a nested one of ADD COLUMNS."""
 
@@ -57,7 +43,7 @@ class ColumnDef:
     comment: str | None = None
     checks: tuple[Check, ...] = ()
     keys: tuple[KeyDef, ...] = ()
-    position: Position | None = None
+    position: Position = None
     mask: NewPolicy | None = None
 
 
@@ -169,3 +155,18 @@ class ConvertTable(Statement):
     path: str | None = None
     has_statistics: bool = True
     partitioned_by: tuple[ColumnDef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddKey:
+    """`ADD [CONSTRAINT name] PRIMARY KEY … | FOREIGN KEY …`"""
+
+    key: KeyDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropKey:
+    """`DROP PRIMARY KEY [IF EXISTS]`, `DROP FOREIGN KEY [IF EXISTS] (columns)`: no columns for a primary key."""
+
+    columns: tuple[str, ...] = ()
+    if_exists: bool = False

@@ -1,1 +1,4 @@
-"""DESCRIBE."""
+"""DESCRIBE.
+
+Imports what its stages may (`engine/statements`). Start at `execution.py`.
+"""

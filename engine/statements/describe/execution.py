@@ -16,7 +16,7 @@ from catalog.entries import FunctionEntry
 from catalog.names import CatalogName, SchemaName
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.binding.sight import is_hidden, visible_keys, visible_properties
-from engine.pruning.distinct_counts import DistinctCount
+from engine.pruning.estimates import DistinctCount
 from engine.runtime.results import (
     BIGINT,
     BOOLEAN,
@@ -42,9 +42,9 @@ from engine.statements.describe.statement import (
 )
 from engine.statements.functions.statement import DescribeFunction
 from engine.statements.listings.execution_keys import key_clause
-from engine.tables.details import TableDetails
-from engine.tables.history import HISTORY_SCHEMA
+from engine.tables.definition import TableDetails
 from engine.tables.keys import is_key_property
+from engine.tables.operations import HISTORY_SCHEMA
 from engine.types.column_paths import field_at, format_name
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type, sql_struct
@@ -293,7 +293,8 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
     """One row about the table's newest version."""
     table = bound.tables[0]
     snapshot = table.snapshot
-    details, versions = snapshot.details, snapshot.details.versions or (None, None)
+    details = snapshot.details
+    versions = snapshot.details.versions or (None, None)
     row = (
         snapshot.format,
         details.id,

@@ -23,8 +23,7 @@ from engine.tables.column_metadata import GENERATION, is_identity
 from engine.tables.keys import ForeignKey, TableKey, is_key_property, primary_key
 from engine.types.column_paths import format_name
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
-from engine.types.sql_types import NO_COLLATIONS, collations_of, format_sql_type
-from engine.types.type_sizes import type_sizes
+from engine.types.sql_types import NO_COLLATIONS, collations_of, format_sql_type, type_sizes
 
 
 def described_json(bound: BoundStatement, relation: NamedRelation, details: dict[str, str]) -> str:

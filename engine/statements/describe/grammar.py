@@ -16,13 +16,13 @@ from engine.statements.describe.statement import (
     DescribeCatalog,
     DescribeDetail,
     DescribeHistory,
+    DescribeQuery,
     DescribeSchema,
     DescribeTable,
 )
 from engine.statements.functions.grammar_calls import read_function
 from engine.statements.functions.statement import DescribeFunction
 from engine.statements.policies.grammar import parse_describe_policy
-from engine.statements.select.statement import DescribeQuery
 from engine.statements.volumes.statement import DescribeVolume
 
 

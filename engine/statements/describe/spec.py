@@ -7,7 +7,7 @@ from typing import Any
 
 from catalog.grants.conditions import AnyNeed
 from engine.authorization.needs import reads
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.sql.query.values import AsOfVersion

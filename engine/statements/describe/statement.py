@@ -1,10 +1,11 @@
-"""Define DESCRIBE of tables, schemas, catalogs, histories and details."""
+"""DESCRIBE of tables, schemas, catalogs, histories, details and queries, as values before names are bound."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from engine.runtime.statement import Statement
+from engine.sql.query.values import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,3 +46,10 @@ class DescribeDetail(Statement):
     """`DESCRIBE DETAIL t|'/path'`; a path is `("delta", path)`."""
 
     table_parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeQuery(Statement):
+    """`DESCRIBE [QUERY] SELECT …`: the columns of the result, nothing runs."""
+
+    inner: Query

@@ -1,1 +1,4 @@
-"""EXPLAIN."""
+"""EXPLAIN.
+
+Imports what its stages may (`engine/statements`). Start at `planning.py`.
+"""

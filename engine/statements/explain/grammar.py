@@ -10,10 +10,10 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
-from engine.sql.dialect.suggestions import hint
+from engine.sql.dialect.words import hint
 from engine.sql.query.query import is_query, parse_query
-from engine.sql.query.values import Span
-from engine.statements.explain.statement import Explain, ExplainMode, ExplainWrite, RowStatement
+from engine.sql.query.values import ExplainMode, Span
+from engine.statements.explain.statement import Explain, ExplainWrite, RowStatement
 from engine.statements.insert.grammar import parse_insert
 from engine.statements.merge.grammar import parse_merge
 from engine.statements.merge.statement import Merge

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import Any, assert_never
 
 from catalog.grants.conditions import AnyNeed
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.formats.planning import FormatPlanners
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import AnswerPlan, ExplainPlan
 from engine.planning.reads.answers import answer_from_log

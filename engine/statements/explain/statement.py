@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from engine.runtime.statement import Statement
-from engine.sql.query.values import Query
+from engine.sql.query.values import ExplainMode, Query
 from engine.statements.insert.statement import Insert
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.statement import Delete, Update
@@ -21,14 +20,6 @@ class ExplainWrite(Statement):
 
     mode: ExplainMode
     inner: RowStatement
-
-
-class ExplainMode(StrEnum):
-    SIMPLE = "simple"
-    EXTENDED = "extended"
-    CODEGEN = "codegen"
-    COST = "cost"
-    FORMATTED = "formatted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

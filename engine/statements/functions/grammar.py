@@ -79,7 +79,8 @@ def _read_returns(cursor: Cursor) -> tuple[str | None, tuple[TableColumn, ...] |
     if not cursor.take("("):
         return None, ()
     while not columns or cursor.take(","):
-        name, sql_type = cursor.read_name(), read_type(cursor)
+        name = cursor.read_name()
+        sql_type = read_type(cursor)
         if name.lower() in (each.name.lower() for each in columns):
             raise cursor.fail(f"the column {name} before this is given twice")
         comment = cursor.read_string() if cursor.take("COMMENT") else None

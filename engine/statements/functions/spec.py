@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from catalog.conditions import PersistentFunctionExpected
+from catalog.entries import FunctionEntry
 from catalog.grants.conditions import AnyNeed, NameNeed, Need
 from catalog.grants.privileges import Privilege
 from catalog.names import TableName
 from engine.authorization.needs import definer_of, on_securable, reads, schema_of
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
-from engine.binding.securables import bind_described_function, bind_dropped_function
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer, with_columns
+from engine.binding.securables import bind_described_function, bind_function
+from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.reads.read_plan import read_plan
 from engine.statements.describe.execution import describe_function
 from engine.statements.functions.planning import plan_function
@@ -38,6 +39,15 @@ def _require_create(bound: BoundStatement, statement: CreateFunction) -> Iterabl
 
 def _analyze(bound: BoundStatement, statement: CreateFunction, analyzer: Analyzer) -> AnalyzedStatement:
     return with_columns(bound, read_plan(statement.probe, bound.relations), analyzer)
+
+
+def bind_dropped_function(statement: DropFunction, binder: Binder) -> FunctionEntry | None:
+    """None for a temporary function, which the catalog does not have, and where there is none and IF EXISTS."""
+    if statement.temporary:
+        return None
+    if binder.state.temporary_function(statement.function_parts) is not None:
+        raise PersistentFunctionExpected(".".join(statement.function_parts))
+    return bind_function(statement.function_parts, binder, if_exists=statement.if_exists)
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (

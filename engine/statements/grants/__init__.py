@@ -1,1 +1,4 @@
-"""Privileges, owners, groups and external locations."""
+"""Privileges, owners, groups and external locations.
+
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
+"""

@@ -12,8 +12,8 @@ from catalog.entries import SecurableEntry, ServerEntry
 from catalog.grants.privileges import Kind, Principal, PrincipalKind, group
 from catalog.grants.right_changes import known_users, principal_of
 from catalog.grants.rights import kind_of
-from catalog.grants.shown_grants import effective_grants, own_grants
 from catalog.names import like_matcher
+from catalog.view import effective_grants, own_grants
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.statements.grants.statement import GrantQuestion, ShowGrants, ShowGroups, ShowLocations, ShowUsers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
@@ -10,11 +11,13 @@ from catalog.conditions import (
     GroupAlreadyExists,
     LocationAlreadyExists,
     LocationNotFound,
+    PrincipalNameInvalid,
     PrincipalNotFound,
+    PrincipalUnclear,
     PrivilegeNotOfKind,
 )
 from catalog.entries import GroupEntry, LocationEntry, SecurableEntry, ServerEntry
-from catalog.grants.privileges import PRIVILEGES, Principal, Privilege
+from catalog.grants.privileges import PRIVILEGES, Principal, PrincipalKind, Privilege
 from catalog.grants.right_changes import (
     ChangeGroup,
     GrantPrivileges,
@@ -22,6 +25,7 @@ from catalog.grants.right_changes import (
     RightChange,
     Securable,
     SetOwner,
+    known_users,
     principal_of,
 )
 from catalog.grants.right_changes import CreateGroup as CreateGroupChange
@@ -31,7 +35,6 @@ from catalog.grants.right_changes import DropLocation as DropLocationChange
 from catalog.grants.rights import kind_of
 from engine.binding.bound import BoundStatement
 from engine.planning.plans.ddl import CatalogPlan
-from engine.statements.grants.planning_principals import named_principal
 from engine.statements.grants.statement import (
     AlterGroup,
     AlterOwner,
@@ -111,3 +114,33 @@ def _applicable(entry: SecurableEntry | None, privileges: Iterable[Privilege]) -
         if privilege not in PRIVILEGES[on.kind]:
             raise PrivilegeNotOfKind(privilege.value, on.kind.value, ", ".join(sorted(PRIVILEGES[on.kind])))
     return on
+
+
+NAME_BYTES_MAX = 256
+"""The limit of names that can log in (`gateway/authenticators/names.py`)."""
+
+
+def named_principal(bound: BoundStatement, name: PrincipalName) -> Principal:
+    """Returns the principal of a name without USER or GROUP if somebody is known to have the name.
+
+    Rights of a misspelled name would be nobody's until somebody logs in by it. A server without authentication believes
+    every name. Raises `PrincipalUnclear` for an unknown name, and `PrincipalNameInvalid` for a name that nobody can log
+    in by.
+    """
+    _ensure_name(name.name)
+    state = bound.view.state
+    principal = principal_of(state, name.name, name.kind)
+    if name.kind is not None or principal.kind is PrincipalKind.GROUP or bound.view.rights is None:
+        return principal
+    if name.name not in known_users(state) | {bound.state.identity.principal} and not bound.knows_user(name.name):
+        raise PrincipalUnclear(name.name)
+    return principal
+
+
+def _ensure_name(name: str) -> None:
+    if not name or name != name.strip():
+        raise PrincipalNameInvalid(name, "it is empty, or begins or ends with a blank")
+    if len(name.encode("utf-8", "replace")) > NAME_BYTES_MAX:
+        raise PrincipalNameInvalid(f"{name[:40]}…", f"it has more than {NAME_BYTES_MAX} bytes")
+    if any(unicodedata.category(character).startswith("C") for character in name):
+        raise PrincipalNameInvalid(name, "it has control characters, such as line breaks")

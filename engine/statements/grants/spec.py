@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, assert_never
 
-from catalog.entries import FunctionEntry, ServerEntry, ViewEntry
+from catalog.conditions import PathNotAllowed, ViewExpected
+from catalog.entries import FunctionEntry, SecurableEntry, ServerEntry, TableEntry, ViewEntry
 from catalog.grants.conditions import AdminNeed, AnyNeed, Need, OwnerNeed
-from catalog.grants.privileges import Privilege
+from catalog.grants.privileges import Kind, Privilege
 from catalog.grants.right_changes import principal_of
-from engine.authorization.policy_effects import PolicyEffect
+from catalog.names import CatalogName, TableName, path_of
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
-from engine.binding.securables import bind_location, bind_securable
+from engine.binding.securables import bind_function, bind_location
 from engine.runtime.accesses import Use
 from engine.runtime.statement import Statement
 from engine.statements.grants.execution import answer_rights
@@ -26,6 +28,7 @@ from engine.statements.grants.statement import (
     DropLocation,
     GrantRights,
     RevokeRights,
+    SecurableName,
     ShowGrants,
     ShowGroups,
     ShowLocations,
@@ -78,6 +81,39 @@ def _require_create_location(bound: BoundStatement, _: CreateLocation) -> Iterab
 
 
 _NO_ROWS = effect(PolicyEffect.NONE, "A statement about privileges")
+
+
+def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:
+    """Raises what says that there is none, also where the principal may not know of it."""
+    view, state = binder.view, binder.state
+    match name.kind:
+        case Kind.SERVER:
+            return view.state.server
+        case Kind.CATALOG:
+            return view.catalog(CatalogName(*name.parts) if name.parts else state.current.catalog_name)
+        case Kind.SCHEMA:
+            return view.schema(binder.schema(name.parts))
+        case Kind.LOCATION:
+            found = bind_location(name.parts[0], binder, if_exists=False)
+            assert found is not None
+            return found
+        case Kind.FUNCTION:
+            function = bind_function(name.parts, binder, if_exists=False)
+            assert function is not None
+            return function
+        case Kind.VOLUME:
+            return view.volume(TableName.from_parts(name.parts, state.current))
+        case Kind.TABLE | Kind.VIEW:
+            path = path_of(name.parts)
+            if path is not None:
+                raise PathNotAllowed(path)
+            relation = view.resolve(TableName.from_parts(name.parts, state.current))
+            if name.kind is Kind.VIEW and isinstance(relation, TableEntry):
+                raise ViewExpected(str(relation.name))
+            return relation
+        case _:
+            assert_never(name.kind)
+
 
 SPECS: tuple[StatementSpec[Any], ...] = (
     changing(

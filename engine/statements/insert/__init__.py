@@ -1,1 +1,4 @@
-"""INSERT."""
+"""INSERT.
+
+Imports what its stages may (`engine/statements`). Start at `planning.py`.
+"""

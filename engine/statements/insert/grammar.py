@@ -3,6 +3,8 @@
 `WITH c AS (…) INSERT INTO t SELECT …` is allowed by Spark, and so is `FROM s INSERT INTO t SELECT …`, with or without
 WITH; these clauses belong to the query, so the query's text is the statement's with the INSERT clause blanked out,
 which also keeps its lines and columns. Behind FROM several may follow: each is read as if it were the only one.
+
+A condition of REPLACE is kept as text, in which `with_condition_values` puts the values of parameters.
 """
 
 from __future__ import annotations
@@ -10,14 +12,17 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 
-from catalog.conditions import UnsupportedClause
+from catalog.conditions import StatementNotSupported, UnsupportedClause
+from engine.runtime.parameters import Parameter
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, each_token, tokenize
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.tokens import Token, TokenType
+from engine.sql.parameters import with_values
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
 from engine.sql.query.values import Query, Span
@@ -237,3 +242,21 @@ def _num_rows(tokens: Sequence[Token]) -> int:
 HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Insert | MultiInsert]] = MappingProxyType(
     {("INSERT",): parse_insert}
 )
+
+
+_LED = ("WITH", "FROM")
+
+
+def with_condition_values(statement: Insert, parameters: Sequence[Parameter]) -> tuple[Insert, Sequence[Parameter]]:
+    """The statement without markers in the condition of its REPLACE clause, and the parameters that are left.
+
+    Markers by position are counted in the order of the text, where the condition precedes the query. Raises
+    `StatementNotSupported` where that is not so, and for values that have no text.
+    """
+    clause = statement.replace
+    if not isinstance(clause, ReplaceWhere | ReplaceOn) or not parameters:
+        return statement, parameters
+    text, used = with_values(clause.condition, parameters)
+    if used and statement.source.text.lstrip().upper().startswith(_LED):
+        raise StatementNotSupported("A ? in a REPLACE condition beside a query that begins with WITH or FROM")
+    return replace(statement, replace=replace(clause, condition=text)), parameters[used:]

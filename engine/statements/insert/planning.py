@@ -12,10 +12,10 @@ from dataclasses import replace
 from catalog.conditions import ColumnsWithQuery, LocationNotEmpty, StatementNotSupported
 from catalog.names import quote
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.enforcement.partition_values import stored_partition_value
+from engine.enforcement.stored_values import stored_partition_value
 from engine.errors.column_errors import column_not_found
 from engine.errors.table_errors import naming
-from engine.planning.analyzed import AnalyzedStatement
+from engine.planning.analyzed import AnalyzedStatement, InsertRows
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.write_plan import WritePlan
@@ -34,9 +34,7 @@ from engine.planning.plans.writes import (
 )
 from engine.planning.rules.conditions import joint_condition, own_condition_check, rows_matching
 from engine.planning.rules.idempotence import numbered_write
-from engine.planning.rules.insert_rows import REPLACE_WHERE, InsertRows
 from engine.planning.rules.query_columns import given_fields, table_fields
-from engine.planning.rules.struct_fields import field_matching
 from engine.sql.expressions import Expression, one_line, parse_expression
 from engine.statements.create_table.planning import (
     define,
@@ -48,6 +46,8 @@ from engine.statements.create_table.planning import (
     tolerated,
 )
 from engine.statements.create_table.statement import CreateTable
+from engine.statements.insert.planning_fields import field_matching
+from engine.statements.insert.planning_rows import REPLACE_WHERE
 from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceUsing
 from engine.statements.merge.planning_evolution import evolved
 from engine.statements.policies.planning import new_policies

@@ -8,15 +8,14 @@ from typing import Any
 from catalog.grants.conditions import AnyNeed
 from catalog.grants.privileges import Privilege
 from engine.authorization.needs import on_target, reads
-from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.reads.read_plan import read_plan
-from engine.planning.rules.insert_rows import insert_rows
-from engine.planning.rules.struct_fields import depends_on_names
 from engine.statements.insert.planning import plan_insert
+from engine.statements.insert.planning_fields import depends_on_names
+from engine.statements.insert.planning_rows import insert_rows
 from engine.statements.insert.statement import Insert, ReplaceOn
 from engine.statements.spec import StatementSpec, changing, planned_analyzed
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.runtime.statement import Statement
-from engine.sql.query.values import Query, Span
+from engine.sql.query.values import EXPRESSION, Query, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class PartitionItem:
 class ReplaceWhere:
     """`REPLACE WHERE condition`: the rows that match it go, and the new ones must match it."""
 
-    condition: str
+    condition: str = field(metadata=EXPRESSION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class ReplaceUsing:
 class ReplaceOn:
     """`REPLACE ON condition`, between the target under its alias and the source under its own, if they have any."""
 
-    condition: str
+    condition: str = field(metadata=EXPRESSION)
     source_alias: str | None = None
 
 

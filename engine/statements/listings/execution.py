@@ -1,7 +1,8 @@
 """The metadata calls of wire protocols: flat lists of schemas, tables, columns and functions, by JDBC pattern.
 
-Columns are neutral; a front end shapes them to what its protocol asks. A table whose log cannot be read is left out of
-a list of columns, since one broken table must not hide the others from a tool that lists them all.
+Columns are neutral; a front end converts them to the columns of its protocol. A table whose log cannot be read is left
+out of a list of columns, because one broken table must not hide the others from a tool that lists them all.
+`list_files` lists a table's data files, for the console.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from typing import Any, TypeVar, assert_never
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from catalog.entries import TableEntry
 from catalog.names import Matcher, jdbc_matcher, matches_all
 from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
-from engine.runtime.results import BOOLEAN, INT, STRING, ResultStream, small_result, sql_field
+from engine.runtime.results import BIGINT, BOOLEAN, INT, STRING, STRING_MAP, ResultStream, small_result, sql_field
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
-from engine.statements.listings.statement import ListColumns, ListFunctions, ListSchemas, ListTables
+from engine.statements.listings.statement import ListColumns, ListFiles, ListFunctions, ListSchemas, ListTables
 from engine.types.schema import DataType, StructField
 from engine.types.sql_types import column_sql_type, format_sql_type
 
@@ -159,3 +161,31 @@ class _FoundColumns:
         ]
         batch = pa.record_batch([*owners, *own], schema=pa.schema(fields))
         return ResultStream(schema=batch.schema, source=(batch,))
+
+
+_COLUMNS = {"path": STRING, "size": BIGINT, "rows": BIGINT, "deleted_rows": BIGINT, "partition": STRING_MAP}
+
+
+def list_files(bound: BoundStatement, statement: ListFiles) -> Outcome:
+    """The largest first, with their live rows where statistics tell them; `deleted_rows` are in deletion vectors."""
+    snapshot = bound.tables[0].snapshot
+    counted = snapshot.counted_files(())
+    files = counted.files
+    order = np.argsort(-files["size"].to_numpy(), kind="stable")[: statement.limit]
+    taken = files.take(pa.array(order))
+    rows = counted.live_rows()[order]
+    texts = snapshot.partition_texts().take(pa.array(order))
+    names = snapshot.partition_columns
+    physical = snapshot.columns().physical_partition_columns
+    values = [texts.column(key).cast(pa.string()).to_pylist() for key in physical]
+    partitions = [list(zip(names, each, strict=True)) for each in zip(*values, strict=True)] or [[]] * len(order)
+    vectors = taken["deletion_vector"]
+    deleted = pc.if_else(vectors.is_valid(), pc.struct_field(vectors, "cardinality"), 0)
+    cells = (
+        taken["path"].to_pylist(),
+        taken["size"].to_pylist(),
+        [int(count) if count >= 0 else None for count in rows],
+        deleted.to_pylist(),
+        partitions,
+    )
+    return Outcome(result=small_result(_COLUMNS, zip(*cells, strict=True)))

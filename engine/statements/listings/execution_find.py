@@ -14,7 +14,7 @@ from catalog.names import any_matcher
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import BOOLEAN, INT, STRING, small_result
 from engine.statements.listings.statement import FindColumns, FindFunctions, FindSchemas, FindTables
-from engine.types.type_sizes import type_sizes
+from engine.types.sql_types import type_sizes
 
 FindStatement = FindSchemas | FindTables | FindColumns | FindFunctions
 
@@ -52,7 +52,8 @@ def find_objects(bound: BoundStatement, statement: FindStatement) -> Outcome:
             columns = _COLUMNS
             rows = list(_column_rows(bound, statement))
         case FindFunctions():
-            columns, rows = _FUNCTIONS, list(_function_rows(bound, statement))
+            columns = _FUNCTIONS
+            rows = list(_function_rows(bound, statement))
         case _:
             assert_never(statement)
     return Outcome(result=small_result(columns, rows))

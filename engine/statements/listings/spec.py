@@ -8,12 +8,11 @@ from typing import Any
 from catalog.grants.conditions import AnyNeed
 from catalog.names import Matcher, any_matcher, fold, jdbc_matcher, matches_all
 from engine.authorization.needs import reads
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.sql.query.values import AsOfVersion
-from engine.statements.listings.execution import list_objects
-from engine.statements.listings.execution_files import list_files
+from engine.statements.listings.execution import list_files, list_objects
 from engine.statements.listings.execution_find import find_objects
 from engine.statements.listings.execution_keys import find_keys, list_keys
 from engine.statements.listings.statement import (

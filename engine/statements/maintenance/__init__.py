@@ -1,1 +1,4 @@
-"""OPTIMIZE, VACUUM, RESTORE and other maintenance of a table's files and log."""
+"""OPTIMIZE, VACUUM, RESTORE and other maintenance, which formats plan.
+
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
+"""

@@ -8,7 +8,7 @@ from typing import Any
 from catalog.grants.conditions import AnyNeed
 from catalog.grants.privileges import Privilege
 from engine.authorization.needs import on_target
-from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.statements.maintenance.statement import (
     AnalyzeTable,

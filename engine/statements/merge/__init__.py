@@ -1,1 +1,4 @@
-"""MERGE."""
+"""MERGE.
+
+Imports what its stages may (`engine/statements`). Start at `planning.py`.
+"""

@@ -16,10 +16,9 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.composed import ComposedQuery, Names
 from engine.sql.query.names import read_table
 from engine.sql.query.query import lone_source
-from engine.sql.query.values import Span, TargetQuery
+from engine.sql.query.values import Assignment, Span, TargetQuery
 from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, MergeClause, SetAction, StarAction
 from engine.statements.row_changes.grammar import TargetComposer, read_assignments, read_target_alias, read_value
-from engine.statements.row_changes.statement import Assignment
 
 _NEXT = (("WHEN",),)
 _KINDS = (

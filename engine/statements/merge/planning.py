@@ -7,6 +7,7 @@ What an INSERT adds is then the rest of the source, read by place, and an UPDATE
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,20 +38,18 @@ from engine.planning.rules.allowed_expressions import condition_refusals
 from engine.planning.rules.assignments import assigned_values, assignment_refusals, own_path
 from engine.planning.rules.conditions import ensure_no_metadata
 from engine.planning.rules.idempotence import numbered_write
-from engine.planning.rules.kept_scan import kept_scan
-from engine.planning.rules.query_columns import given_fields
+from engine.planning.rules.query_columns import given_fields, kept_scan
 from engine.runtime.settings import AUTO_MERGE
-from engine.sql.expressions import parse_any_expression
+from engine.sql.expressions import one_line, parse_any_expression
 from engine.sql.query.source_text import joined
 from engine.sql.query.splice import own_alias
-from engine.sql.query.values import TargetQuery
+from engine.sql.query.values import Assignment, TargetQuery
 from engine.statements.merge.planning_evolution import assigned_fields, evolved
-from engine.statements.merge.planning_history import describe_merge
 from engine.statements.merge.planning_keys import matched_keys
 from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, MergeClause, SetAction, StarAction
 from engine.statements.row_changes.planning import reads_besides, target_of
-from engine.statements.row_changes.statement import Assignment
 from engine.tables.definition import TableDefinition
+from engine.tables.operations import CommitDescription, TableOperation
 from engine.tables.scan import Scan
 from engine.types.schema import PrimitiveType, StructField, StructType
 
@@ -374,3 +373,24 @@ class _Merging:
             return []
         source = self._source_name(clause.action.values)
         return [f"{source}.{each.text}" for each in assignments]
+
+
+def describe_merge(statement: Merge, principal: str) -> CommitDescription:
+    parameters = {
+        "predicate": json.dumps([f"({one_line(statement.condition)})"]),
+        "matchedPredicates": _clauses(statement, ClauseKind.MATCHED),
+        "notMatchedPredicates": _clauses(statement, ClauseKind.NOT_MATCHED),
+        "notMatchedBySourcePredicates": _clauses(statement, ClauseKind.NOT_MATCHED_BY_SOURCE),
+    }
+    return CommitDescription(name="MERGE", operation=TableOperation.DML, parameters=parameters, user_name=principal)
+
+
+def _clauses(statement: Merge, kind: ClauseKind) -> str:
+    return json.dumps([_clause(clause) for clause in statement.clauses if clause.kind is kind])
+
+
+def _clause(clause: MergeClause) -> dict[str, str]:
+    predicate = {} if clause.condition is None else {"predicate": f"({one_line(clause.condition)})"}
+    if isinstance(clause.action, DeleteAction):
+        return {**predicate, "actionType": "delete"}
+    return {**predicate, "actionType": "insert" if clause.kind is ClauseKind.NOT_MATCHED else "update"}

@@ -2,7 +2,7 @@
 
 * Columns of other names (BY NAME), or those that are left over (by position), become columns behind the table's own;
   with a list of columns there are none. The same goes for fields of structs, at any depth and inside of arrays and
-  maps, by name or by position as `engine.planning.rules.struct_fields` says.
+  maps, by name or by position as `engine.statements.insert.planning_fields` says.
 * With BY NAME a field that the query does not have is null in the new rows, as a column is that it does not have.
 * A MERGE adds those columns and fields of its source that a clause assigns; clauses for rows that match none of the
   source add none. Columns and fields match by name.
@@ -40,9 +40,9 @@ from engine.tables.definition_changes import AddColumn, ChangeType
 from engine.tables.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
+from engine.types.schema_changes import is_widening
 from engine.types.sql_types import format_sql_type
 from engine.types.voids import ensure_no_new_void
-from engine.types.widening import is_widening
 
 
 def evolved(

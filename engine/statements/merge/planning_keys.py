@@ -35,7 +35,8 @@ def matched_keys(
 def _keys(sides: _Sides, pairs: Iterable[tuple[Path, Path]], relation: str) -> Iterator[MatchedKey]:
     for pair in pairs:
         for one, other in (pair, pair[::-1]):
-            own, given = sides.of_table(one), sides.of_source(other)
+            own = sides.of_table(one)
+            given = sides.of_source(other)
             if own and given and is_compared(own[-1], given[-1]):
                 yield MatchedKey(
                     path=tuple(field.name for field in own),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from catalog.names import fold
 from engine.runtime.statement import Statement
-from engine.sql.query.values import Query, TargetQuery
-from engine.statements.row_changes.statement import Assignment
+from engine.sql.query.values import EXPRESSION, Assignment, Query, TargetQuery
 
 
 class ClauseKind(Enum):
@@ -45,7 +44,7 @@ class StarAction:
 class MergeClause:
     kind: ClauseKind
     action: DeleteAction | SetAction | StarAction
-    condition: str | None = None
+    condition: str | None = field(default=None, metadata=EXPRESSION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +63,7 @@ class Merge(Statement):
     source: Query
     is_table: bool
     source_alias: str
-    condition: str
+    condition: str = field(metadata=EXPRESSION)
     clauses: tuple[MergeClause, ...]
     pairs: TargetQuery
     unmatched: TargetQuery | None

@@ -1,1 +1,4 @@
-"""Row filters, column masks, tags, and policies by tag."""
+"""Row filters, column masks, tags, and policies by tag.
+
+Imports what its stages may (`engine/statements`). Start at `planning.py`.
+"""

@@ -10,7 +10,7 @@ from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
 from catalog.grants.privileges import Principal
 from catalog.grants.rights import kind_of, label_of
 from catalog.policies.effective_policies import Level, levels_of
-from catalog.policies.named_policies import NamedPolicy
+from catalog.policies.policies import NamedPolicy
 from catalog.policies.tags import AllOf, shown
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from catalog.conditions import UnsupportedClause
 from catalog.grants.privileges import Kind
 from catalog.names import fold, quote
-from catalog.policies.named_policies import ColumnMatch, PolicyKind
-from catalog.policies.policies import PolicyArgument
+from catalog.policies.policies import ColumnMatch, PolicyArgument, PolicyKind
 from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor

@@ -9,7 +9,7 @@ from catalog.entries import FunctionEntry, ServerEntry, TableEntry, ViewEntry
 from catalog.grants.right_changes import Securable
 from catalog.grants.rights import kind_of
 from catalog.names import TableName, fold
-from catalog.policies.named_policies import NamedPolicy, PolicyKind
+from catalog.policies.policies import NamedPolicy, PolicyKind
 from catalog.policies.tag_changes import CreatePolicy as CreatePolicyChange
 from catalog.policies.tag_changes import DropPolicy as DropPolicyChange
 from catalog.policies.tag_changes import SetTags
@@ -18,7 +18,7 @@ from engine.binding.policies import NOT_DETERMINISTIC
 from engine.errors.column_errors import column_not_found
 from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
-from engine.statements.grants.planning_principals import named_principal
+from engine.statements.grants.planning import named_principal
 from engine.statements.policies.statement import AlterTags, CreatePolicy, DropPolicy, TagStatement
 from engine.types.sql_types import same_sql_type
 

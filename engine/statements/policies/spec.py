@@ -10,15 +10,14 @@ from catalog.entries import ViewEntry
 from catalog.grants.conditions import AnyNeed, Need
 from catalog.grants.privileges import Privilege
 from catalog.names import TableName
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.needs import Needs
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundRelation, BoundStatement, BoundTable
-from engine.binding.securables import bind_securable
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.reads.read_plan import read_plan
 from engine.runtime.accesses import Use
-from engine.statements.grants.spec import require_managed
+from engine.statements.grants.spec import bind_securable, require_managed
 from engine.statements.policies.execution import answer_policies
 from engine.statements.policies.planning import plan_policy
 from engine.statements.policies.planning_tags import plan_tags
@@ -29,6 +28,7 @@ from engine.statements.policies.statement import (
     CreatePolicy,
     DescribePolicy,
     DropPolicy,
+    NewPolicy,
     PolicyCall,
     ShowPolicies,
 )
@@ -93,6 +93,14 @@ def _analyze(
 
 
 _ADMINISTERS = effect(PolicyEffect.ADMINISTERS, "A policy")
+
+
+def policy_functions(bound: BoundStatement, policies: Iterable[NewPolicy]) -> Needs:
+    for each in policies:
+        function = bound.view.find_function(TableName.from_parts(each.function_parts, bound.state.current))
+        if function is not None:
+            yield Need(Privilege.EXECUTE, function)
+
 
 SPECS: tuple[StatementSpec[Any], ...] = (
     changing(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from catalog.policies.named_policies import ColumnMatch, PolicyKind
-from catalog.policies.policies import PolicyArgument
+from catalog.policies.policies import ColumnMatch, PolicyArgument, PolicyKind
 from catalog.policies.tags import AllOf, TagCondition, TagPairs
 from engine.runtime.statement import Statement
-from engine.sql.query.values import Query
+from engine.sql.query.values import STORED, Query
 from engine.statements.grants.statement import PrincipalName, SecurableName
 
 
@@ -17,7 +16,7 @@ class PolicyCall:
     """A function by its name, and its arguments. `probe` is a query of what it gives for each row of the table."""
 
     function_parts: tuple[str, ...]
-    probe: Query
+    probe: Query = field(metadata=STORED)
     arguments: tuple[PolicyArgument, ...] = ()
 
 

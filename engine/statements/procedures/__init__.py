@@ -1,1 +1,4 @@
-"""CALL: Iceberg's procedures."""
+"""CALL: Iceberg's procedures, which its format plans.
+
+Imports what its stages may (`engine/statements`). Start at `grammar.py`.
+"""

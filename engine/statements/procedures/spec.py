@@ -9,11 +9,11 @@ from catalog.grants.conditions import AnyNeed
 from catalog.grants.privileges import Privilege
 from catalog.names import DEFAULT_SCHEMA, ICEBERG, CatalogName, SchemaName, path_of
 from engine.authorization.needs import new_table, on_owner, on_target, places_of, reads
-from engine.authorization.policy_effects import Effect, PolicyEffect
+from engine.authorization.policies import Effect, PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, FreeName, TakenName
-from engine.binding.new_tables import new_table as new_name
 from engine.binding.time_travel import read_time
+from engine.statements.create_table.binding import new_table as new_name
 from engine.statements.procedures.statement import (
     AddFiles,
     AncestorsOf,

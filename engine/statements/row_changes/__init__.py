@@ -1,1 +1,4 @@
-"""DELETE, UPDATE and TRUNCATE TABLE."""
+"""DELETE, UPDATE and TRUNCATE TABLE.
+
+Imports what its stages may (`engine/statements`). Start at `planning.py`.
+"""

@@ -15,8 +15,8 @@ from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.composed import ComposedQuery, marker_places
 from engine.sql.query.names import read_table, read_table_or_path
-from engine.sql.query.values import Span, TargetQuery
-from engine.statements.row_changes.statement import Assignment, Delete, TruncateTable, Update
+from engine.sql.query.values import Assignment, Span, TargetQuery
+from engine.statements.row_changes.statement import Delete, TruncateTable, Update
 
 _ENDS = frozenset({"SET", "WHERE", "USING", "WHEN", "ON"})
 """Words that are no alias."""
@@ -93,7 +93,9 @@ class TargetComposer:
     """Composes queries over the table of one statement."""
 
     def __init__(self, text: str, ctes: Span | None, table: tuple[str, ...], alias: str | None) -> None:
-        self._text, self._ctes, self._markers = text, ctes, marker_places(text)
+        self._text = text
+        self._ctes = ctes
+        self._markers = marker_places(text)
         self._table = ".".join(map(quote, table))
         self._alias = "" if alias is None else f" AS {quote(alias)}"
 

@@ -1,21 +1,41 @@
 """The plans of DELETE and UPDATE: which rows they mean, and what these become.
 
 A DELETE takes whole files where the partition columns decide, or nothing does.
+
+`column IN (query)` in a condition: the query's values decide which files can have such rows. The query may run by
+itself then, before the rows are looked for (`engine.execution.writes.dml.queried_keys`): what is planned here is its
+text, and the text of the condition with a scan of its rows in its place. Whether it can run alone only Spark knows; a
+query that refers to the table's row cannot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from catalog.names import fold
 from engine.binding.bound import BoundRelation, BoundStatement, BoundTable, tables_of
 from engine.errors.table_errors import naming
 from engine.planning.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.write_plan import WritePlan
-from engine.planning.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles, UpdatePlan
+from engine.planning.plans.writes import (
+    DeletePlan,
+    QueriedKey,
+    ReplaceAll,
+    ReplaceMatching,
+    ReplaceWholeFiles,
+    UpdatePlan,
+)
 from engine.planning.reads.scans import row_id_columns
-from engine.planning.reads.target_reads import TargetReading, arranged, places_of, policy_of_target
-from engine.planning.rules.assignments import assigned_values, assignment_refusals
+from engine.planning.reads.target_reads import (
+    TargetReading,
+    arranged,
+    bitmaps,
+    place_columns,
+    places_of,
+    policy_of_target,
+)
+from engine.planning.rules.assignments import assigned_values, assignment_refusals, own_path
 from engine.planning.rules.conditions import (
     ensure_no_metadata,
     own_condition,
@@ -24,8 +44,9 @@ from engine.planning.rules.conditions import (
     whole_files_matching,
 )
 from engine.planning.rules.idempotence import numbered_write
-from engine.sql.expressions import Expression, one_line, parse_any_expression
-from engine.statements.row_changes.planning_keys import queried_key
+from engine.planning.rules.matched_columns import fields_down, is_compared
+from engine.sql.expressions import Expression, one_line, parse_any_expression, queried_columns
+from engine.sql.query.values import Span
 from engine.statements.row_changes.planning_rewrite import rewritten_rows
 from engine.statements.row_changes.statement import Delete, Update
 from engine.tables.operations import CommitDescription, Json, TableOperation
@@ -41,7 +62,8 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
     whole: ReplaceAll | ReplaceMatching | ReplaceWholeFiles | None = ReplaceAll() if condition is None else None
     if own is not None:
         whole = partitions_matching(table, own) or whole_files_matching(table, own)
-    relations, shown = bound.relations, "true" if condition is None else _shown(condition)
+    relations = bound.relations
+    shown = "true" if condition is None else _shown(condition)
     policy = policy_of_target(relations, statement.rows.target)
     reading = TargetReading(table, ((statement.rows.query, relations),), policy=policy)
     return DeletePlan(
@@ -156,3 +178,39 @@ def _description(bound: BoundStatement, name: str, parameters: Mapping[str, Json
     return CommitDescription(
         name=name, operation=TableOperation.DML, parameters=parameters, user_name=bound.state.principal
     )
+
+
+_FUNCTIONS = frozenset(
+    {"current_catalog", "current_database", "current_date", "current_schema", "current_time", "current_timestamp"}
+    | {"current_user", "localtime", "localtimestamp", "session_user", "user", "grouping__id"}
+)
+"""What such a name means in a query that runs alone may be a column of the table in the condition."""
+
+
+def queried_key(
+    table: BoundTable, reading: TargetReading, statement: Delete | Update, relations: tuple[BoundRelation, ...]
+) -> QueriedKey | None:
+    """For the first such column whose values can be compared with what files say of themselves."""
+    query, schema = statement.rows, table.snapshot.schema
+    if any(fold(name) in _FUNCTIONS for name in schema.names):
+        return None
+    if query.query.inlined:  # the condition has the bodies of functions in it, and other places than the query
+        return None
+    for path, span in queried_columns(statement.condition) if statement.condition is not None else ():
+        fields = fields_down(schema, own_path(table, schema, path, statement.alias))
+        if not fields or not is_compared(fields[-1], fields[-1]):
+            continue
+        (where,) = query.values
+        start, end = where.start + 1 + span.start, where.start + 1 + span.end
+        kept = reading.names.new("kept")
+        own = ((Span(start, end), f"(SELECT * FROM {kept})"),)
+        places = reading.spliced(query, relations, place_columns(reading.target), instead=own)
+        around = (Span(query.items.start, start + 1), "* FROM ("), (Span(end - 1, len(query.query.text)), "\n)")
+        return QueriedKey(
+            path=tuple(field.name for field in fields),
+            field=fields[-1],
+            query=reading.beside_target(reading.spliced(query, relations, "", instead=around)),
+            relation=kept,
+            places=reading.read_places(bitmaps(places), is_once=False),
+        )
+    return None

@@ -8,7 +8,7 @@ from typing import Any
 from catalog.grants.conditions import AnyNeed
 from catalog.grants.privileges import Privilege
 from engine.authorization.needs import on_target, reads
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.runtime.statement import Statement

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.runtime.statement import Statement
-from engine.sql.query.values import TargetQuery
+from engine.sql.query.values import EXPRESSION, Assignment, TargetQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,16 +15,7 @@ class Delete(Statement):
     table_parts: tuple[str, ...]
     rows: TargetQuery
     alias: str | None = None
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
-    """`path = text`: a column, or a field of one; `is_default`: what the table has when a statement gives no value."""
-
-    path: tuple[str, ...]
-    text: str
-    is_default: bool = False
+    condition: str | None = field(default=None, metadata=EXPRESSION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +27,7 @@ class Update(Statement):
     rows: TargetQuery
     values: TargetQuery
     alias: str | None = None
-    condition: str | None = None
+    condition: str | None = field(default=None, metadata=EXPRESSION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

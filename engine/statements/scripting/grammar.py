@@ -27,12 +27,13 @@ from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import Query
-from engine.statements.scripting.grammar_cursors import parse_cursor_statement, parse_declare_cursor
 from engine.statements.scripting.grammar_declarations import (
     Declared,
     Labels,
     ensure_new_handler,
     ensure_sqlstate,
+    parse_cursor_statement,
+    parse_declare_cursor,
     read_conditions,
 )
 from engine.statements.scripting.grammar_immediate import parse_execute_immediate
@@ -81,8 +82,11 @@ class _ScriptReader:
     """Reads on from where it is; each method begins at the first token of what it reads."""
 
     def __init__(self, text: str, tokens: Sequence[Token], parse_statement: ParseStatement) -> None:
-        self._text, self._tokens, self._parse_statement = text, tokens, parse_statement
-        self._index, self._depth = 0, 0
+        self._text = text
+        self._tokens = tokens
+        self._parse_statement = parse_statement
+        self._index = 0
+        self._depth = 0
         self._labels = Labels()
         self._conditions: list[set[str]] = []
 

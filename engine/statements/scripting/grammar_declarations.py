@@ -1,4 +1,7 @@
-"""What a script declares beside variables: labels, conditions and handlers, with the checks of their names."""
+"""Declarations of scripts besides variables: labels, conditions, handlers and cursors; OPEN, FETCH and CLOSE.
+
+Names are checked here.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from catalog.conditions import (
+    CursorQualifier,
     DuplicateHandler,
     DuplicateSqlstateHandler,
     EndLabelAlone,
@@ -24,7 +28,12 @@ from catalog.conditions import (
     UnknownLabel,
 )
 from engine.sql.dialect.cursor import Cursor
-from engine.statements.scripting.statement import Handler
+from engine.sql.dialect.dialect import SyntaxFailure, tokenize
+from engine.sql.query.query import parse_query
+from engine.statements.scripting.grammar_immediate import parse_arguments
+from engine.statements.scripting.statement import CloseCursor, DeclareCursor, FetchCursor, Handler, OpenCursor
+from engine.statements.variables.grammar import read_variable_names
+from engine.statements.variables.statement import Names
 
 KNOWN_CONDITIONS = frozenset(files(__package__).joinpath("spark_conditions.tsv").read_text().split())
 """The names of Spark's errors, which a handler may be for; with and without what follows their dot."""
@@ -148,3 +157,51 @@ def ensure_new_handler(handler: Handler, others: Sequence[Handler]) -> None:
 def _named(handler: Handler) -> set[str]:
     general = [("SQLEXCEPTION", handler.sql_exception), ("NOT FOUND", handler.not_found)]
     return {*handler.conditions, *(name for name, is_meant in general if is_meant)}
+
+
+_PARTS_MAX = 2
+
+
+def parse_declare_cursor(cursor: Cursor) -> DeclareCursor:
+    """What follows DECLARE: `name [ASENSITIVE | INSENSITIVE] CURSOR FOR query [FOR READ ONLY]`"""
+    name = cursor.read_name()
+    cursor.take_any("ASENSITIVE", "INSENSITIVE")
+    cursor.read("CURSOR")
+    cursor.read("FOR")
+    start = cursor.offset
+    text = cursor.read_text(("FOR", "READ", "ONLY"), ends_at_comma=False, what="a query")
+    try:
+        query = parse_query(Cursor(text, tokenize(text)))
+    except SyntaxFailure as failure:
+        raise SyntaxFailure(failure.reason, start + failure.offset) from None
+    cursor.take("FOR", "READ", "ONLY")
+    cursor.ensure_done()
+    return DeclareCursor(name=name, query=query)
+
+
+def parse_cursor_statement(cursor: Cursor) -> OpenCursor | FetchCursor | CloseCursor:
+    """OPEN, FETCH or CLOSE."""
+    if cursor.take("OPEN"):
+        parts = _read_cursor(cursor)
+        arguments, row = parse_arguments(cursor)
+        statement: OpenCursor | FetchCursor | CloseCursor = OpenCursor(
+            parts=parts, arguments=arguments, arguments_row=row
+        )
+    elif cursor.take("FETCH"):
+        if not cursor.take("NEXT", "FROM"):
+            cursor.take("FROM")
+        parts = _read_cursor(cursor)
+        cursor.read("INTO")
+        statement = FetchCursor(parts=parts, targets=read_variable_names(cursor))
+    else:
+        cursor.read("CLOSE")
+        statement = CloseCursor(parts=_read_cursor(cursor))
+    cursor.ensure_done()
+    return statement
+
+
+def _read_cursor(cursor: Cursor) -> Names:
+    parts = cursor.read_names()
+    if len(parts) > _PARTS_MAX:
+        raise CursorQualifier(".".join(parts))
+    return parts

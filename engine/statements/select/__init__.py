@@ -1,1 +1,4 @@
-"""Queries."""
+"""Queries.
+
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
+"""

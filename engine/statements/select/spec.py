@@ -8,12 +8,11 @@ from typing import Any
 from catalog.conditions import StatementNotSupported
 from catalog.grants.conditions import AnyNeed
 from engine.authorization.needs import reads
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.formats.planning import FormatPlanners
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer
+from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import SchemaPlan
 from engine.planning.reads.answers import answer_from_log
@@ -23,7 +22,7 @@ from engine.runtime.accesses import Use
 from engine.runtime.settings import HIVE_SHAPE
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Query
-from engine.statements.select.statement import DescribeQuery
+from engine.statements.describe.statement import DescribeQuery
 from engine.statements.spec import StatementSpec, effect, never
 
 THROUGH_POLICIES = effect(PolicyEffect.READS_THROUGH_POLICIES, "SELECT")

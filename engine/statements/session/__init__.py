@@ -1,1 +1,4 @@
-"""USE, SET and RESET."""
+"""USE, SET and RESET.
+
+Imports what its stages may (`engine/statements`). Start at `execution.py`.
+"""

@@ -89,7 +89,8 @@ def _set_time_zone(value: str) -> SetSetting | ResetSetting:
 
 def _offset(interval: re.Match[str]) -> str:
     """`INTERVAL 5 HOURS`, `INTERVAL '-3:30' HOUR TO MINUTE` → `+05:00`, `-03:30`"""
-    number, unit = int(interval["hours"]), interval["unit"].upper()
+    number = int(interval["hours"])
+    unit = interval["unit"].upper()
     minutes = number if unit.startswith("MINUTE") else 60 * number
     if "TO" in unit.split():
         minutes += int(interval["minutes"] or 0)

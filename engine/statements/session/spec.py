@@ -10,7 +10,7 @@ from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName
 from catalog.state import DEFAULT_SCHEMA_NAME
 from catalog.system.system_views import is_system_schema
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import BoundStatement
 from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema

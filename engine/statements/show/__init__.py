@@ -1,1 +1,4 @@
-"""SHOW."""
+"""SHOW.
+
+Imports what its stages may (`engine/statements`). Start at `execution.py`.
+"""

@@ -42,7 +42,8 @@ class _Reader:
     """What is left of a declared type."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
+        self._text = text
+        self._at = 0
 
     def take(self, *choices: str) -> None:
         for text in choices:

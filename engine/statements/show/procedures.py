@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from catalog.names import CatalogName, like_matcher
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.runtime.statement import Statement

@@ -9,7 +9,7 @@ from catalog.grants.conditions import AnyNeed, Need
 from catalog.grants.privileges import Privilege
 from catalog.names import like_matcher
 from engine.authorization.needs import reads
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundView
 from engine.runtime.session_state import is_temporary

@@ -1,1 +1,4 @@
-"""Personal access tokens."""
+"""Personal access tokens.
+
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
+"""

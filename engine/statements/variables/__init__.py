@@ -1,1 +1,4 @@
-"""Session variables."""
+"""Session variables.
+
+Imports what its stages may (`engine/statements`). Start at `spec.py`.
+"""

@@ -1,16 +1,81 @@
-"""Register the statements about session variables."""
+"""DECLARE, SET and DROP VARIABLE: their plans, their effects, and their registration.
+
+A plan has the text that Spark analyzes, over the relations of this statement. Execution changes the session's state, or
+the script's scopes in it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from engine.authorization.policy_effects import PolicyEffect
-from engine.planning.plans.variables import EvaluatePlan
+from catalog.conditions import DuplicateDeclared, TooManyRowsAssigned, UnresolvedVariable, VariableNotFound
+from catalog.names import quote
+from engine.authorization.policies import PolicyEffect
+from engine.binding.bound import Outcome
+from engine.planning.plans.reads import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan, ReadPlan
 from engine.runtime.accesses import Use
+from engine.runtime.results import empty_result
+from engine.runtime.session_state import SessionState
+from engine.runtime.variables import SESSION, Assignment, Variable, qualified
+from engine.sql.query.source_text import joined
 from engine.statements.select.spec import THROUGH_POLICIES, analyze_query, bind_query, require_reads
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, needs_nothing, never
-from engine.statements.variables.planning import plan_assign, plan_declare, plan_drop_variable
 from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
+
+
+def plan_declare(statement: DeclareVariables) -> DeclarePlan:
+    return DeclarePlan(read=ReadPlan(text=statement.text, scans=()), or_replace=statement.or_replace)
+
+
+def plan_assign(statement: SetVariables, source: ReadPlan) -> AssignPlan:
+    """Every form of SET is that of a list of variables and a query, which means the same to Spark."""
+    targets = ", ".join(".".join(map(quote, parts)) for parts in statement.targets)
+    return AssignPlan(read=replace(source, text=joined((f"SET VARIABLE ({targets}) = (", source.text, "\n)"))))
+
+
+def plan_drop_variable(statement: DropVariable) -> DropVariablePlan:
+    """Raises `UnresolvedVariable` for a name that can be no variable's."""
+    *qualifier, name = statement.parts
+    if [part.lower() for part in qualifier] not in ([], [SESSION], ["system", SESSION]):
+        raise UnresolvedVariable(".".join(map(quote, statement.parts)))
+    return DropVariablePlan(name=name.lower(), if_exists=statement.if_exists)
+
+
+def declare_variables(assignment: Assignment, *, or_replace: bool) -> Outcome:
+    """All of them have the one value."""
+    (value,) = assignment.values.row(0)
+    names = [name for _, name in assignment.targets]
+    for label, name in assignment.targets:
+        if names.count(name) > 1:
+            raise DuplicateDeclared(qualified(label, name))
+    default = assignment.default or "NULL"
+    variables = [Variable(name=name, value=value, default=default) for _, name in assignment.targets]
+    return Outcome(result=empty_result(), change=lambda state: state.with_declared(variables, or_replace=or_replace))
+
+
+def assign_variables(assignment: Assignment) -> Outcome:
+    """Raises `TooManyRowsAssigned`; no row at all is a row of NULLs by now."""
+    if len(assignment.values.rows) > 1:
+        raise TooManyRowsAssigned()
+    row = assignment.values.row(0)
+
+    def change(state: SessionState) -> SessionState:
+        for (label, name), value in zip(assignment.targets, row, strict=True):
+            state = state.with_value_of(label, name, value)
+        return state
+
+    return Outcome(result=empty_result(), change=change)
+
+
+def drop_variable(plan: DropVariablePlan) -> Outcome:
+    def change(state: SessionState) -> SessionState:
+        if plan.name not in state.variables.variables and not plan.if_exists:
+            raise VariableNotFound(qualified(SESSION, plan.name))
+        return replace(state, variables=state.variables.without(plan.name))
+
+    return Outcome(result=empty_result(), change=change)
+
 
 _SESSION = effect(PolicyEffect.NONE, "A statement about variables")
 

@@ -1,1 +1,4 @@
-"""Views."""
+"""CREATE, ALTER and DROP VIEW.
+
+Imports what its stages may (`engine/statements`). Start at `planning.py`.
+"""

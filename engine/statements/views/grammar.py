@@ -11,7 +11,7 @@ from catalog.grants.privileges import Kind
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import unsupported_statement
-from engine.sql.query.file_formats import file_format, file_kind
+from engine.sql.query.file_calls import file_format, file_kind
 from engine.sql.query.names import ensure_temporary, read_table
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import FilesAt, Properties

@@ -53,7 +53,8 @@ from engine.types.schema import StructType
 
 def plan_alter_view(bound: BoundStatement, statement: AlterView) -> CatalogPlan | RenameTemporaryViewPlan:
     """Raises `TableNotFound`, `ViewExpected`, and for temporary views `PermanentViewExpected`, as Spark does."""
-    entry, change = view_entry(bound, statement.view_parts), statement.change
+    entry = view_entry(bound, statement.view_parts)
+    change = statement.change
     if isinstance(change, RenameTable):
         return _renamed(bound, entry, change.table_parts)
     if is_temporary(entry.name):

@@ -11,12 +11,11 @@ from catalog.grants.privileges import Privilege
 from catalog.names import TableName
 from catalog.system.system_views import is_system_schema
 from engine.authorization.needs import definer_of, reads, schema_of
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.source_files import bind_files_at
-from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.analyzer import Analyzer, with_columns
+from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.reads.read_plan import read_plan
 from engine.runtime.session_state import is_global
 from engine.statements.alter_table.statement import RenameTable

@@ -1,1 +1,4 @@
-"""Volumes and the files in them."""
+"""Volumes and the files in them.
+
+Imports what its stages may (`engine/statements`). Start at `execution.py`.
+"""

@@ -7,17 +7,24 @@ REMOVE done here, and an error for the others.
 from __future__ import annotations
 
 import logging
-from typing import assert_never
+from typing import assert_never, cast
 
 from catalog.catalog import Catalog
 from catalog.conditions import FileInStagingPathExists, StagingNotSupported
 from catalog.entries import VolumeEntry
 from catalog.names import SchemaName, like_matcher
 from engine.binding.bound import BoundStatement, Outcome
-from engine.planning.plans.volumes import DropVolumePlan, FilePlan
+from engine.planning.plans.ddl import DropVolumePlan, FilePlan
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import BIGINT, STRING, empty_result, small_result, string_rows
-from engine.statements.volumes.statement import ChangeFile, DescribeVolume, GetFile, ListVolume, ShowVolumes
+from engine.statements.volumes.statement import (
+    ChangeFile,
+    DescribeVolume,
+    FileStatement,
+    GetFile,
+    ListVolume,
+    ShowVolumes,
+)
 from engine.storage.storage import open_storage
 from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
 
@@ -48,7 +55,7 @@ def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolum
 
 def answer_file(plan: FilePlan, catalog: Catalog, request: StatementRequest) -> Outcome:
     """Raises `FileInStagingPathExists`, `StagingNotSupported`, and what the file is not allowed for."""
-    statement = plan.statement
+    statement = cast(FileStatement, plan.statement)  # this family alone makes the plan
     file = VolumeFile(plan.path, plan.location, catalog.allowed_roots, lambda: _is_dropped(plan, catalog))
     if isinstance(statement, ListVolume):
         return _listed(file, statement)

@@ -12,8 +12,7 @@ from catalog.volumes.changes import CreateVolume as CreateVolumeChange
 from catalog.volumes.changes import RenameVolume as RenameVolumeChange
 from catalog.volumes.paths import parse_volume_path
 from engine.binding.bound import BoundStatement
-from engine.planning.plans.ddl import CatalogPlan
-from engine.planning.plans.volumes import DropVolumePlan, FilePlan
+from engine.planning.plans.ddl import CatalogPlan, DropVolumePlan, FilePlan
 from engine.statements.volumes.statement import CreateVolume, DropVolume, FileStatement, RenameVolume, VolumeDefinition
 
 

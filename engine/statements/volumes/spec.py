@@ -10,7 +10,7 @@ from catalog.grants.privileges import Privilege
 from catalog.names import TableName
 from catalog.volumes.paths import parse_volume_path
 from engine.authorization.needs import on_securable, on_volume, places_of, schema_of
-from engine.authorization.policy_effects import PolicyEffect
+from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_volume

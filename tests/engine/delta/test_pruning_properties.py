@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.delta.log.partition_texts import encode_partition_values, partition_schema
+from engine.delta.log.file_table import encode_partition_values, partition_schema
 from engine.delta.snapshot.file_stats import parse_stats, stats_schema
 from engine.pruning.predicates import (
     And,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catalog.conditions import CannotModifyAppendOnly
-from engine.enforcement.append_only import ensure_append_only
+from engine.enforcement.row_checks import ensure_append_only
 from tests.engine.enforcement.write_plans import column, plan
 
 

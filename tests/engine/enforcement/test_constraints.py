@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.enforcement.constraints import enforce_constraints
+from engine.enforcement.row_checks import enforce_constraints
 from engine.planning.plans.write_plan import RowCheck
 from engine.tables.rules import Constraint
 from tests.engine.enforcement.write_plans import column, plan

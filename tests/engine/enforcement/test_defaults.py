@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catalog.conditions import NotNullColumnMissing
-from engine.enforcement.defaults import default_text, fill_defaults
-from engine.tables.identity import IdentityColumn
+from engine.enforcement.computed_columns import default_text, fill_defaults
+from engine.tables.column_metadata import IdentityColumn
 from tests.engine.enforcement.write_plans import STRING, column, plan
 
 IDENTITY = IdentityColumn(name="i", start=1, step=1, allow_explicit=False, high_water_mark=None)

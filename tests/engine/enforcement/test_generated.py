@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.enforcement.generated import compute_generated
+from engine.enforcement.computed_columns import compute_generated
 from tests.engine.enforcement.write_plans import DATE, column, plan
 
 COLUMNS = (column("t"), column("day", DATE), column("a b"))

@@ -8,7 +8,7 @@ import pytest
 
 from catalog.conditions import IdentityExhausted, IdentityValueGiven
 from engine.enforcement.identity import generate_identities, moved_high_water_marks
-from engine.tables.identity import GREATEST, LEAST, IdentityColumn
+from engine.tables.column_metadata import GREATEST, LEAST, IdentityColumn
 from tests.engine.enforcement.write_plans import LONG, column, plan
 
 ALWAYS = IdentityColumn(name="i", start=1, step=1, allow_explicit=False, high_water_mark=None)

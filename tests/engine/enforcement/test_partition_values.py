@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.enforcement.partition_values import fit_partition_values
+from engine.enforcement.stored_values import fit_partition_values
 from engine.types.schema import PrimitiveType
 from tests.engine.enforcement.write_plans import STRING, column, plan
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.enforcement.replace_where import enforce_replace_where
+from engine.enforcement.row_checks import enforce_replace_where
 from tests.engine.enforcement.write_plans import column, plan
 
 

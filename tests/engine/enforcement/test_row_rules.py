@@ -12,7 +12,7 @@ from engine.enforcement.row_rules import row_rules, violation
 from engine.enforcement.rules import enforce_rules
 from engine.planning.plans.file_writes import FILE_BYTES, SMALL_BYTES, Step
 from engine.planning.plans.write_plan import FilePerPartition, KeptRows, TaskPerFile, WritePlan
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import IdentityColumn
 from engine.tables.rules import Constraint, StoredValue
 from engine.types.schema import PrimitiveType
 from tests.engine.enforcement.write_plans import LONG, STRING, column, plan

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.conditions import IdentityValueGiven, NotNullColumnMissing
 from engine.enforcement.rules import enforce_rules
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import IdentityColumn
 from engine.tables.rules import Constraint
 from tests.engine.enforcement.write_plans import DATE, LONG, STRING, column, plan
 

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.conditions import NothingToStore
 from catalog.errors import SqlError
-from engine.enforcement.storable import ensure_storable, stored_columns
+from engine.enforcement.stored_values import ensure_storable, stored_columns
 from engine.types.schema import ArrayType, PrimitiveType, StructType
 from tests.engine.enforcement.write_plans import column, plan
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.planning.plans.write_plan import WritePlan
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import IdentityColumn
 from engine.tables.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 

@@ -100,7 +100,7 @@ def test_columns_are_what_fastavro_decodes(tmp_path: Path, codec: str) -> None:
     columns = columns_of(blocks.schema)
     both = manifest._walked(columns, [blocks, blocks])
     assert both is not None
-    walked, decoded = both[1], manifest._table(rows_of(blocks, "m"))
+    walked, decoded = both[1], manifest.table_of_rows(rows_of(blocks, "m"))
     assert shown(walked) == shown(decoded) == shown(both[0])
     assert walked["file_path"].to_pylist() == [row["data_file"]["file_path"] for row in rows]
     for key in (1, 5, 1999):

@@ -18,7 +18,7 @@ from catalog.conditions import CatalogOutcomeUnknown
 from catalog.entries import TableEntry
 from catalog.errors import SqlError
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.execution.writes import creation
+from engine.execution.writes import commit as creation
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.foreign import ICEBERG, PREFIX, expected_rows
 from tests.engine.iceberg.handmade import HandmadeTable

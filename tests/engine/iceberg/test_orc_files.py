@@ -15,8 +15,8 @@ import pyarrow.orc as po
 import pytest
 
 from engine.iceberg.manifests.metrics import METRICS, encoded
+from engine.iceberg.snapshot.file_kinds import unread_in_orc
 from engine.iceberg.snapshot.footers import FileColumns
-from engine.iceberg.snapshot.orc_files import unread_in_orc
 from engine.iceberg.spec.types import IcebergField, Kind, SimpleType
 from engine.main import LakeSession
 from engine.tables.scan import FileKind

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.iceberg.snapshot.pushed_names import pushable_names
+from engine.iceberg.snapshot.column_names import pushable_names
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
 from engine.main import LakeSession
 from tests.engine.iceberg.handmade import HandmadeTable

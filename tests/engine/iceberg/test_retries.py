@@ -9,7 +9,7 @@ import pytest
 
 from engine.concurrency.retry import RetryPolicy
 from engine.iceberg.commit.file_store import FileMetadataStore
-from engine.iceberg.definition.retries import retries_of
+from engine.iceberg.definition.properties import retries_of
 from tests.engine.bare_lake import BareLake
 
 

@@ -19,7 +19,7 @@ from pyiceberg.table import StaticTable
 from catalog.changes import DropTable
 from catalog.conditions import TableAlreadyExists
 from catalog.names import TableName
-from engine.execution.writes import creation
+from engine.execution.writes import commit as creation
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.foreign import open_duckdb

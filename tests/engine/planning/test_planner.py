@@ -9,8 +9,8 @@ import pytest
 from engine.formats.delta.planning import maintenance_plans as maintenance
 from engine.formats.delta.planning.optimize_plans import OptimizePlan
 from engine.formats.delta.planning.plans import ClonePlan
-from engine.planning.plans import ddl, reads, variables, writes
-from engine.statements.explain.statement import ExplainMode
+from engine.planning.plans import ddl, reads, writes
+from engine.sql.query.values import ExplainMode
 from tests.engine.planning.lake import PlanningLake
 
 KINDS: list[tuple[str, type[Any]]] = [
@@ -23,9 +23,9 @@ KINDS: list[tuple[str, type[Any]]] = [
     ("DESCRIBE TABLE plain", reads.CommandPlan),
     ("SET spark.sql.ansi.enabled", reads.CommandPlan),
     ("USE default", reads.CommandPlan),
-    ("DECLARE x INT", variables.DeclarePlan),
-    ("SET VAR x = 1", variables.AssignPlan),
-    ("DROP TEMPORARY VARIABLE x", variables.DropVariablePlan),
+    ("DECLARE x INT", reads.DeclarePlan),
+    ("SET VAR x = 1", reads.AssignPlan),
+    ("DROP TEMPORARY VARIABLE x", reads.DropVariablePlan),
     ("CREATE VIEW v AS SELECT 1 AS a", ddl.CatalogPlan),
     ("DROP VIEW v", ddl.CatalogPlan),
     ("CREATE TABLE made (a INT)", ddl.CreateTablePlan),

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.pruning.distinct_counts import DistinctCount, DistinctCounts
-from engine.pruning.estimates import ColumnEstimate, estimate_columns
+from engine.pruning.estimates import ColumnEstimate, DistinctCount, DistinctCounts, estimate_columns
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.delta.log.partition_texts import encode_partition_values, partition_schema
+from engine.delta.log.file_table import encode_partition_values, partition_schema
 from engine.pruning.generation_expressions import (
     DATE_FORMATS,
     Beginning,

@@ -15,8 +15,7 @@ import pytest
 
 from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.schema.column_mapping import physical_schema
-from engine.delta.snapshot.batch_pruning import batch_pruning
-from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.delta.snapshot.file_stats import batch_pruning, parse_stats, stats_schema
 from engine.pruning.predicates import (
     And,
     Cast,

@@ -10,7 +10,7 @@ from engine.planning.plans.reads import ReadPlan, ViewScan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 
 pytestmark = pytest.mark.spark
 

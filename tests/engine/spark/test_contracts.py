@@ -19,7 +19,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession, SparkDriver
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
 from tests.engine.spark.scans import DataFile, write_scan
 

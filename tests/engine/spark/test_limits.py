@@ -14,7 +14,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.file_lists import ScannedBytes
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions, _conf
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
 from tests.bench.sides import own_spark
 from tests.engine.spark.scans import DataFile, write_scan

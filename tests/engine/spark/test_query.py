@@ -24,7 +24,7 @@ from engine.runtime.value_text import to_text
 from engine.spark.query import temporary_folder
 from engine.spark.session import ExecSession, SparkDriver
 from engine.spark.spark_errors import translated
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from tests.engine.spark.scans import DataFile, query, rows, write_scan
 from tests.gateway.http.conftest import eventually
 

@@ -16,7 +16,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from engine.storage.confinement import FilePlaces
 from engine.tables.scan import Scan
 from tests.engine.spark.scans import DataFile, list_files, query, rows, write_scan

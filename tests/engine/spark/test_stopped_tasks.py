@@ -16,7 +16,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession, SparkDriver
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from tests.engine.spark.scans import DataFile, rows, write_scan
 from tests.gateway.http.conftest import eventually
 

@@ -7,7 +7,7 @@ import pytest
 from catalog.errors import SqlError
 from engine.runtime.parameters import Parameter
 from engine.runtime.variables import RowValue
-from engine.statements.insert.grammar_parameters import with_condition_values
+from engine.statements.insert.grammar import with_condition_values
 from engine.statements.insert.statement import Insert, ReplaceOn, ReplaceWhere
 from engine.statements.parse import parse
 

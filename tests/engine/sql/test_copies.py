@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.binding.source_files import glob
 from engine.sql.query.values import AsOfVersion
+from engine.statements.copy_into.binding import glob
 from engine.statements.copy_into.statement import CopyInto, Validation
 from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateMode
 from engine.statements.parse import parse

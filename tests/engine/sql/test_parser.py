@@ -24,15 +24,20 @@ from catalog.grants.privileges import Kind, PrincipalKind
 from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.runtime.statement import Statement
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS
-from engine.sql.query.values import Query
-from engine.statements.compatibility.statement import Absent, Refresh, ShowAbsent
-from engine.statements.describe.statement import DescribeDetail, DescribeHistory, DescribeSchema, DescribeTable
-from engine.statements.explain.statement import Explain, ExplainMode
+from engine.sql.query.values import ExplainMode, Query
+from engine.statements.compatibility.spec import Absent, Refresh, ShowAbsent
+from engine.statements.describe.statement import (
+    DescribeDetail,
+    DescribeHistory,
+    DescribeQuery,
+    DescribeSchema,
+    DescribeTable,
+)
+from engine.statements.explain.statement import Explain
 from engine.statements.grants.statement import PrincipalName, SecurableName, ShowGrants
 from engine.statements.listings.statement import FindColumns, FindFunctions, FindSchemas, FindTables
 from engine.statements.parse import parse
 from engine.statements.registry import HEADS
-from engine.statements.select.statement import DescribeQuery
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.show.statement import (
     ShowCatalogs,

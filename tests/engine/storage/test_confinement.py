@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from catalog.conditions import LogPathNotAllowed, MalformedLogEntry
 from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
 from engine.delta.log.commit_reader import make_adds
-from engine.delta.snapshot.deletion_vectors import read_deletion_vector
+from engine.delta.snapshot.row_files import read_deletion_vector
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import CheckpointMetadata, DeletionVectorDescriptor, Sidecar
 from engine.delta.spec.paths import LOG_DIR, checkpoint_v2_name

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.storage import real_paths
-from engine.storage.real_paths import real_path
+from engine.storage import confinement
+from engine.storage.confinement import real_path
 
 PLACES = (
     ".",
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_links_are_followed_as_by_the_standard_library(
     folder: Path, place: str, files: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(real_paths, "_OWN_FILES", files)
+    monkeypatch.setattr(confinement, "_OWN_FILES", files)
     for path in (place, f"{folder}/{place}"):
         assert real_path(path) == os.path.realpath(path)
 

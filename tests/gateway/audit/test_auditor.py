@@ -42,8 +42,8 @@ from gateway.configuration.config import OnFailure, StatementText
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
-from gateway.sessions.origin import Origin
 from gateway.sessions.registry import Registry
+from gateway.sessions.session import Origin
 from tests.gateway.arrow_engine import ArrowEngine, fails, rows
 from tests.gateway.http.conftest import eventually
 

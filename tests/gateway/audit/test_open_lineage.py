@@ -17,8 +17,7 @@ from engine.runtime.identity import Identity, Method
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from gateway.audit.auditor import TrailAuditor
-from gateway.audit.lineage_events import LineageEvents
-from gateway.audit.lineage_sender import LineageSender
+from gateway.audit.lineage_sender import LineageEvents, LineageSender
 from gateway.audit.start import make_auditor
 from gateway.audit.trail import Trail
 from gateway.configuration.config import AuditSection, LineageSection, OnFailure, StatementText

@@ -21,10 +21,9 @@ from gateway.http.app import HttpOptions, create_app
 from gateway.http.callers import PEER
 from gateway.http.connection import HttpLimits
 from gateway.http.hosts import KnownHosts
-from gateway.http.links import LinkSigner
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
-from gateway.http.staged_links import StagedLinks
+from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.thrift_route import ThriftRoute
 from gateway.process.lifecycle import Lifecycle, Ports
 from gateway.process.tls import TlsServer

@@ -13,7 +13,7 @@ from gateway.authenticators.peer import Peer
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.callers import PEER
 from gateway.http.hosts import KnownHosts
-from gateway.http.links import LinkSigner
+from gateway.http.staged_links import LinkSigner
 from tests.gateway.http.conftest import STATEMENTS, Api
 
 

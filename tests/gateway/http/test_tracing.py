@@ -20,8 +20,7 @@ from engine.runtime.results import ResultStream
 from engine.spark.session import SparkDriver
 from gateway.configuration.config import StatementText, TracingSection
 from gateway.observability.trace import Trace
-from gateway.observability.tracing import StatementTracer, statement_span
-from gateway.observability.tracing_start import make_tracer
+from gateway.observability.tracing import StatementTracer, make_tracer, statement_span
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.registry import Registry
@@ -173,7 +172,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: str) -> None:
         raise ModuleNotFoundError(name="opentelemetry")
 
-    monkeypatch.setattr("gateway.observability.tracing_start.importlib.import_module", missing)
+    monkeypatch.setattr("gateway.observability.tracing.importlib.import_module", missing)
     with pytest.raises(TracingNotInstalled) as error:
         make_tracer(TracingSection(url="http://localhost:4318/v1/traces"))
     assert "delta-gateway[otel]" in error.value.hint

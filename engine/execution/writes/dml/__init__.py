@@ -1,1 +1,4 @@
-"""Statements that write rows: INSERT, DELETE, UPDATE, MERGE, TRUNCATE."""
+"""Execution of INSERT, DELETE, UPDATE, MERGE and TRUNCATE.
+
+Imports `engine.execution.writes`. Start at `insert.py` and `update.py`, which show both strategies for changed rows.
+"""

@@ -19,13 +19,12 @@ from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import DELETED, Change, change_files
 from engine.execution.writes.dml.queried_keys import rows_found
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, without_partitions
-from engine.execution.writes.dml.stopwatch import Stopwatch
-from engine.execution.writes.file_metrics import num_files
-from engine.execution.writes.numbered_writes import stage_number, was_written
+from engine.execution.writes.file_metrics import Stopwatch, num_files
 from engine.execution.writes.replaced_rows import Remainder, counting_rows, removal_tells, without_rows
 from engine.execution.writes.staged_files import drop_told
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles
+from engine.planning.rules.idempotence import stage_number, was_written
 from engine.pruning.metadata_answers import NoAnswer, exact_selection
 from engine.pruning.predicates import Predicate
 from engine.runtime.results import RowCounts, empty_result

@@ -1,4 +1,4 @@
-"""Finds the positions of rows that are deleted by value (`engine.planning.equality_deletes`)."""
+"""Finds the positions of rows that are deleted by value (`engine.statements.row_changes.planning_equality_deletes`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ from dataclasses import replace
 from engine.binding.bound import BoundTable
 from engine.errors.table_errors import naming
 from engine.execution.writes.found_rows import answered_places
-from engine.execution.writes.row_sets import RowSet
-from engine.planning.equality_deletes import rows_deleted_by_value
+from engine.execution.writes.marked_rows import RowSet
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.target_reads import bitmaps
 from engine.spark.execution_context import ExecutionContext
+from engine.sql.query.composed import Names
 from engine.storage.deletion_vectors import Rows
 from engine.tables.scan import PLACE_FILE, PLACE_ROW, ComposedScan
-from engine.tables.snapshot import TableSnapshot
+from engine.tables.snapshot import TableSnapshot, UnmarkedRows
+
+
+def rows_deleted_by_value(table: BoundTable) -> UnmarkedRows | None:
+    """Returns the deleted rows of a table that no deletion vector contains; None if there are none."""
+    relation = Names(table.snapshot.schema.names).new("deleted")
+    with naming(table.label):
+        return table.snapshot.unmarked_rows(relation, table.label)
 
 
 def resolve_equality_deletes(table: BoundTable, context: ExecutionContext) -> TableSnapshot:

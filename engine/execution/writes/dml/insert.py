@@ -18,7 +18,6 @@ from engine.execution.writes.dml.related_rows import SourceRows, related_rows
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
 from engine.execution.writes.file_metrics import counted, with_file_metrics
 from engine.execution.writes.found_rows import find_rows
-from engine.execution.writes.numbered_writes import stage_number, was_written
 from engine.execution.writes.replaced_rows import Remainder, counting_rows, equal_to, removal_tells, without_rows
 from engine.execution.writes.staged_files import drop_told, new_files
 from engine.execution.writes.staged_write import StagedWrite
@@ -34,6 +33,7 @@ from engine.planning.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
+from engine.planning.rules.idempotence import stage_number, was_written
 from engine.runtime.results import empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics

@@ -23,19 +23,17 @@ from engine.enforcement.identity import Extremes, joined, moved_high_water_marks
 from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
 from engine.execution.writes.dml.source_keys import source_keys
-from engine.execution.writes.dml.stopwatch import Stopwatch
 from engine.execution.writes.dml.update import changed_rows
-from engine.execution.writes.file_metrics import num_files
+from engine.execution.writes.file_metrics import Stopwatch, num_files
 from engine.execution.writes.found_rows import FoundRows, find_rows, narrowed
 from engine.execution.writes.kept_rows import count_kept, kept_rows
-from engine.execution.writes.marked_rows import all_but
-from engine.execution.writes.numbered_writes import stage_number, was_written
+from engine.execution.writes.marked_rows import all_but, count_rows
 from engine.execution.writes.replaced_rows import Remainder, live_rows, without_rows
-from engine.execution.writes.row_sets import count_rows
 from engine.execution.writes.staged_files import drop_told, ensure_can_write, new_files
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.writes import MATCHING_SOURCE, MergePlan
+from engine.planning.rules.idempotence import stage_number, was_written
 from engine.runtime.results import RowCounts, empty_result
 from engine.spark.execution_context import ExecutionContext, only_row
 from engine.tables.definition_changes import SetColumnMetadata
@@ -136,7 +134,8 @@ def _write(
     staged: ExitStack,
 ) -> _Written:
     """All files of the version; they go with `staged` if that fails. `known_rows` are those of the source, if known."""
-    table, config = plan.table, plan.definition.config(plan.table.label)
+    table = plan.table
+    config = plan.definition.config(plan.table.label)
     updated = {}
     for update in plan.updates:
         rows = found.of(update.clause)

@@ -23,8 +23,8 @@ from engine.execution.writes.found_rows import FoundRows, find_rows
 from engine.execution.writes.kept_rows import kept_rows
 from engine.planning.plans.reads import ReadPlan, TargetRead
 from engine.planning.plans.writes import MatchedKey, QueriedKey
-from engine.planning.rules.kept_scan import kept_scan
 from engine.planning.rules.matched_columns import is_compared
+from engine.planning.rules.query_columns import kept_scan
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.scan import Scan
 

@@ -25,11 +25,11 @@ from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.planning.plans.write_plan import WritePlan
 from engine.planning.plans.writes import InsertPlan, ReplaceRelated
-from engine.planning.reads.empty_scan import empty_scan
+from engine.planning.reads.scans import empty_scan
 from engine.planning.reads.target_reads import places_where
 from engine.planning.rules.allowed_expressions import condition_check
 from engine.planning.rules.expression_checks import ensure_checked
-from engine.planning.rules.kept_scan import kept_scan
+from engine.planning.rules.query_columns import kept_scan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.parameters import Parameter
 from engine.spark.execution_context import ExecutionContext
@@ -113,7 +113,8 @@ def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, c
     """The condition with all columns qualified, so that it means the same where the table has other columns too: those
     that come with the statement, or are ours.
     """
-    aliases, names = {fold(relation.alias), fold(source_alias)}, {fold(column.name) for column in columns}
+    aliases = {fold(relation.alias), fold(source_alias)}
+    names = {fold(column.name) for column in columns}
 
     def qualified(parts: Sequence[str]) -> tuple[int, str] | None:
         if len(parts) > 1 and fold(parts[0]) in aliases:
@@ -148,7 +149,8 @@ def _stored_values(columns: Sequence[QueryColumn], relation: ReplaceRelated, row
     """The query's columns that the condition needs, as a list over the new files; None where it cannot be had so."""
     parts = {fold(part) for path in relation.condition.columns for part in path}
     by_position = [None] * len(columns) if rows.source_columns is not None else rows.target_columns
-    unlike, texts = {*rows.stored_as, *rows.config.stored_values}, []
+    unlike = {*rows.stored_as, *rows.config.stored_values}
+    texts = []
     for position, column in enumerate(columns):
         if "*" not in parts and fold(column.name) not in parts:
             continue

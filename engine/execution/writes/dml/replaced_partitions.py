@@ -47,7 +47,8 @@ def matching_partitions(
     table: BoundTable, condition: str, context: ExecutionContext, parameters: Sequence[Parameter] = ()
 ) -> Wanted:
     """Those for which Spark finds the condition (SQL over the partition columns) true. A partition is asked of once."""
-    columns, known = _Keys(table, context).columns, dict[PartitionKey, bool]()
+    columns = _Keys(table, context).columns
+    known = dict[PartitionKey, bool]()
     context = replace(context, parameters=parameters)
 
     def wanted(keys: Iterable[PartitionKey]) -> set[PartitionKey]:

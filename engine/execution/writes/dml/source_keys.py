@@ -47,7 +47,8 @@ from engine.types.arrow_types import Array
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 
 FILES_MIN = 16
-_BROADCAST, _BROADCAST_BYTES = "spark.sql.autoBroadcastJoinThreshold", 64 << 10
+_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+_BROADCAST_BYTES = 64 << 10
 _LISTED_MAX = 20_000
 _LOOKED_AT_MAX = 5_000_000
 """Rows; up to so many are read without Spark."""

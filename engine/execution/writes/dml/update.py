@@ -18,18 +18,16 @@ from engine.binding.bound import BoundTable, Outcome
 from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
 from engine.execution.writes.dml.queried_keys import rows_found
-from engine.execution.writes.dml.stopwatch import Stopwatch
-from engine.execution.writes.file_metrics import num_files
+from engine.execution.writes.file_metrics import Stopwatch, num_files
 from engine.execution.writes.found_rows import FoundRows
-from engine.execution.writes.marked_rows import only, told
-from engine.execution.writes.numbered_writes import stage_number, was_written
+from engine.execution.writes.marked_rows import RowsOfFiles, count_rows, only, told
 from engine.execution.writes.replaced_rows import Remainder, live_rows, without_files, without_rows
-from engine.execution.writes.row_sets import RowsOfFiles, count_rows
 from engine.execution.writes.staged_files import drop_told, new_files
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.reads import TargetRead
 from engine.planning.plans.write_plan import WritePlan
 from engine.planning.plans.writes import RewrittenRows, UpdatePlan
+from engine.planning.rules.idempotence import stage_number, was_written
 from engine.runtime.results import RowCounts, empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics

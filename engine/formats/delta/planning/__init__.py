@@ -1,1 +1,4 @@
-"""Statements that only Delta has, planned: what the planner of every format asks through `engine.formats.planning`."""
+"""Plans of statements that only Delta has, and of ALTER TABLE on Delta tables.
+
+Imports statements, `engine.planning` and `engine.delta`. Start at `planner.py`.
+"""

@@ -23,15 +23,11 @@ from engine.statements.alter_table.planning import altered, changes_of, describe
 from engine.statements.alter_table.planning_history import compact, operation_of
 from engine.statements.alter_table.statement import (
     AddColumns,
-    AddConstraint,
     AlterColumn,
     AlterTable,
     ChangeReference,
-    ClusterBy,
     DropColumns,
-    DropConstraint,
     DropFeature,
-    RenameColumn,
     RenameTable,
     ReplaceColumns,
     SetLocation,
@@ -39,8 +35,17 @@ from engine.statements.alter_table.statement import (
     SyncIdentity,
     UnsetProperties,
 )
-from engine.statements.create_table.statement_keys import AddKey, DropKey
-from engine.tables.definition_changes import ChangeIdentifiers, ChangePartitioning, SetProperty, SortBy
+from engine.statements.create_table.statement import AddKey, DropKey
+from engine.tables.definition_changes import (
+    AddConstraint,
+    ChangeIdentifiers,
+    ChangePartitioning,
+    ClusterBy,
+    DropConstraint,
+    RenameColumn,
+    SetProperty,
+    SortBy,
+)
 from engine.tables.operations import TableOperation
 
 

@@ -1,7 +1,13 @@
-"""The plan of CREATE TABLE … CLONE: a table with the rows and the definition of another one at some version.
+"""Plans of CREATE TABLE … CLONE and CREATE TABLE … LIKE.
 
-A table that it replaces stays the same table, as with REPLACE TABLE. A deep clone that replaces an earlier one of the
-same table takes over the files that it has copies of.
+A clone has the rows and the definition of another table at some version. A table that it replaces stays the same table,
+as with REPLACE TABLE. A deep clone that replaces an earlier one of the same table takes over the files that it has
+copies of.
+
+A table made by LIKE has no rows, and the definition of the other: columns, partitioning, clustering, properties,
+constraints and the comment. Ids of columns, widened types and high-water marks are of the other's past and are not
+copied; the protocol is the weakest that carries the definition. Of a table of another format, whose properties mean
+nothing here, columns, partitioning and the comment are taken over.
 """
 
 from __future__ import annotations
@@ -9,14 +15,18 @@ from __future__ import annotations
 from catalog.conditions import CannotModifyAppendOnly, CloneOfItself, CloneSourceNotSupported, LocationNotEmpty
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, FreeName
 from engine.delta.definition.clones import define_clone
+from engine.delta.definition.like_tables import define_like, define_like_other
+from engine.delta.definition.table_draft import Definition
+from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import APPEND_ONLY, ensure_distinct
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import ClonePlan
 from engine.planning.plans.ddl import CreateTablePlan
-from engine.statements.create_table.planning import free_name, new_entry, tolerated
-from engine.statements.create_table.statement import CloneTable, CreateMode
+from engine.statements.create_table.planning import free_name, new_entry, plan_create_like, tolerated
+from engine.statements.create_table.statement import CloneTable, CreateMode, CreateTableLike
 from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.snapshot import TableSnapshot
 
 
 def plan_clone(bound: BoundStatement, statement: CloneTable) -> ClonePlan | CreateTablePlan:
@@ -96,3 +106,14 @@ def _plan(bound: BoundStatement, statement: CloneTable, source: BoundTable, targ
 def _sources(bound: BoundStatement, source: BoundTable) -> tuple[str, ...]:
     """The folders whose files the clone will name: a clone of a clone names those of the first table."""
     return (source.snapshot.table_root, *bound.view.sources_of(source.entry.location))
+
+
+def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:
+    """Raises as `plan_create_like`, `define_like` and `define_like_other`."""
+    return plan_create_like(bound, statement, _defined)
+
+
+def _defined(label: str, snapshot: TableSnapshot, written: dict[str, str]) -> Definition:
+    if isinstance(snapshot, Snapshot):
+        return define_like(label, snapshot.config, written)
+    return define_like_other(label, snapshot.schema, snapshot.details, written)

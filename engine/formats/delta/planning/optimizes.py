@@ -95,7 +95,8 @@ def _plan(
 
 
 def _partition_condition(table: BoundTable, clause: str, text: str) -> Expression:
-    own, partitions = own_condition(table, clause, text), table.snapshot.partition_columns
+    own = own_condition(table, clause, text)
+    partitions = table.snapshot.partition_columns
     folded = {fold(name) for name in partitions}
     for path in own.columns:
         if fold(path[0]) not in folded:
@@ -113,7 +114,8 @@ def _goal(table: BoundTable, statement: Optimize) -> Goal:
 def _zorder_columns(table: BoundTable, paths: tuple[Path, ...]) -> list[Path]:
     """As the schema spells them."""
     snapshot = delta_snapshot(table.snapshot)
-    partitions, measured = {fold(name) for name in snapshot.partition_columns}, measured_columns(snapshot.config)
+    partitions = {fold(name) for name in snapshot.partition_columns}
+    measured = measured_columns(snapshot.config)
     found, unmeasured = [], []
     for path in paths:
         if fold(path[0]) in partitions:

@@ -8,9 +8,8 @@ from typing import assert_never
 from catalog.conditions import FeatureDropConflict, StatementNotSupported
 from engine.binding.bound import BoundStatement
 from engine.formats.delta.planning.alters import plan_own_alter
-from engine.formats.delta.planning.clones import plan_clone
+from engine.formats.delta.planning.clones import plan_clone, plan_create_table_like
 from engine.formats.delta.planning.conversions import plan_convert
-from engine.formats.delta.planning.like_tables import plan_create_table_like
 from engine.formats.delta.planning.maintenance_plans import (
     AnalyzePlan,
     ManifestPlan,
@@ -28,9 +27,8 @@ from engine.formats.delta.planning.plans import (
     RewritePlan,
     TruncateHistoryPlan,
 )
+from engine.formats.delta.planning.removals import plan_restore, plan_vacuum
 from engine.formats.delta.planning.repairs import plan_analyze, plan_manifest, plan_repair
-from engine.formats.delta.planning.restore import plan_restore
-from engine.formats.delta.planning.vacuum import plan_vacuum
 from engine.formats.planning import FormatStatement, RowPlan
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan

@@ -1,1 +1,4 @@
-"""Statements that only Delta has, written: what the writer of every format asks through `engine.formats.writing`."""
+"""Execution of statements that only Delta has: OPTIMIZE, VACUUM, RESTORE, clones, conversions, repairs.
+
+Imports the plans of `engine.formats.delta.planning` and `engine.execution.writes`. Start at `writer.py`.
+"""

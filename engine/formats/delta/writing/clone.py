@@ -26,7 +26,7 @@ from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.execution.writes.creation import removal_told
+from engine.execution.writes.commit import removal_told
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import ClonePlan
@@ -50,7 +50,8 @@ class Difference:
 @contextmanager
 def clone_table(plan: ClonePlan, own: TableFormat, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Raises `CloneFileMissing`, `CloneWithoutRowCounts`, `StatementCancelled`."""
-    entry, source = plan.entry, delta_snapshot(plan.source.snapshot)
+    entry = plan.entry
+    source = delta_snapshot(plan.source.snapshot)
     replaced = delta_snapshot(plan.replaced.snapshot) if plan.replaced else None
     storage = own.folder(entry.location)
     assert isinstance(storage, Storage), "planned for no other format"

@@ -2,7 +2,7 @@
 
 The log has one version. No data file is written or moved; of a table with rows that are deleted by position, one file
 says the positions again. The table that was there stays what it was. It is read at one version. The commit looks at it
-again once the log is there (`engine.execution.writes.creation`), and what others have committed to it lets the
+again once the log is there (`engine.execution.writes.commit`), and what others have committed to it lets the
 statement begin again; those who commit later see the log. A statement that finds the log of one that was killed gives
 it the name.
 """
@@ -120,7 +120,8 @@ def _ensure_begun(plan: ConvertPlan, source: BoundTable, storage: Storage) -> No
 def _staged(
     plan: ConvertPlan, storage: Storage, definition: Definition, converted: ConvertedFiles, context: ExecutionContext
 ) -> StagedWrite:
-    label, now_ms = str(plan.entry.name), context.request.now_ms()
+    label = str(plan.entry.name)
+    now_ms = context.request.now_ms()
     description = with_metrics(plan.description, numConvertedFiles=str(converted.num_files))
     columns = list(definition.metadata.partition_columns)
     parameters = {"numFiles": converted.num_files, "partitionedBy": columns, **description.parameters}

@@ -51,7 +51,10 @@ def copied_files(
     table_id = snapshot.metadata.id
     known = copies_among(before, table_id)
     copying = _Copying(snapshot.storage, label, snapshot.version, storage, context.request)
-    removed, needed, log_paths, names = np.ones(before.num_rows, bool), [], [], {}
+    removed = np.ones(before.num_rows, bool)
+    needed = []
+    log_paths = []
+    names = {}
     had = before["log_path"].to_pylist()
     for row, (path, vector) in enumerate(file_vectors(snapshot.files)):
         copy = known.get(path)

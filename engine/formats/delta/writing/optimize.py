@@ -7,14 +7,17 @@ run again without these.
 
 Rows are copied (`engine.execution.writes.copied_rows`), so ids stay, deleted rows are left out, and change feeds have
 nothing.
+
+Bins of files become new files with their tags and clustering provider; how rows become files is decided in
+`engine.execution.writes.rearranged_rows`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import assert_never
 
@@ -22,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.binding.bound import Outcome
+from engine.binding.bound import BoundTable, Outcome
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clustering import physical_path
@@ -41,12 +44,12 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import TARGET_FILE_SIZE
 from engine.errors.table_errors import naming
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, without_partitions
+from engine.execution.writes.rearranged_rows import rearranged_rows
 from engine.execution.writes.staged_files import drop_told
 from engine.execution.writes.staged_write import StagedWrite
-from engine.formats.delta.delta_format import delta_snapshot
+from engine.formats.delta.delta_format import delta_files, delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.delta.writing.optimize_answer import optimize_answer
-from engine.formats.delta.writing.regrouped_rows import Regrouping, regrouped_rows
 from engine.planning.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
@@ -69,7 +72,8 @@ _SAMPLED_ROWS = 200_000
 @contextmanager
 def optimize(plan: OptimizePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """The next step of what is left; no version where there is nothing to do."""
-    table, left = plan.table, plan.left or _scheduled(plan, context)
+    table = plan.table
+    left = plan.left or _scheduled(plan, context)
     with drop_told(table), ExitStack() as written, naming(table.label):
         jobs = list(_with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()))
         removed = [files for _, bins in jobs for files in bins]
@@ -137,8 +141,10 @@ def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[
 
 def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Rearrangement:
     """What there is to do in the table as it is."""
-    snapshot, files = delta_snapshot(plan.table.snapshot), _considered(plan, context)
-    target, considered = _target_bytes(plan), Considered()
+    snapshot = delta_snapshot(plan.table.snapshot)
+    files = _considered(plan, context)
+    target = _target_bytes(plan)
+    considered = Considered()
     match plan.goal:
         case Merge(is_auto=True):
             small = worth_merging(files, AUTO_TARGET_BYTES // 2)
@@ -238,3 +244,25 @@ def _progress(label: str, left: Rearrangement, moved: Moved) -> str:
         f"{label}: {len(moved.removed)} files ({sum(moved.removed)} bytes) became {len(moved.added)} "
         f"({sum(moved.added)} bytes); steps left: {max(0, len(left.steps) - 1)}"
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regrouping:
+    """The files of `bins`, of `FILES_SCHEMA`, and how their rows become files. What comes has `tags`."""
+
+    bins: Sequence[pa.Table]
+    arrangement: Arrangement
+    tags: Mapping[str, str] | None = None
+    clustering_provider: str | None = None
+
+
+@contextmanager
+def regrouped_rows(table: BoundTable, regrouping: Regrouping, context: ExecutionContext) -> Iterator[NewFiles]:
+    """The rows in new files; if the block that commits them fails, these go."""
+    with rearranged_rows(table, regrouping.bins, regrouping.arrangement, context) as written:
+        new = delta_files(written)
+        adds = (
+            replace(add, data_change=False, tags=regrouping.tags, clustering_provider=regrouping.clustering_provider)
+            for add in new.adds
+        )
+        yield replace(new, adds=tuple(adds))

@@ -18,7 +18,7 @@ from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.maintenance_plans import AnalyzePlan, ManifestPlan, RepairPlan
-from engine.pruning.distinct_counts import DistinctCount
+from engine.pruning.estimates import DistinctCount
 from engine.runtime.results import BOOLEAN, STRING, empty_result, small_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
@@ -37,7 +37,8 @@ def repair(plan: RepairPlan, context: ExecutionContext) -> StagedWrite:
     A file whose deletion vector is missing goes as well: nobody knows which of its rows are deleted. It stays in the
     storage until VACUUM takes it.
     """
-    table, snapshot = plan.table, delta_snapshot(plan.table.snapshot)
+    table = plan.table
+    snapshot = delta_snapshot(plan.table.snapshot)
     with naming(table.label):
         missing = find_missing(snapshot, context.request.cancel.ensure_live)
         outcome = _found(missing)
@@ -69,7 +70,8 @@ def analyze_files(plan: AnalyzePlan, context: ExecutionContext) -> StagedWrite:
     """One version with more statistics, in which no row changes; none where the files have nothing to add. Distinct
     values are no part of it (`engine.delta.snapshot.column_statistics`).
     """
-    table, snapshot = plan.table, delta_snapshot(plan.table.snapshot)
+    table = plan.table
+    snapshot = delta_snapshot(plan.table.snapshot)
     outcome = Outcome(result=empty_result())
     if plan.no_scan:
         return StagedWrite(outcome=outcome)

@@ -1,4 +1,4 @@
-"""Files written again as another definition has them, in a version that only rearranges: no row changes by it."""
+"""Versions that keep all rows on the way to another definition: rewritten files, row ids, truncated history."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from engine.binding.bound import Outcome
 from engine.delta.commit.transaction import Transaction
+from engine.delta.maintenance.feature_history import truncate_history
 from engine.errors.table_errors import naming
 from engine.execution.writes.copied_rows import Copying, copied_rows
 from engine.execution.writes.staged_files import drop_told
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_files, delta_snapshot
-from engine.formats.delta.planning.plans import RewritePlan
+from engine.formats.delta.planning.plans import BackfillPlan, RewritePlan, TruncateHistoryPlan
 from engine.runtime.results import empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
@@ -48,3 +49,26 @@ def _measured(description: CommitDescription, removed: pa.Table, new: NewFiles) 
         numAddedFiles=str(new.num_files),
         numAddedBytes=str(new.num_bytes),
     )
+
+
+def give_row_ids(plan: BackfillPlan) -> StagedWrite:
+    """One version in which the plan's files are added again: the commit gives them ids, as it does to new ones.
+
+    The version depends on these files, so that none comes back that another commit removes.
+    """
+    table = plan.table
+    transaction = Transaction.on(delta_snapshot(table.snapshot), plan.description, table=table.label)
+    transaction.read_files(plan.files.column("path").combine_chunks())
+    for batch in plan.files.to_batches():
+        transaction.stage_adds(batch, data_change=False)
+    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=table.label)
+
+
+def drop_with_history(plan: TruncateHistoryPlan, now_ms: int) -> StagedWrite:
+    """One version without a feature that no version in the log needs: those that did are removed first."""
+    table = plan.table
+    with naming(table.label):
+        truncate_history(delta_snapshot(table.snapshot), plan.feature, now_ms)
+        transaction = Transaction.on(delta_snapshot(table.snapshot), plan.description, table=table.label)
+        transaction.define(plan.definition)
+    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=table.label)

@@ -76,7 +76,8 @@ def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]
     with lock as has_waited, naming(table.label):
         now_ms = context.request.now_ms()  # before anything is looked at: what begins later is younger
         pins = context.sources.pins.of(table.entry.location)
-        snapshot, seen_s = delta_snapshot(table.snapshot).advance_once(), time.monotonic()
+        snapshot = delta_snapshot(table.snapshot).advance_once()
+        seen_s = time.monotonic()
         root = snapshot.storage.list_folder("")
         _ensure_own_folder(snapshot, root, table.label)
         retained = _retained(now_ms - plan.retention_ms, pins)
@@ -181,7 +182,8 @@ def _add_others(
     have new files outside of their folder since; of the rest the log is listed from where it was looked at.
     """
     own_files = OwnFiles(context.sources.own_files)
-    recorded, delta = view.clones_of(snapshot.table_root), context.sources.formats[DEFAULT_FORMAT]
+    recorded = view.clones_of(snapshot.table_root)
+    delta = context.sources.formats[DEFAULT_FORMAT]
     tables = view.find_relations(None, matches_all, matches_all)
     locations = (entry.location for entry in tables if isinstance(entry, TableEntry) and entry.format == DEFAULT_FORMAT)
     for location in dict.fromkeys((*recorded, *locations)):

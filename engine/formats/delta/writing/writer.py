@@ -27,11 +27,10 @@ from engine.formats.delta.planning.plans import (
 )
 from engine.formats.delta.writing.clone import clone_table
 from engine.formats.delta.writing.convert import convert_table
-from engine.formats.delta.writing.history import drop_with_history, give_row_ids
 from engine.formats.delta.writing.optimize import optimize
 from engine.formats.delta.writing.repairs import analyze_files, generate_manifests, repair
 from engine.formats.delta.writing.restore import restore
-from engine.formats.delta.writing.rewrite import rewrite_files
+from engine.formats.delta.writing.rewrite import drop_with_history, give_row_ids, rewrite_files
 from engine.formats.delta.writing.vacuum import vacuum
 from engine.planning.plans.format_plan import FormatPlan
 from engine.spark.execution_context import ExecutionContext

@@ -1,1 +1,4 @@
-"""Plans of statements that only Iceberg has."""
+"""Plans of statements and procedures that only Iceberg has.
+
+Imports statements, plans and `engine.iceberg`. Start at `planner.py`.
+"""

@@ -6,11 +6,10 @@ from typing import assert_never
 
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
-from engine.formats.iceberg.planning.like_tables import plan_create_table_like
 from engine.formats.iceberg.planning.maintenance import plan_maintenance
+from engine.formats.iceberg.planning.new_tables import plan_create_table_like, plan_snapshot
 from engine.formats.iceberg.planning.plans import IcebergPlan, ReferencePlan
 from engine.formats.iceberg.planning.procedures import plan_call, plan_register
-from engine.formats.iceberg.planning.snapshots import plan_snapshot
 from engine.formats.planning import FormatStatement, RowPlan
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.planning.plans.format_plan import FormatPlan

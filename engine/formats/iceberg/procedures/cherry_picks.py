@@ -4,6 +4,8 @@ Where the snapshot was made from the current one, main moves to it. Otherwise a 
 added some. Whether it was picked before is looked at again on the version that the commit goes to: rows are published
 once, whoever does it at the same time.
 
+`move_branch` is fast_forward, `answer_ancestors` is ancestors_of.
+
 Source: Iceberg Spark runtime, "cherrypick_snapshot", "publish_changes"; Java's `CherryPickOperation`.
 """
 
@@ -19,7 +21,10 @@ from engine.formats.iceberg.planning.plans import CallPlan
 from engine.formats.iceberg.procedures.commits import begin, commit, load
 from engine.formats.iceberg.procedures.references import (
     ReferenceChange,
+    ReferenceProcedure,
+    ancestors_of,
     ensure_not_picked,
+    move,
     moved,
     picked_summary,
     snapshot_of,
@@ -29,9 +34,9 @@ from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.manifests.manifest import ADDED
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.runtime.accesses import Commit
-from engine.runtime.results import BIGINT, ResultStream, small_result
+from engine.runtime.results import BIGINT, STRING, ResultStream, small_result
 from engine.spark.execution_context import ExecutionContext
-from engine.statements.procedures.statement import CherrypickSnapshot, PublishChanges
+from engine.statements.procedures.statement import AncestorsOf, CherrypickSnapshot, FastForward, PublishChanges
 
 _APPEND = "append"
 _INHERITED = ("snapshot_id", "sequence_number", "file_sequence_number", "first_row_id")
@@ -94,3 +99,21 @@ def _added(plan: CallPlan, picked: SnapshotInfo) -> Iterator[pa.Table]:
             position = found.schema.get_field_index(name)
             found = found.set_column(position, name, pa.nulls(found.num_rows, found.schema.field(position).type))
         yield found
+
+
+def move_branch(plan: CallPlan, procedure: ReferenceProcedure, context: ExecutionContext) -> ResultStream:
+    """The snapshots of the branch before and after."""
+    change, _ = commit(plan, context, lambda loaded: move(procedure, loaded.metadata, plan.time_ms, plan.table.label))
+    if isinstance(procedure, FastForward):
+        columns = {"branch_updated": STRING, "previous_ref": BIGINT, "updated_ref": BIGINT}
+        return small_result(columns, [(change.branch, change.before, change.after)])
+    columns = {"previous_snapshot_id": BIGINT, "current_snapshot_id": BIGINT}
+    return small_result(columns, [(change.before, change.after)])
+
+
+def answer_ancestors(plan: CallPlan, procedure: AncestorsOf) -> ResultStream:
+    """From the newest on; times in milliseconds since the epoch."""
+    found = ancestors_of(plan.snapshot.metadata, procedure.snapshot_id, plan.table.label)
+    return small_result(
+        {"snapshot_id": BIGINT, "timestamp": BIGINT}, [(each.snapshot_id, each.timestamp_ms) for each in found]
+    )

@@ -69,7 +69,8 @@ def dangling_deletes(snapshot: IcebergSnapshot, removed: Positions) -> pa.Table:
     live = snapshot.live_files
     kept = np.ones(live.data.num_rows, bool)
     kept[removed] = False
-    deletes, data = live.deletes, live.data.filter(pa.array(kept))
+    deletes = live.deletes
+    data = live.data.filter(pa.array(kept))
     sequences, partitions = data["sequence_number"].to_numpy(), data[PARTITION].to_numpy()
     paths = set(data["file_path"].to_pylist())
     names = ("content", "sequence_number", PARTITION, SPEC_ID, "referenced_data_file")

@@ -10,7 +10,7 @@ from catalog.conditions import ConcurrentDrop, IcebergProcedureRefused
 from engine.formats.iceberg.planning.plans import CallPlan
 from engine.iceberg.commit.metadata_store import LoadedMetadata, MetadataStore
 from engine.iceberg.commit.updates import Requirement, Update
-from engine.iceberg.definition.retries import retries_of
+from engine.iceberg.definition.properties import retries_of
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.runtime.accesses import Commit
 from engine.spark.execution_context import ExecutionContext

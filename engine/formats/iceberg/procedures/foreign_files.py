@@ -35,7 +35,8 @@ from engine.iceberg.writing.partition_tuples import partition_key
 from engine.types.partition_values import HIVE_NULL, parse_partition_value
 
 _FIELD_ID = b"PARQUET:field_id"
-_EPOCH, _EPOCH_TIME = date(1970, 1, 1), datetime(1970, 1, 1)
+_EPOCH = date(1970, 1, 1)
+_EPOCH_TIME = datetime(1970, 1, 1)
 _INTEGERS: Mapping[Kind, tuple[pa.DataType, ...]] = {
     Kind.INT: (pa.int8(), pa.int16(), pa.int32()),
     Kind.LONG: (pa.int8(), pa.int16(), pa.int32(), pa.int64()),

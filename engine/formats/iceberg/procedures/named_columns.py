@@ -32,7 +32,8 @@ def named_columns(columns: Sequence[pa.Field], fields: Sequence[IcebergField], r
     by_id, by_name = ({each.id: each for each in fields}, {each.name: each for each in fields})
     found = []
     for column in columns:
-        number, named = field_id(column), by_name.get(column.name)
+        number = field_id(column)
+        named = by_name.get(column.name)
         known = named if number is None else by_id.get(number)
         if rules.has_ids and number is None and named is not None:
             raise NotTaken(f"its column {column.name} has no field id, and others have ones")

@@ -190,7 +190,8 @@ def _within(plan: CallPlan, where: str | None) -> Mask:
     snapshot = plan.snapshot
     if where is None:
         return np.ones(snapshot.num_files, bool)
-    plain, columns = plain_condition(where), snapshot.columns()
+    plain = plain_condition(where)
+    columns = snapshot.columns()
     parts = [] if plain is None else [tuple(weakened(each, columns)) for each in conjuncts(plain)]
     if not parts or not all(parts):
         raise WrongArgument(plan.name, "where", "it takes comparisons of columns with values")

@@ -46,8 +46,11 @@ def rewrite_position_delete_files(
     if not old.num_rows or (not _is_worth_it(old) and procedure.options.get("rewrite-all", "").lower() != "true"):
         return small_result(_MARKS, [(0, 0, 0, 0)])
     marked = np.flatnonzero(_has_positions(snapshot))
-    files, transaction = snapshot.files.take(pa.array(marked)), begin_rearranging(plan)
-    metadata, storage, written = snapshot.metadata, snapshot.storage, tuple[str, ...]()
+    files = snapshot.files.take(pa.array(marked))
+    transaction = begin_rearranging(plan)
+    metadata = snapshot.metadata
+    storage = snapshot.storage
+    written = tuple[str, ...]()
     try:
         if files.num_rows:
             rows = snapshot.row_files.deleted_rows(files)

@@ -27,8 +27,8 @@ from catalog.entries import CloneEntry
 from engine.binding.bound import Outcome
 from engine.execution.writes.staged_files import discarded_on_failure
 from engine.execution.writes.staged_write import StagedWrite
+from engine.formats.iceberg.planning.new_tables import NAME
 from engine.formats.iceberg.planning.plans import SnapshotPlan
-from engine.formats.iceberg.planning.snapshots import NAME
 from engine.formats.iceberg.procedures.foreign_files import NotTaken, ensure_columns, has_ids, value_text
 from engine.formats.iceberg.procedures.named_columns import Naming, named_columns
 from engine.iceberg.definition.definition import IcebergDefinition
@@ -75,7 +75,9 @@ def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[St
     Raises `IcebergProcedureRefused` for files, values and columns that the format cannot have, `LocationNotEmpty`, and
     as `shared_definition`.
     """
-    source, own, now_ms = plan.source, context.sources.formats[FORMAT], context.request.now_ms()
+    source = plan.source
+    own = context.sources.formats[FORMAT]
+    now_ms = context.request.now_ms()
     shared = source.snapshot.shared_files(source.label, FORMAT)
     definition, stored = shared_definition(str(plan.entry.name), shared, plan.properties)
     kept = {**definition.properties, GC_ENABLED: "false", "snapshot": "true"}

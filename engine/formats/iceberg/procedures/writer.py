@@ -10,14 +10,12 @@ from typing import assert_never, cast
 from engine.binding.bound import Outcome
 from engine.concurrency.table_locks import file_lock
 from engine.errors.table_errors import naming
-from engine.execution.writes.creation import removal_told
+from engine.execution.writes.commit import removal_told
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan, SnapshotPlan
 from engine.formats.iceberg.procedures.added_files import add_files
-from engine.formats.iceberg.procedures.branches import answer_ancestors, move_branch
-from engine.formats.iceberg.procedures.cherry_picks import cherry_pick
-from engine.formats.iceberg.procedures.expire import expire
-from engine.formats.iceberg.procedures.orphans import remove_orphans
+from engine.formats.iceberg.procedures.cherry_picks import answer_ancestors, cherry_pick, move_branch
+from engine.formats.iceberg.procedures.expire import expire, remove_orphans
 from engine.formats.iceberg.procedures.reference_changes import first_branch, reference_updates
 from engine.formats.iceberg.procedures.rewrite_data import rewrite_data_files
 from engine.formats.iceberg.procedures.rewrite_marks import rewrite_manifests, rewrite_position_delete_files

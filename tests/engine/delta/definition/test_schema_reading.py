@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.delta.definition.schema_reading import is_readable_with
 from engine.delta.definition.table_config import TableConfig
+from engine.delta.feed.change_feed import is_readable_with
 from engine.delta.spec.actions import Metadata, Protocol
 
 _MAPPED = Protocol(min_reader_version=2, min_writer_version=5)

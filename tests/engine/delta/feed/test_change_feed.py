@@ -12,7 +12,7 @@ import pytest
 from catalog.conditions import DeltaError
 from engine.delta.feed.change_feed import ChangeFeed, load_change_feed
 from engine.delta.snapshot.commit_times import load_commit_times
-from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.row_files import load_deleted_rows
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, Add, DeletionVectorDescriptor, Metadata, Protocol, Remove
 from engine.delta.spec.deletion_vectors import inline_deletion_vector

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 def test_the_compact_allocator_is_taken_where_there_is_one() -> None:
     code = (
-        "from engine.delta.log.memory import use_compact_memory\nimport pyarrow as pa\n"
+        "from engine.delta.log.file_table import use_compact_memory\nimport pyarrow as pa\n"
         "use_compact_memory()\nprint(pa.default_memory_pool().backend_name)"
     )
     chosen = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()

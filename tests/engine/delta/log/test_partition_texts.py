@@ -9,8 +9,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pytest
 
-from engine.delta.log.file_table import STRING_MAP
-from engine.delta.log.partition_texts import encode_partition_values, partition_schema
+from engine.delta.log.file_table import STRING_MAP, encode_partition_values, partition_schema
 from engine.pruning.partition_columns import partition_column
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 

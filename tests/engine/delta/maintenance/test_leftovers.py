@@ -9,10 +9,9 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateSchema, DropSchema
 from catalog.entries import SchemaEntry
 from catalog.names import SchemaName
-from catalog.store.file_store import FileStore
+from catalog.store.file_store import FileStore, remove_catalog_leftovers
 from catalog.store.files import LocalFiles
-from catalog.store.leftovers import remove_catalog_leftovers
-from catalog.store.memory_store import MemoryStore
+from catalog.store.store import MemoryStore
 from engine.delta.maintenance.leftovers import remove_lake_leftovers
 from engine.main import EngineOptions, remove_leftovers
 from engine.storage.put_if_absent import temporary_path

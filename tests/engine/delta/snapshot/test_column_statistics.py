@@ -19,7 +19,7 @@ from engine.concurrency.table_locks import TableLocks
 from engine.delta.snapshot.column_statistics import STATISTICS_NAME, read_distinct_counts, write_distinct_counts
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.formats.delta.writing.repairs import keep_counts
-from engine.pruning.distinct_counts import DistinctCount
+from engine.pruning.estimates import DistinctCount
 from tests.interleave.storages import Interposed
 
 

@@ -16,7 +16,7 @@ from catalog.conditions import (
     LogFileNotFound,
     MalformedLogEntry,
 )
-from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.row_files import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.storage.deletion_vectors import format_file, format_rows, relative_deletion_vector

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.planning.plans.ddl import SyncIdentityPlan
-from engine.tables.identity import IdentityColumn
+from engine.tables.column_metadata import IdentityColumn
 from tests.engine.planning.lake import PlanningLake
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.reads.change_choice import ChangeChoice
+from engine.planning.reads.listed_choice import ChangeChoice
 from engine.pruning.predicates import ALWAYS, Column, Compare, Literal, Operator, Predicate
 from tests.engine.delta.log_builder import remove
 from tests.engine.planning.lake import PlanningLake, data_file, statistics

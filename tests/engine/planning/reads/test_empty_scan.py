@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.planning.reads.empty_scan import empty_scan
+from engine.planning.reads.scans import empty_scan
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 

@@ -8,7 +8,7 @@ from catalog.errors import SqlError
 from engine.planning.plans.expression_checks import Dependency
 from engine.planning.rules.assignments import NewValues, assigned_values, assignment_refusals, own_path
 from engine.planning.rules.query_columns import table_fields
-from engine.statements.row_changes.statement import Assignment
+from engine.sql.query.values import Assignment
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.planning.lake import PlanningLake, bound_table, query_columns
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.binding.bound import BoundFiles
-from engine.planning.rules.file_columns import columns_plan, with_columns
+from engine.statements.copy_into.spec import columns_plan, with_columns
 from engine.statements.copy_into.statement import CopyInto
 from engine.statements.parse import parse
 from engine.tables.scan import NO_FILES, FileFormat

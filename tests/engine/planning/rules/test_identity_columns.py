@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.planning.rules.identity_columns import ensure_no_identity_partition, identity_metadata
-from engine.statements.create_table.planning_definition import table_schema
+from engine.statements.create_table.planning_definition import (
+    ensure_no_identity_partition,
+    identity_metadata,
+    table_schema,
+)
 from engine.statements.create_table.statement import ColumnDef, CreateTable
 from engine.statements.parse import parse
 from engine.types.schema import PrimitiveType

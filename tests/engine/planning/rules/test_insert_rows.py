@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.planning.rules.insert_rows import InsertRows
+from engine.planning.analyzed import InsertRows
 from tests.engine.planning.lake import PlanningLake
 
 MERGE_SCHEMA = {"spark.databricks.delta.schema.autoMerge.enabled": "true"}

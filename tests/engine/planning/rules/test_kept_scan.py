@@ -6,7 +6,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.planning.plans.reads import QueryColumn
-from engine.planning.rules.kept_scan import kept_columns, kept_scan
+from engine.planning.rules.query_columns import kept_columns, kept_scan
 from engine.tables.scan import FILE_METADATA
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.planning.lake import query_columns

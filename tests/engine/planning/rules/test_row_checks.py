@@ -6,7 +6,7 @@ import pytest
 
 from catalog.conditions import RowsViolateConstraint, RowsViolateNotNull
 from engine.planning.plans.expression_checks import RowChecks
-from engine.planning.rules.row_checks import ensure_kept, plan_row_checks
+from engine.planning.rules.expression_checks import ensure_kept, plan_row_checks
 from tests.engine.planning.lake import PlanningLake, bound_table
 
 

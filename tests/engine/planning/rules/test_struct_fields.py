@@ -7,7 +7,7 @@ import pytest
 from engine.binding.bound import BoundTable
 from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.writes import InsertPlan
-from engine.planning.rules.struct_fields import depends_on_names
+from engine.statements.insert.planning_fields import depends_on_names
 from engine.statements.insert.statement import Insert
 from tests.engine.planning.lake import PlanningLake
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.planning.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan
+from engine.planning.plans.reads import AssignPlan, DeclarePlan, DropVariablePlan
 from tests.engine.planning.lake import PlanningLake
 
 

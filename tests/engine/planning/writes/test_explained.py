@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.planning.plans.reads import ExplainPlan
-from engine.statements.explain.statement import ExplainMode
+from engine.sql.query.values import ExplainMode
 from tests.engine.planning.lake import PlanningLake
 
 ONE_BY_ONE = "files with other rows are written again without them, files of nothing else are removed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from engine.statements.merge.planning_history import describe_merge
+from engine.statements.merge.planning import describe_merge
 from engine.statements.merge.statement import Merge
 from engine.statements.parse import parse
 from engine.tables.operations import TableOperation

@@ -7,11 +7,11 @@ import pytest
 from catalog.conditions import UnsupportedClause
 from catalog.errors import SqlError
 from engine.sql.query.composed import Names
-from engine.sql.query.values import TargetQuery
+from engine.sql.query.values import Assignment, TargetQuery
 from engine.statements.explain.statement import ExplainWrite
 from engine.statements.merge.statement import ClauseKind, DeleteAction, Merge, SetAction, StarAction
 from engine.statements.parse import parse
-from engine.statements.row_changes.statement import Assignment, Delete, Update
+from engine.statements.row_changes.statement import Delete, Update
 
 
 def shown(query: TargetQuery) -> str:

@@ -12,7 +12,7 @@ from engine.runtime.statement import Statement
 from engine.sql.query.splice import splice
 from engine.sql.query.values import Query
 from engine.statements.alter_table.statement import RenameTable, SetProperties, UnsetProperties
-from engine.statements.comments.statement import Commentable, CommentOn
+from engine.statements.comments.spec import Commentable, CommentOn
 from engine.statements.containers.statement import CreateCatalog, CreateSchema, DropCatalog, DropSchema
 from engine.statements.create_table.statement import (
     Check,

@@ -1,0 +1,75 @@
+"""Columns that the statement does not give: the generation expression, the default, or null.
+
+A NOT NULL column without a default can never be left out. A value that the statement gives to a generated column must
+equal (`<=>`, so null equals null) the value of the expression over the rest of the row.
+
+Protocol: "Generated Columns", "Default Columns".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from catalog.conditions import ConstraintViolated, NotNullColumnMissing
+from catalog.names import quote
+from engine.enforcement.row_checks import described
+from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
+from engine.sql.expressions import Expression, parse_expression
+from engine.tables.column_metadata import captured_with
+from engine.types.schema import StructField
+from engine.types.sql_types import ddl_type
+
+DEFAULT = "CURRENT_DEFAULT"
+
+
+def fill_defaults(plan: WritePlan) -> WritePlan:
+    """Adds to `constants`."""
+    present = plan.target_names | plan.constants.keys() | plan.identity_names
+    present |= plan.config.generations.keys()
+    missing = [column for column in plan.schema.fields if column.name not in present]
+    return replace(plan, constants={**plan.constants, **{column.name: _default(column) for column in missing}})
+
+
+def default_text(column: StructField) -> str:
+    """The value of DEFAULT for a column, safe to put among other text."""
+    text = column.metadata.get(DEFAULT)
+    return parse_expression(text).in_parentheses if isinstance(text, str) else "NULL"
+
+
+def _default(column: StructField) -> str:
+    text = default_text(column)
+    if text == "NULL" and not column.nullable:
+        raise NotNullColumnMissing(column.name)
+    return f"CAST({text} AS {ddl_type(column.data_type)})"
+
+
+def compute_generated(plan: WritePlan) -> WritePlan:
+    """Fills `generated`, and adds checks."""
+    present = plan.target_names | plan.constants.keys()
+    computed, checks = {}, []
+    for column, expression in _generated_columns(plan):
+        if column.name in present:
+            checks.append(_check(column, expression))
+        else:
+            computed[column.name] = f"CAST({expression.in_parentheses} AS {ddl_type(column.data_type)})"
+    return replace(plan, generated=computed, checks=(*plan.checks, *checks))
+
+
+def _generated_columns(plan: WritePlan) -> Iterator[tuple[StructField, Expression]]:
+    for name, text in plan.config.generations.items():
+        column = plan.schema.field(name)
+        if column is not None:
+            yield column, parse_expression(text)
+
+
+def _check(column: StructField, expression: Expression) -> RowCheck:
+    text = f"{quote(column.name)} <=> {expression.in_parentheses}"
+
+    def violated(values: Values) -> ConstraintViolated:
+        return ConstraintViolated(
+            "Generated Column", f"({quote(column.name)} <=> ({expression.text}))", described(values)
+        )
+
+    shown = ((column.name,), *expression.columns)
+    return RowCheck(text=text, shown=shown, error=violated, settings=captured_with(column))

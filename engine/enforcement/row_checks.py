@@ -1,0 +1,66 @@
+"""Checks of the written rows: CHECK constraints, column invariants, REPLACE WHERE, append-only tables.
+
+A constraint is true of every row, or the write fails; so is the condition of REPLACE WHERE, under which other rows go.
+A table that is append-only loses no rows: its transaction would refuse the removes as well, this check comes before
+anything is written.
+
+Protocol: "CHECK Constraints", "Column Invariants", "Append-only Tables".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catalog.conditions import CannotModifyAppendOnly, ConstraintViolated, FunctionSettingsDiffer, ReplaceWhereViolated
+from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
+from engine.sql.expressions import parse_expression
+from engine.sql.query.bodies import separate_functions
+from engine.tables.rules import Constraint, TableRules
+
+
+def enforce_constraints(plan: WritePlan) -> WritePlan:
+    """Adds a check for each."""
+    return replace(plan, checks=(*plan.checks, *map(constraint_check, plan.config.constraints)))
+
+
+def constraint_check(constraint: Constraint) -> RowCheck:
+    """The check of one constraint."""
+    expression = parse_expression(constraint.expression)
+
+    def violated(values: Values) -> ConstraintViolated:
+        return ConstraintViolated(constraint.name, f"({constraint.expression})", described(values))
+
+    return RowCheck(text=expression.text, shown=expression.columns, error=violated, settings=constraint.settings)
+
+
+def enforce_replace_where(plan: WritePlan) -> WritePlan:
+    """Adds the condition as a check."""
+    if plan.replaces is None:
+        return plan
+    for function in separate_functions(plan.replaces):
+        raise FunctionSettingsDiffer(function)
+    expression = parse_expression(plan.replaces)
+
+    def violated(values: Values) -> ReplaceWhereViolated:
+        return ReplaceWhereViolated(expression.text, described(values))
+
+    check = RowCheck(text=expression.text, shown=expression.columns, error=violated)
+    return replace(plan, checks=(*plan.checks, check))
+
+
+def ensure_append_only(plan: WritePlan) -> WritePlan:
+    """Raises `CannotModifyAppendOnly`."""
+    if plan.removes:
+        ensure_rows_may_go(plan.config, plan.table)
+    return plan
+
+
+def ensure_rows_may_go(config: TableRules, label: str) -> None:
+    """Raises `CannotModifyAppendOnly`."""
+    if config.is_append_only:
+        raise CannotModifyAppendOnly(label)
+
+
+def described(values: Values) -> str:
+    """A line for each column, by name, each after a line break."""
+    return "".join(f"\n - {name} : {'null' if value is None else value}" for name, value in sorted(values.items()))

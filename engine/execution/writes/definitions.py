@@ -1,0 +1,54 @@
+"""Versions with another definition, by ALTER TABLE, or another high-water mark, by ALTER TABLE … SYNC IDENTITY."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from catalog.conditions import IdentityExhausted
+from engine.binding.bound import Outcome
+from engine.errors.table_errors import naming
+from engine.execution.writes.staged_write import StagedWrite
+from engine.planning.plans.ddl import AlterPlan, SyncIdentityPlan
+from engine.runtime.results import empty_result
+from engine.tables.column_metadata import GREATEST, LEAST
+from engine.tables.definition_changes import set_high_water_mark
+
+
+def alter_table(plan: AlterPlan) -> StagedWrite:
+    """One version with the new definition; none where nothing changes.
+
+    The rows that were checked must be those for which the new rule holds, so the commit depends on them.
+    """
+    table, outcome = plan.table, Outcome(result=empty_result())
+    if plan.definition == table.snapshot.definition:
+        return StagedWrite(outcome=outcome)
+    with naming(table.label):
+        transaction = table.own.begin(table.snapshot, plan.description, table.label)
+        if plan.checks is not None:
+            transaction.read_whole_table()
+        transaction.define(plan.definition)
+    return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)
+
+
+def sync_identity(plan: SyncIdentityPlan, extremes: Sequence[int | None]) -> StagedWrite:
+    """Nothing to commit where the high-water mark stays. `extremes` is the row that the plan's query answered.
+
+    The high-water mark must be past the rows that were read, so rows that others add at the same time conflict. Raises
+    `IdentityExhausted` where the first value of the grid past the rows does not fit into 64 bits: no writer could
+    use a table with such a high-water mark any more.
+    """
+    low, high = extremes
+    outcome = Outcome(result=empty_result())
+    high_water_mark = (
+        plan.column.high_water_mark if low is None or high is None else plan.column.high_water_mark_after(low, high)
+    )
+    if high_water_mark is None or high_water_mark == plan.column.high_water_mark:
+        return StagedWrite(outcome=outcome)
+    if not LEAST <= high_water_mark <= GREATEST:
+        raise IdentityExhausted(plan.column.name)
+    snapshot, label = plan.table.snapshot, plan.table.label
+    with naming(label):
+        transaction = plan.table.own.begin(snapshot, plan.description, label)
+        transaction.read_whole_table()
+        transaction.define(snapshot.definition, (set_high_water_mark(plan.column, high_water_mark),))
+    return StagedWrite(outcome=outcome, transaction=transaction, label=label)

@@ -1,0 +1,99 @@
+"""Names of columns in a scan: those that the table does not have, and those by which conditions may be pushed.
+
+Columns that are not the table's are constants of files. Spark pushes conditions by name, and takes a name for the
+column that a file has under it. So a column is pushed if its name has never meant another column, and the column had no
+other name, in any schema that the table ever had; where one of these is not in the metadata any more, nobody knows.
+Files that lack the name are read as without the condition.
+
+Source: Iceberg table specification, "Schema Evolution", "Column Projection".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from engine.iceberg.spec.types import IcebergField, IcebergSchema
+from engine.tables.scan import RowTracking
+
+ROW_LINEAGE = RowTracking(
+    row_id_column="_row_id",
+    row_commit_version_column="_last_updated_sequence_number",
+    field_ids=(2_147_483_540, 2_147_483_539),
+)
+"""What files have of rows that they took over, from v3 on."""
+
+
+class OwnNames:
+    """Names of columns that no column of the table has."""
+
+    def __init__(self, schema: IcebergSchema) -> None:
+        taken = "\n".join(column.name.casefold() for column in schema.fields)
+        stem = "__own"
+        while stem in taken:
+            stem += "_"
+        self._stem = stem
+        self.sequence = f"{stem}_sequence"
+        self.partition = f"{stem}_partition"
+        self.place = f"{stem}_place"
+        self.file = f"{stem}_file"
+        self.row = f"{stem}_row"
+        names = [column.name.casefold() for column in schema.fields]
+        self._twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+
+    def column(self, column: IcebergField) -> str:
+        """What a column is called in a scan: its name, unless that of another differs from it in case alone."""
+        return f"{self._stem}_column_{column.id}" if column.name.casefold() in self._twice else column.name
+
+    def hidden(self, name: str) -> str:
+        """Of the constant that a column of this name, which `*` does not show, is made of."""
+        return f"{self._stem}{name}_hidden"
+
+    def filled(self, id: int) -> str:
+        return f"{self._stem}_{id}"
+
+    def key(self, id: int) -> str:
+        return f"{self._stem}_key_{id}"
+
+
+def with_constants(files: pa.Table, constants: Mapping[str, Any]) -> pa.Table:
+    """Files with these texts or numbers, by name, beside the partition values that they have."""
+    if not constants:
+        return files
+    count, old = files.num_rows, _one(files["partition_values"])
+    kept = len(old.keys) // count if count else 0
+    keys = [*old.keys[:kept].to_pylist(), *constants]
+    columns = [old.items.take(pa.array(np.arange(count) * kept + place)) for place in range(kept)]
+    columns += [_one(values).cast(pa.string()) for values in constants.values()]
+    order = pa.array(np.arange(count * len(keys)).reshape(len(keys), count).T.ravel())
+    items = pa.concat_arrays(columns).take(order) if count else pa.array([], pa.string())
+    offsets = pa.array(np.arange(count + 1) * len(keys), pa.int32())
+    at = files.schema.get_field_index("partition_values")
+    values = pa.MapArray.from_arrays(offsets, pa.array(keys * count, pa.string()), items)
+    return files.set_column(at, files.schema.field(at), values)
+
+
+def _one(values: Any) -> pa.Array:
+    return pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
+
+
+_PLAIN = re.compile(r"\w+", re.ASCII)
+"""Writers spell other names in ways of their own."""
+
+
+def pushable_names(schemas: Mapping[int, IcebergSchema]) -> Mapping[int, str]:
+    """Names of top-level columns, by field id."""
+    if set(schemas) != set(range(max(schemas, default=-1) + 1)):
+        return {}
+    ids: dict[str, set[int]] = {}
+    names: dict[int, set[str]] = {}
+    for schema in schemas.values():
+        for column in schema.fields:
+            ids.setdefault(column.name.casefold(), set()).add(column.id)  # files are asked without regard to case
+            names.setdefault(column.id, set()).add(column.name)
+    found = {id: next(iter(called)) for id, called in names.items() if len(called) == 1}
+    return {id: name for id, name in found.items() if len(ids[name.casefold()]) == 1 and _PLAIN.fullmatch(name)}
