@@ -602,7 +602,9 @@ class ColumnNotFound(DeltaError):
     """DELTA_COLUMN_NOT_FOUND_IN_SCHEMA, SQLSTATE 42703"""
     column: str
     columns: str
-    def __init__(self, column: str, columns: str) -> None: ...
+    suggestion: str
+    table: str
+    def __init__(self, column: str, columns: str, suggestion: str = '', table: str = 'The table') -> None: ...
 
 class DuplicateColumns(DeltaError):
     """DELTA_DUPLICATE_COLUMNS_FOUND, SQLSTATE 42711"""
@@ -803,8 +805,8 @@ class SchemaNotRemovable(SqlError):
 class DropByPath(SqlError):
     """DROP_TABLE_BY_PATH_NOT_SUPPORTED, SQLSTATE 0A000"""
     path: str
-    hint: str
-    def __init__(self, path: str, hint: str) -> None: ...
+    advice: str
+    def __init__(self, path: str, advice: str) -> None: ...
 
 class ReplacedTableMissing(SqlError):
     """DELTA_CANNOT_REPLACE_MISSING_TABLE, SQLSTATE 42P01"""
@@ -1378,7 +1380,8 @@ class SparkFailure(SqlError):
     condition: str
     sqlstate: str
     text: str
-    def __init__(self, condition: str, sqlstate: str, text: str) -> None: ...
+    advice: str
+    def __init__(self, condition: str, sqlstate: str, text: str, advice: str = '') -> None: ...
 
 class DuplicateKey(SqlError):
     """DUPLICATE_KEY, SQLSTATE 23505"""
@@ -1504,7 +1507,7 @@ class PartitionValueNotCastable(DeltaError):
     def __init__(self, text: str, data_type: str) -> None: ...
 
 class UnknownTableFormat(SqlError):
-    """DATA_SOURCE_NOT_SUPPORTED, SQLSTATE 0A000"""
+    """DATA_SOURCE_NOT_FOUND, SQLSTATE 42K02"""
     format: str
     formats: str
     def __init__(self, format: str, formats: str) -> None: ...
@@ -1613,10 +1616,8 @@ class EmptyStatement(SqlError):
 class StatementSyntaxError(SqlError):
     """PARSE_SYNTAX_ERROR, SQLSTATE 42601"""
     reason: str
-    line: int
-    column: int
-    excerpt: str
-    def __init__(self, reason: str, line: int, column: int, excerpt: str) -> None: ...
+    advice: str
+    def __init__(self, reason: str, advice: str = '') -> None: ...
 
 class InvalidSetSyntax(SqlError):
     """INVALID_SET_SYNTAX, SQLSTATE 42000"""
@@ -1624,9 +1625,7 @@ class InvalidSetSyntax(SqlError):
 
 class SeveralStatements(SqlError):
     """MULTIPLE_STATEMENTS, SQLSTATE 42601"""
-    line: int
-    column: int
-    def __init__(self, line: int, column: int) -> None: ...
+    def __init__(self) -> None: ...
 
 class StatementHasTooManyTokens(SqlError):
     """STATEMENT_TOO_LONG.TOKENS, SQLSTATE 54001"""
@@ -1705,7 +1704,7 @@ class AmbiguousReference(SqlError):
     def __init__(self, name: str) -> None: ...
 
 class ShowColumnsConflict(SqlError):
-    """SHOW_COLUMNS_WITH_CONFLICTING_NAMESPACE, SQLSTATE 42K05"""
+    """SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE, SQLSTATE 42K05"""
     table: str
     namespace: str
     def __init__(self, table: str, namespace: str) -> None: ...
@@ -1969,7 +1968,8 @@ class ResultRowsDiffer(SqlError):
 class FunctionNotAvailable(SqlError):
     """UNRESOLVED_ROUTINE, SQLSTATE 42883"""
     function: str
-    def __init__(self, function: str) -> None: ...
+    suggestion: str
+    def __init__(self, function: str, suggestion: str = '') -> None: ...
 
 class PlanRefused(SqlError):
     """UNSUPPORTED_PLAN, SQLSTATE 0A000"""
@@ -2070,8 +2070,8 @@ class TooManyGlobalViews(SqlError):
 class SettingNotAvailable(SqlError):
     """CONFIG_NOT_AVAILABLE, SQLSTATE 42K0I"""
     key: str
-    hint: str
-    def __init__(self, key: str, hint: str) -> None: ...
+    suggestion: str
+    def __init__(self, key: str, suggestion: str) -> None: ...
 
 class InvalidSettingValue(SqlError):
     """INVALID_CONF_VALUE, SQLSTATE 22022"""
@@ -3002,7 +3002,7 @@ class AuthenticationFailed(SqlError):
     def __init__(self, reason: str) -> None: ...
 
 class MalformedHandle(SqlError):
-    """INVALID_HANDLE.MALFORMED, SQLSTATE HY000"""
+    """INVALID_HANDLE.FORMAT, SQLSTATE HY000"""
     def __init__(self) -> None: ...
 
 class MalformedThriftMessage(SqlError):

@@ -10,8 +10,11 @@ The name and SQLSTATE are Spark's or Delta's if one of them has the condition. T
     class = "TableNotFound"
     sqlstate = "42P01"
     parameters = "name: str, suggestion: str = ''"
-    message = "The table or view {name} cannot be found.{suggestion}"
-    hint = "Check the spelling and the current schema; SHOW TABLES lists the tables of a schema."
+    message = "The table or view {name} cannot be found."
+    hint = "{suggestion} Check the spelling and the current schema; SHOW TABLES lists the tables of a schema."
+
+The message is one sentence: which object the statement failed on, and why. The hint says what to do. A position in the
+statement's text, or in the text of a view, is separate too, so that clients can mark it.
 """
 
 from __future__ import annotations
@@ -20,13 +23,16 @@ import re
 import tomllib
 from ast import literal_eval
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 ECHO_MAX = 200
 """Characters that an error repeats of a name, a key or a value that a client sent."""
 CONDITIONS_FILE = Path(__file__).with_name("conditions.toml")
+_EXCERPT_CHARS_MAX = 120
+_NUL_SHOWN = "␀"
 _SQLSTATE = re.compile(r"[0-9A-Z]{5}")
 _PROSE = frozenset(
     {"reason", "detail", "suggestion", "text", "advice", "excerpt", "expected", "known", "applicable", "problem"}
@@ -41,17 +47,49 @@ _LONG_WORD = re.compile(rf"([^\s/]{{{ECHO_MAX - 1}}})[^\s/]{{2,}}")
 _declared: dict[str, type[SqlError]] = {}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """A place in the text of the statement, or of the view `view`; `line` and `column` count from 1.
+
+    `excerpt` is the line, at most 120 characters of it, and a second line with a caret below the place.
+    """
+
+    line: int
+    column: int
+    excerpt: str
+    view: str = ""
+
+    @classmethod
+    def in_text(cls, text: str, offset: int, view: str = "") -> Self:
+        """Returns the position of the character at `offset` (from 0) in `text`."""
+        offset = min(offset, len(text))
+        line_start = text.rfind("\n", 0, offset) + 1
+        line_end = text.find("\n", offset)
+        line = text[line_start : line_end if line_end >= 0 else len(text)]
+        column = offset - line_start
+        shown_from = max(0, column - _EXCERPT_CHARS_MAX // 2)
+        shown = line[shown_from : shown_from + _EXCERPT_CHARS_MAX].replace("\0", _NUL_SHOWN)
+        mark = "".join("\t" if char == "\t" else " " for char in shown[: column - shown_from]) + "^"
+        return cls(line=text.count("\n", 0, offset) + 1, column=column + 1, excerpt=f"{shown}\n{mark}", view=view)
+
+    def __str__(self) -> str:
+        place = f"line {self.line}, column {self.column}"
+        return f"{place} of the view {self.view}" if self.view else place
+
+
 class SqlError(Exception):
     """Root of every error shown to a client.
 
-    `condition` is the stable name, `sqlstate` its five characters, `template` the message with the parameters in
-    braces. An instance has an attribute per parameter.
+    `condition` is the stable name, `sqlstate` its five characters, `template` and `hint_template` the texts with the
+    parameters in braces. An instance has an attribute per parameter.
     """
 
     condition: str
     sqlstate: str
     template: str
+    hint_template = ""
     signature = Signature()
+    position: Position | None = None
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values)
@@ -59,17 +97,40 @@ class SqlError(Exception):
         bound.apply_defaults()
         vars(self).update(bound.arguments)
 
+    def at(self, text: str, offset: int) -> Self:
+        """Sets the position to the character at `offset` in the statement's `text`, and returns the error."""
+        self.position = Position.in_text(text, offset)
+        return self
+
     @property
     def message(self) -> str:
-        """The text without condition and SQLSTATE; it repeats at most :data:`ECHO_MAX` characters of a name."""
-        return _LONG_WORD.sub(r"\1…", self.template.format(**self._shown()))
+        """The sentence without condition, SQLSTATE and hint; it repeats at most :data:`ECHO_MAX` characters of a name.
 
-    def _shown(self) -> dict[str, Any]:
+        Line and column are at its end, if they are known.
+        """
+        message = self._format(self.template)
+        return message if self.position is None else f"{message.removesuffix('.')} ({self.position})."
+
+    @property
+    def hint(self) -> str:
+        """What the user can do, as sentences; empty if there is no advice."""
+        return self._format(self.hint_template).strip()
+
+    @property
+    def full_message(self) -> str:
+        """Message and hint in one line, for command lines and pages, which show no condition."""
+        return f"{self.message} {self.hint}".rstrip()
+
+    def _format(self, template: str) -> str:
         values = {name: getattr(self, name) for name in self.signature.parameters}
-        return {name: value if name in _PROSE else shortened(value) for name, value in values.items()}
+        shown = {name: value if name in _PROSE else shortened(value) for name, value in values.items()}
+        return _LONG_WORD.sub(r"\1…", template.format(**shown))
 
     def __str__(self) -> str:
-        return f"[{self.condition}] {self.message} SQLSTATE: {self.sqlstate}"
+        """`[CONDITION] message SQLSTATE: 12345`, then the line with a caret and the hint, on lines of their own."""
+        excerpt = "" if self.position is None else f"\n{self.position.excerpt}"
+        hint = self.hint and f"\nHint: {self.hint}"
+        return f"[{self.condition}] {self.message} SQLSTATE: {self.sqlstate}{excerpt}{hint}"
 
 
 def shortened(value: Any) -> Any:
@@ -104,6 +165,7 @@ def declare_error(condition: str, entry: Mapping[str, str], family: type[SqlErro
         "condition": condition,
         "sqlstate": entry["sqlstate"],
         "template": entry["message"],
+        "hint_template": entry.get("hint", ""),
         "signature": Signature(list(_parameters(entry.get("parameters", "")))),
         "__module__": "catalog.conditions",
     }

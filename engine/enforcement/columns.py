@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from catalog.conditions import ColumnNotFound, DuplicateColumns, NoPartitionColumn, PartitionColumnListed
+from catalog.conditions import DuplicateColumns, NoPartitionColumn, PartitionColumnListed
+from engine.errors.column_errors import column_not_found
 from engine.planning.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
 from engine.tables.rules import TableRules
@@ -51,7 +52,7 @@ def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField,
     for name in names:
         column = plan.schema.field(name)
         if column is None:
-            raise ColumnNotFound(name, ", ".join(plan.schema.names))
+            raise column_not_found(name, plan.schema.names)
         if column.name in found:
             raise DuplicateColumns(name)
         found[column.name] = column

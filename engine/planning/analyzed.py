@@ -13,6 +13,7 @@ from engine.binding.bound import BoundStatement
 from engine.planning.plans.reads import QueryColumn, ReadPlan
 from engine.planning.plans.write_plan import WritePlan
 from engine.sql.expressions import Expression
+from engine.sql.query.source_text import joined
 from engine.sql.query.splice import Edit
 
 
@@ -96,7 +97,8 @@ class GivenRows:
         names = ", ".join(f"c{at}" for at in range(self.width))
         kept = ", ".join(f"c{at}" for at in self.kept)
         where = "" if self.number is None else f" WHERE c{self.width - 1} = {self.number}"
-        return replace(source, text=f"SELECT {kept} FROM ({source.text}\n) AS given({names}){where}")
+        text = joined((f"SELECT {kept} FROM (", source.text, f"\n) AS given({names}){where}"))
+        return replace(source, text=text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ from engine.spark.file_lists import Asked, given_request
 from engine.spark.frame import read_columns, read_examination, read_result
 from engine.spark.process import SparkProcess
 from engine.spark.scan import scan_requests
-from engine.spark.spark_errors import restore_names, translated
+from engine.spark.spark_errors import Translation, restore_names, translated
 from engine.spark.supervisor import Supervisor
 from engine.spark.variables import parameter_request, read_assignment, read_variables, variables_request
 from engine.spool.spool import Spool
@@ -58,6 +58,7 @@ _RUNS_MAX = 4
 """The number of times that a call is made if Spark ends under it each time."""
 
 A = TypeVar("A")
+_NO_TRANSLATION = Translation()
 R = TypeVar("R")
 logger = logging.getLogger(__name__)
 
@@ -349,7 +350,7 @@ class ExecSession:
                 process.file_lists.serving(request, plan, call.announced, disk) as asked,
                 process.watching(request),
                 _own_failure(asked),
-                _reached(process, _labels(plan), _own_texts(plan, request)),
+                _reached(process, _translation(plan, request)),
             ):
                 lineage = call.lineage if request.on_lineage is not None else None
                 how = {"announces_rows": call.announced is not None, "tells_lineage": lineage is not None}
@@ -385,12 +386,10 @@ def _without(settings: Mapping[str, str], key: str) -> dict[str, str]:
 
 
 @contextmanager
-def _reached(
-    process: SparkProcess, labels: Mapping[str, str] = MappingProxyType({}), own_texts: frozenset[str] | None = None
-) -> Iterator[None]:
+def _reached(process: SparkProcess, translation: Translation = _NO_TRANSLATION) -> Iterator[None]:
     """Calls to Java, with their errors as ours; a loss of Spark is told to its supervision."""
     try:
-        with translated(process.gateway.jvm, labels, own_texts):
+        with translated(process.gateway.jvm, translation):
             yield
     except SparkRestarting as loss:
         process.note_loss(loss)
@@ -451,6 +450,11 @@ def _request(
         "bytes_wanted": request.bytes_wanted,
         "pool": request.pool,
     }
+
+
+def _translation(plan: ReadPlan, request: StatementRequest) -> Translation:
+    texts = ((plan.text, ""), *((view.text, view.label) for view in plan.views))
+    return Translation(_labels(plan), _own_texts(plan, request), texts)
 
 
 def _own_texts(plan: ReadPlan, request: StatementRequest) -> frozenset[str] | None:

@@ -1,8 +1,9 @@
 """One translation of what Java raises: our own refusals, and Spark's errors under Spark's conditions.
 
 The user sees Spark's sentence without the Java stack, without the plan that Spark appends, and with the names of the
-tables instead of those of our scans. Positions go too, since they count in the rewritten text; the text at fault stays.
-What is no error of the statement (an I/O failure, a bug) is logged with its trace.
+tables instead of those of our scans. Advice that Spark appends becomes the hint. The position is mapped from the text
+that Spark was given to the user's own (`engine.sql.query.source_text`), or to the text of the view that it is in.
+An error that is not about the statement (an I/O failure, a bug) is logged with its trace.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
@@ -47,9 +50,11 @@ from catalog.conditions import (
     ValueTooLarge,
     ViewChanged,
 )
-from catalog.errors import SqlError
+from catalog.errors import Position, SqlError
 from engine.errors.disk_errors import reported_storage_error
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.query.bodies import with_function_names
+from engine.sql.query.source_text import SourceText
 
 _log = logging.getLogger(__name__)
 
@@ -87,23 +92,59 @@ _HIDDEN = (
     "those who may read all that it reads."
 )
 _MARKERS = ("NamedParameter", "PosParameter")
-_NO_LABELS: Mapping[str, str] = MappingProxyType({})
+_ADVICE = re.compile(
+    r"(?<=[.\]])\s+(?=(?:Use|Did you mean|Add|If|Please|Correct|Rewrite|Try|Consider|Set|To|Perhaps)\b)"
+)
+"""Where the advice begins that Spark appends to its sentence."""
+_SYNONYMS = {
+    "getdate": "current_timestamp()",
+    "sysdate": "current_timestamp()",
+    "sysdatetime": "current_timestamp()",
+    "newid": "uuid()",
+    "group_concat": "listagg()",
+    "isnumeric": "try_cast()",
+    "to_clob": "CAST(… AS STRING)",
+}
+"""Functions of other systems, in lower case, and those of Spark that do the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What errors of a statement's query are translated with.
+
+    `labels` maps names and folders of scans to tables' names. `own_texts`: of an error that is not about one of these,
+    only the condition is shown: it may have values, names and text that views and policies hide; None: all are shown.
+    `texts` are those that Spark is given, with the name of the view, or an empty name for the statement's own.
+    """
+
+    labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_texts: frozenset[str] | None = None
+    texts: Sequence[tuple[str, str]] = ()
+
+    def position(self, known: Mapping[str, Any]) -> Position | None:
+        """Returns the place in what the user wrote; Spark knows `start`, in UTF-16 units from 0, of a `text`."""
+        text, start = known.get("text"), known.get("start")
+        if start is None or (self.own_texts is not None and text not in self.own_texts):
+            return None
+        for given, view in self.texts:
+            if given == text and isinstance(given, SourceText):
+                offset = len(given.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "ignore"))
+                origin = given.origin(offset)
+                return None if origin is None else Position.in_text(*origin, view)
+        return None
+
+
+_NO_TRANSLATION = Translation()
 
 
 @contextmanager
-def translated(
-    jvm: Any, labels: Mapping[str, str] = _NO_LABELS, own_texts: frozenset[str] | None = None
-) -> Iterator[None]:
-    """Raise what calls to Java raise as errors of ours; `labels` maps names and folders of scans to tables' names.
-
-    Where `own_texts` are given, of an error that is not about one of these no more than the condition is told: it may
-    have values, names and text that views and policies hide.
-    """
+def translated(jvm: Any, translation: Translation = _NO_TRANSLATION) -> Iterator[None]:
+    """Raises what calls to Java raise as errors of ours."""
     try:
         try:
             yield
         except Py4JJavaError as error:
-            raise _translate(error, jvm, labels, own_texts) from error
+            raise _translate(error, jvm, translation) from error
     except Py4JJavaError:
         raise  # of the translation itself: a bug of ours
     except (Py4JError, ConnectionError) as error:
@@ -113,7 +154,8 @@ def translated(
         raise SparkRestarting("the connection to its process was lost") from error
 
 
-def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_texts: frozenset[str] | None) -> SqlError:
+def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlError:
+    labels, own_texts = translation.labels, translation.own_texts
     known: dict[str, Any] = json.loads(jvm.deltagateway.Failures.describe(error.java_exception))
     if known["stopped"]:
         return SparkRestarting(CONTEXT_STOPPED)
@@ -122,7 +164,10 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_te
     if own_texts is not None and known.get("refusal") == "column of files":
         return ColumnNotRead("below a view, row filter or column mask", "a column of a type unlike its files'")
     if "refusal" in known:
-        return _refusal(known["refusal"], known["subject"], labels)
+        refusal = _refusal(known["refusal"], known["subject"], labels)
+        if refusal.position is None:
+            refusal.position = translation.position(known)
+        return refusal
     condition, sqlstate = known.get("condition"), known.get("sqlstate")
     if own_texts is not None and known.get("path"):
         known["path"] = "of a table below a view, row filter or column mask"
@@ -147,15 +192,25 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str], own_te
     if own_texts is not None and not _is_own(known, own_texts):
         return SparkFailure(*reported, _HIDDEN)
     text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"
-    text, _, quoted = with_function_names(text).partition(_QUOTED)
+    text = with_function_names(text).partition(_QUOTED)[0]
     if condition == _WRITE_FAILED:  # which says where it happened, not what
         text += f" {known['cause']}"
+    advice = ""
+    if condition not in (None, _RAISED):
+        text, advice = (*_ADVICE.split(text, maxsplit=1), "")[:2]
     if known.get("column"):  # whose value is made where the rows are written: the message has the value
         text = f"A value for the column {known['column']} cannot be stored; nothing was written. {text}"
-    elif fragment := known.get("fragment") or quoted:
-        fragment = with_function_names(fragment)
-        text += _QUOTED + (fragment if len(fragment) <= _FRAGMENT_MAX else fragment[:_FRAGMENT_MAX] + " …")
-    return SparkFailure(*reported, restore_names(text, labels)[:_SHOWN_MAX])
+    position = translation.position(known)
+    if condition == "ARITHMETIC_OVERFLOW" and text.endswith("overflow."):
+        text = "Arithmetic overflow: the result does not fit the type of the expression."
+    if condition == "MISSING_GROUP_BY" and known.get("ungrouped"):
+        text = f"The column {known['ungrouped']} is not aggregated, and the query does not include a GROUP BY clause."
+        advice = f"Add GROUP BY {known['ungrouped']}, or aggregate the column, for example with any_value()."
+    if position is None and not known.get("column") and (fragment := known.get("fragment")) and fragment not in text:
+        text = f"{text} Expression: {with_function_names(fragment)[:_FRAGMENT_MAX]}"
+    failure = SparkFailure(*reported, restore_names(text, labels)[:_SHOWN_MAX], restore_names(advice, labels))
+    failure.position = position
+    return failure
 
 
 def _is_own(known: Mapping[str, Any], own_texts: frozenset[str]) -> bool:
@@ -215,11 +270,18 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             clause = "A condition of LEFT JOIN LATERAL for a function that reads tables which you may not read"
             return UnsupportedClause(clause, "Use an inner join, or a condition in WHERE.")
         case "function" | "table function":
-            return FunctionNotAvailable(f"{kind} {subject}")
+            return FunctionNotAvailable(f"{kind} {subject}", _function_suggestion(subject))
         case "expression" if subject in _MARKERS:
             return ParameterNotBound()
         case _:  # text from Spark
             return PlanRefused(f"{kind} {subject}")
+
+
+def _function_suggestion(name: str) -> str:
+    """Returns the question for the function that was probably meant; empty if no name is close."""
+    close = get_close_matches(name.lower(), ALLOWED_FUNCTIONS, n=1, cutoff=0.75)
+    meant = _SYNONYMS.get(name.lower()) or (close[0] if close else "")
+    return meant and f"Did you mean {meant}?"
 
 
 def _sentence(message: str, condition: str) -> str:

@@ -20,6 +20,7 @@ from engine.sql.dialect.dialect import SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.parser import syntax_error
 from engine.sql.query.bodies import has_queried_body
 from engine.sql.query.conditions import parse_condition
+from engine.sql.query.source_text import copied, joined
 from engine.sql.query.values import Span
 
 _HEAD = "SELECT "
@@ -38,7 +39,7 @@ class Expression:
     @property
     def in_parentheses(self) -> str:
         """Safe to put among other text: a comment at its end ends with it."""
-        return f"({self.text}\n)"
+        return joined(("(", self.text, "\n)"))
 
 
 def parse_expression(text: str, subquery: SqlError | None = None) -> Expression:
@@ -83,10 +84,12 @@ def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str
         if found is not None:
             count, instead = found
             edits.append((parts[0].meta["start"], parts[count].meta["start"], instead))
-    select = _HEAD + text
-    for start, end, instead in sorted(edits, reverse=True):
-        select = select[:start] + instead + select[end:]
-    return select[len(_HEAD) :]
+    pieces: list[str] = []
+    done = 0
+    for start, end, instead in sorted(edits):
+        pieces += [copied(text, done, start - len(_HEAD)), instead]
+        done = end - len(_HEAD)
+    return joined((*pieces, copied(text, done, len(text))))
 
 
 def equal_columns(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

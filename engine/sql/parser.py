@@ -14,10 +14,6 @@ from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import Query
 
-_EXCERPT_CHARS_MAX = 120
-
-_NUL_SHOWN = "\N{SYMBOL FOR NULL}"
-
 _FRAMES_MAX = 8000
 """Nested calls of Python. sqlglot needs some twenty for each level of a statement, so Python's own limit of 1000 would
 stop at forty nested function calls; these are a tenth of what a thread's stack of 8 MB holds."""
@@ -42,18 +38,8 @@ def guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
 
 
 def syntax_error(text: str, reason: str, offset: int) -> StatementSyntaxError:
-    """The error for a place in `text`, with its line and a mark below the place."""
-    offset = min(offset, len(text))
-    line_start = text.rfind("\n", 0, offset) + 1
-    line_end = text.find("\n", offset)
-    line = text[line_start : line_end if line_end >= 0 else len(text)]
-    column = offset - line_start
-    shown_from = max(0, column - _EXCERPT_CHARS_MAX // 2)
-    shown = line[shown_from : shown_from + _EXCERPT_CHARS_MAX].replace("\0", _NUL_SHOWN)
-    mark = "".join("\t" if char == "\t" else " " for char in shown[: column - shown_from]) + "^"
-    return StatementSyntaxError(
-        reason=reason, line=text.count("\n", 0, offset) + 1, column=column + 1, excerpt=f"{shown}\n{mark}"
-    )
+    """Returns the error for a place in `text`."""
+    return StatementSyntaxError(reason).at(text, offset)
 
 
 def parse_stored_query(text: str) -> Query | None:
@@ -67,4 +53,4 @@ def parse_stored_query(text: str) -> Query | None:
 
 
 def several_statements(text: str, offset: int) -> SqlError:
-    return SeveralStatements(line=text.count("\n", 0, offset) + 1, column=offset - text.rfind("\n", 0, offset))
+    return SeveralStatements().at(text, len(text) - len(text[offset:].lstrip()))

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from catalog.conditions import ColumnNotFound, DuplicateColumns, ParentNotStruct
+from catalog.conditions import DuplicateColumns, ParentNotStruct
+from engine.errors.column_errors import column_not_found
 from engine.types.column_paths import Path
 from engine.types.schema import (
     ArrayType,
@@ -78,7 +79,7 @@ def find_field(schema: StructType, path: Path) -> StructField:
     fields = sibling_fields(schema, path)
     found = StructType(fields).field(path[-1])
     if found is None:
-        raise ColumnNotFound(".".join(path), ", ".join(item.name for item in fields))
+        raise column_not_found(".".join(path), [item.name for item in fields])
     return found
 
 
@@ -140,7 +141,7 @@ def _type_at(data_type: DataType, path: Path, whole: Path) -> DataType:
         case StructType(fields):
             field = data_type.field(part)
             if field is None:
-                raise ColumnNotFound(".".join(whole), ", ".join(item.name for item in fields))
+                raise column_not_found(".".join(whole), [item.name for item in fields])
             return _type_at(field.data_type, tuple(rest), whole)
         case ArrayType(element) if part == "element":
             return _type_at(element, tuple(rest), whole)
@@ -165,7 +166,7 @@ def _change_fields(schema: StructType, parent: Path, change: Callable[[Fields], 
             case StructType(fields):
                 found = data_type.field(part)
                 if found is None:
-                    raise ColumnNotFound(".".join(parent), ", ".join(item.name for item in fields))
+                    raise column_not_found(".".join(parent), [item.name for item in fields])
                 return StructType(
                     tuple(
                         replace(item, data_type=descend(item.data_type, rest)) if item is found else item
@@ -199,7 +200,7 @@ def _insert(fields: Fields, field: StructField, position: Position) -> Fields:
         case After(name):
             behind = StructType(fields).field(name)
             if behind is None:
-                raise ColumnNotFound(name, ", ".join(item.name for item in fields))
+                raise column_not_found(name, [item.name for item in fields])
             at = next(index for index, item in enumerate(fields) if item is behind) + 1
             return (*fields[:at], field, *fields[at:])
         case _:
@@ -209,7 +210,7 @@ def _insert(fields: Fields, field: StructField, position: Position) -> Fields:
 def _without(fields: Fields, name: str) -> Fields:
     found = StructType(fields).field(name)
     if found is None:
-        raise ColumnNotFound(name, ", ".join(item.name for item in fields))
+        raise column_not_found(name, [item.name for item in fields])
     return tuple(item for item in fields if item is not found)
 
 

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
         if files.archive is None:
             _archive(files)
     except (SqlError, OSError) as error:
-        reason = error.message if isinstance(error, SqlError) else str(error)
+        reason = error.full_message if isinstance(error, SqlError) else str(error)
         sys.stderr.write(f"delta-gateway: starts stay slower: {reason}\n")
         return EXIT_FAILED
     return 0

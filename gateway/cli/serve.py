@@ -97,12 +97,12 @@ def main(arguments: Sequence[str]) -> int:
         console.say("stopped before it was ready")
         return EXIT_FAILED if signals.get() == _THREAD_DIED else 0
     except SqlError as error:
-        console.say(f"delta-gateway: [{error.condition}] {error.message}", logging.ERROR)
+        console.say(f"delta-gateway: [{error.condition}] {error.full_message}", logging.ERROR)
         return EXIT_START_FAILED
     except Exception as error:  # whatever it is, the operator gets one line
         logger.debug("the start failed", exc_info=error)
         reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        console.say(f"delta-gateway: {StartFailed(reason).message}", logging.ERROR)
+        console.say(f"delta-gateway: {StartFailed(reason).full_message}", logging.ERROR)
         return EXIT_START_FAILED
     console.is_starting = False
     console.step("ready")
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str]) -> int:
     console.step("stopped")
     code = 0
     if (failure := server.failure) is not None:
-        console.say(f"delta-gateway: [{failure.condition}] {failure.message}", logging.ERROR)
+        console.say(f"delta-gateway: [{failure.condition}] {failure.full_message}", logging.ERROR)
         code = EXIT_FAILED
     if server.leaves_threads:
         os._exit(code)  # the interpreter would wait for what these wait for

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         given.run(TokenStore(given.token_file), given)
     except SqlError as error:
-        sys.stderr.write(f"delta-gateway: {error.message}\n")
+        sys.stderr.write(f"delta-gateway: {error.full_message}\n")
         return EXIT_FAILED
     return 0
 

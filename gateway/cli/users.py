@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return int(given.run(given))
     except SqlError as error:
-        return _fail(error.message)
+        return _fail(error.full_message)
 
 
 def read_secret_line(prompt: str) -> str | None:

@@ -45,7 +45,7 @@ def log_in_blueprint(callers: Callers) -> Blueprint:
             cookie = callers.log_in(request.form.get("user", ""), request.form.get("password", ""))
         except SqlError as error:
             failure = describe(error)
-            return _page("log-in", status=failure.http_status, message=failure.message)
+            return _page("log-in", status=failure.http_status, message=error.full_message)
         return _moved(".", cookie)
 
     @routes.post("/logout")

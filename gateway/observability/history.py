@@ -80,6 +80,14 @@ def _short(failure: Failure) -> Failure:
     return replace(failure, message=redact(failure.message)[:MESSAGE_MAX])
 
 
+def _redacted(failure: Failure) -> Failure:
+    """Returns `failure` without secrets. The excerpt goes: redaction does not find a secret that it shows in part."""
+    message, position = failure.message, failure.position
+    if position is not None:
+        message, position = message.replace(f"\n{position.excerpt}", ""), replace(position, excerpt="")
+    return replace(failure, message=redact(message), hint=redact(failure.hint), position=position)
+
+
 def may_manage(identity: Identity, owner: Identity) -> bool:
     """Whether `identity` may see and end statements and sessions of `owner`: its own, or as an administrator."""
     return owner.admits(identity) or (identity.is_admin and Scope.SQL in identity.scopes)
@@ -91,7 +99,7 @@ def as_seen_by(identity: Identity, info: StatementInfo) -> StatementInfo | None:
         return info
     if not may_manage(identity, info.identity):
         return None
-    failure = info.failure and replace(info.failure, message=redact(info.failure.message))
+    failure = info.failure and _redacted(info.failure)
     return replace(info, text=redact(info.text), failure=failure)
 
 

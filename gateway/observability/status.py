@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from catalog.conditions import InternalError
-from catalog.errors import SqlError, shortened
+from catalog.errors import Position, SqlError, shortened
 
 logger = logging.getLogger(__name__)
 
@@ -23,22 +23,28 @@ logger = logging.getLogger(__name__)
 class Failure:
     """`message` is the whole text for people, with the condition in front and the SQLSTATE at its end.
 
-    `name` is the object that a "not found" condition is about, where the error has one. `line` and `column`, counted
-    from 1, are where in the statement's text it is, where that is known.
+    `message` begins with the sentence that the error's own fields repeat: the excerpt of the text with a caret, the
+    line and column (from 1), and the hint. `name` is the object that a "not found" condition is about.
     """
 
     condition: str
     sqlstate: str
     message: str
     name: str | None = None
-    line: int | None = None
-    column: int | None = None
+    hint: str = ""
+    position: Position | None = None
 
     @property
     def details(self) -> dict[str, object]:
-        """What JSON says beyond Databricks' fields: the condition, and the position."""
-        told = {"condition": self.condition, "line": self.line, "column": self.column}
-        return {key: value for key, value in told.items() if value is not None}
+        """Fields of JSON beyond Databricks' own: the condition, the hint and the position, if there are any."""
+        details: dict[str, object] = {"condition": self.condition}
+        if self.hint:
+            details["hint"] = self.hint
+        if self.position is not None:
+            details |= {"line": self.position.line, "column": self.position.column}
+            details |= {"excerpt": self.position.excerpt} if self.position.excerpt else {}
+            details |= {"view": self.position.view} if self.position.view else {}
+        return details
 
     @property
     def is_stale_handle(self) -> bool:
@@ -94,12 +100,12 @@ def describe(error: BaseException) -> Failure:
         error_id = uuid.uuid4().hex[:12]
         logger.error("internal error %s: %s", error_id, type(error).__name__, exc_info=error)
         error = InternalError(error_id)
-    name, line, column = (getattr(error, field, None) for field in ("name", "line", "column"))
+    name = getattr(error, "name", None)
     return Failure(
         condition=error.condition,
         sqlstate=error.sqlstate,
         message=str(error),
         name=shortened(name) if isinstance(name, str) else None,
-        line=line if isinstance(line, int) else None,
-        column=column if isinstance(column, int) else None,
+        hint=error.hint,
+        position=error.position,
     )

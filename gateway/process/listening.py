@@ -21,7 +21,7 @@ def ensure_may_listen(host: str, *, authenticates: bool, encrypts: bool, risks: 
     """Refuse to listen where other machines could connect, unless it is safe or the operator has accepted the risk."""
     if is_loopback(host):
         return
-    host = host or "the empty host, which is every address of this machine,"
+    host = host or "the empty host (every address of this machine)"
     if not authenticates and Risk.ANYBODY not in risks:
         raise HostNotLoopback(host, "authentication", "authentication.methods", Risk.ANYBODY)
     if not encrypts and Risk.CLEARTEXT not in risks:

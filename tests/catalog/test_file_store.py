@@ -439,7 +439,7 @@ def test_a_scheme_without_atomic_create_is_refused_by_name() -> None:
     fsspec.register_implementation("checkthenwrite", _CheckThenWrite, clobber=True)
     store = FileStore(open_files("checkthenwrite://host/catalog"))
     assert store.load() == INITIAL_STATE
-    with pytest.raises(StoreSchemeNotSupported, match="'checkthenwrite'.*file, abfs"):
+    with pytest.raises(StoreSchemeNotSupported, match="(?s)'checkthenwrite'.*file, abfs"):
         store.swap(INITIAL_STATE, apply(INITIAL_STATE, CreateSchema(SchemaEntry(name=SHOP))))
     assert store.load() == INITIAL_STATE
 

@@ -208,9 +208,9 @@ def test_views_keep_what_they_name_and_hide_the_rest(session: LakeSession) -> No
 @pytest.mark.parametrize(
     ("text", "condition", "part"),
     [
-        ("SELECT _metadata.row_id FROM plain", "FIELD_NOT_FOUND", "does not track its rows"),
-        ("SELECT _metadata.row_commit_version FROM cut", "FIELD_NOT_FOUND", "does not track its rows"),
-        ("SELECT _metadata.base_row_id FROM off", "FIELD_NOT_FOUND", "does not track its rows"),
+        ("SELECT _metadata.row_id FROM plain", "FIELD_NOT_FOUND", "row tracking is not enabled"),
+        ("SELECT _metadata.row_commit_version FROM cut", "FIELD_NOT_FOUND", "row tracking is not enabled"),
+        ("SELECT _metadata.base_row_id FROM off", "FIELD_NOT_FOUND", "row tracking is not enabled"),
         ("SELECT _metadata.row_id FROM untold", "DELTA_MALFORMED_LOG_ENTRY", "a.parquet"),
         ("SELECT _metadata.nothing FROM by_none", "FIELD_NOT_FOUND", "nothing"),
     ],

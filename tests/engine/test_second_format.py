@@ -148,7 +148,7 @@ def test_a_definition_changes_and_is_replaced(plain: LakeSession) -> None:
         ("SELECT * FROM table_changes('plain', 0)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT) USING folder CLUSTER BY (k)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT NOT NULL) USING folder", "UNSUPPORTED_FEATURE.STATEMENT"),
-        ("CREATE TABLE other (k INT) USING orc", "DATA_SOURCE_NOT_SUPPORTED"),
+        ("CREATE TABLE other (k INT) USING orc", "DATA_SOURCE_NOT_FOUND"),
         ("CREATE OR REPLACE TABLE plain (k INT)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("INSERT INTO plain VALUES ('x', 'y', NULL)", "CAST_INVALID_INPUT"),
     ],

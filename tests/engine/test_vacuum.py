@@ -107,7 +107,7 @@ def test_refusals(lake: BareLake, worn: Path) -> None:
     for clauses, condition in REFUSALS.items():
         assert lake.refuse(f"VACUUM worn {clauses}").condition == condition, clauses
     too_short = lake.refuse("VACUUM worn RETAIN 1 HOURS")
-    assert "spark.databricks.delta.retentionDurationCheck.enabled" in too_short.message
+    assert "spark.databricks.delta.retentionDurationCheck.enabled" in too_short.hint
     lake.answer("ALTER TABLE worn SET TBLPROPERTIES ('delta.feature.vacuumProtocolCheck' = 'supported')")
     assert len(lake.rows("VACUUM worn DRY RUN")) == 1
     log = worn / "_delta_log/00000000000000000003.json"

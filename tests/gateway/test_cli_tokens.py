@@ -30,7 +30,7 @@ def test_tokens_come_and_go(file: Path, capsys: pytest.CaptureFixture[str]) -> N
     shown = capsys.readouterr().out
     assert shown.startswith(f"{entry.token_id}\tann\tread-only\t") and secret not in shown
     assert tokens(file, "revoke", entry.token_id) == 0
-    assert tokens(file, "revoke", entry.token_id) == 1 and "no token" in capsys.readouterr().err
+    assert tokens(file, "revoke", entry.token_id) == 1 and "cannot be found" in capsys.readouterr().err
     assert TokenStore(file).entries() == ()
 
 

@@ -30,10 +30,10 @@ def test_other_addresses_need_authentication_and_tls_or_an_accepted_risk(host: s
     ensure(host, Risk.CLEARTEXT, authenticates=True)
     ensure(host, *Risk)
     for risks, encrypts in (((), True), ((Risk.CLEARTEXT,), False)):
-        with pytest.raises(HostNotLoopback, match=f"has no authentication.*{Risk.ANYBODY}"):
+        with pytest.raises(HostNotLoopback, match=f"(?s)has no authentication.*{Risk.ANYBODY}"):
             ensure(host, *risks, encrypts=encrypts)
     for risks, authenticates in (((), True), ((Risk.ANYBODY,), False)):
-        with pytest.raises(HostNotLoopback, match=f"no certificate for TLS.*{Risk.CLEARTEXT}"):
+        with pytest.raises(HostNotLoopback, match=f"(?s)no certificate for TLS.*{Risk.CLEARTEXT}"):
             ensure(host, *risks, authenticates=authenticates)
 
 
@@ -54,7 +54,7 @@ def test_a_name_that_is_none_is_refused() -> None:
 def test_a_taken_port_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(PortInUse, match=f"thrift port {port} on 127.0.0.1 .*already in use.*--thrift-port"):
+        with pytest.raises(PortInUse, match=f"(?s)thrift port {port} on 127.0.0.1 .*already in use.*--thrift-port"):
             ensure_port_free("thrift", "127.0.0.1", port)
     ensure_port_free("thrift", "127.0.0.1", port)
     ensure_port_free("thrift", "127.0.0.1", 0)

@@ -53,6 +53,23 @@ def test_an_error_keeps_its_condition_and_gets_a_status(
     assert (failure.http_status, failure.http_error_code) == (status, code)
 
 
+def test_position_and_hint_are_fields_of_their_own() -> None:
+    text = "SELECT 1,\n  nope FROM t"
+    error = SparkFailure("UNRESOLVED_COLUMN", "42703", "No column nope.", "Did you mean note?")
+    failure = describe(error.at(text, text.index("nope")))
+    assert failure.message == (
+        "[UNRESOLVED_COLUMN] No column nope (line 2, column 3). SQLSTATE: 42703\n"
+        "  nope FROM t\n  ^\nHint: Did you mean note?"
+    )
+    assert failure.details == {
+        "condition": "UNRESOLVED_COLUMN",
+        "hint": "Did you mean note?",
+        "line": 2,
+        "column": 3,
+        "excerpt": "  nope FROM t\n  ^",
+    }
+
+
 def test_a_bug_shows_an_id_and_logs_the_trace(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         failure = describe(RuntimeError("secret path"))
@@ -67,7 +84,7 @@ def test_a_bug_shows_an_id_and_logs_the_trace(caplog: pytest.LogCaptureFixture) 
 
 def test_only_lost_handles_are_stale() -> None:
     stale = {error.condition for error in declared_errors() if _failure(error).is_stale_handle}
-    names = ("CHUNK_NOT_FOUND", "MALFORMED", "OPERATION_CLOSED", "OPERATION_NOT_FOUND", "SESSION_NOT_FOUND")
+    names = ("CHUNK_NOT_FOUND", "FORMAT", "OPERATION_CLOSED", "OPERATION_NOT_FOUND", "SESSION_NOT_FOUND")
     assert stale == {f"INVALID_HANDLE.{name}" for name in names}
 
 

@@ -122,7 +122,7 @@ def test_views_are_listed_and_dropped(lake: GuardedLake, server: RestServer) -> 
     error = lake.error("root", "DROP VIEW elsewhere.a.gone")
     assert error is not None and error.condition == "TABLE_OR_VIEW_NOT_FOUND"
     taken = ViewEntry(name=TableName("elsewhere", "a", "v"), text="SELECT 1", current=SchemaName("elsewhere", "a"))
-    with pytest.raises(Exception, match="exists already"):
+    with pytest.raises(Exception, match="already exists"):
         lake.sources.catalog.change(CreateView(taken))
 
 

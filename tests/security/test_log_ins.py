@@ -18,7 +18,7 @@ from gateway.hs2.gen import ttypes as t
 from tests.gateway.hs2.wire import OK, V10, connect, execute, fetch, open_session, read_all
 from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
 
-REFUSED = "The client could not be authenticated: the user, the password or the token is not valid."
+REFUSED = "Wrong user name or password, or invalid token."
 SELECT = {"statement": "SELECT 1"}
 
 

@@ -104,7 +104,7 @@ def test_the_sdk_makes_and_uses_a_personal_access_token(house: SecureHouse, idp:
     identity = house.engine.sessions[-1].identity  # nobody here can be asked for the groups
     assert (identity.principal, identity.groups, identity.method) == ("ann", {"staff"}, "token")
     api.tokens.delete(made.token_info.token_id or "")
-    with pytest.raises(Exception, match="not valid"):
+    with pytest.raises(Exception, match="invalid token"):
         by_token.statement_execution.execute_statement("SELECT 1", warehouse_id="any")
 
 

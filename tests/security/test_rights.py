@@ -256,9 +256,9 @@ PROBES = [
         "CREATE FUNCTION eves.f AS 'x.Y' USING JAR '/tmp/x.jar'", "CREATE TEMPORARY FUNCTION f AS 'x.Y'",
     )),
     (56, "eve", "CREATE TABLE eves.o (id INT) USING delta OPTIONS (path '/etc')", "D"),
+    (56, "eve", "CREATE TABLE eves.o (id INT) USING jdbc OPTIONS (url 'jdbc:h2:mem')", "42K02"),
+    (56, "eve", "CREATE TABLE eves.o USING csv OPTIONS (path '/etc/passwd')", "42K02"),
     *((56, "eve", text, "0A000") for text in (
-        "CREATE TABLE eves.o (id INT) USING jdbc OPTIONS (url 'jdbc:h2:mem')",
-        "CREATE TABLE eves.o USING csv OPTIONS (path '/etc/passwd')",
         "CREATE TEMPORARY VIEW j USING jdbc OPTIONS (url 'x')", "SELECT * FROM csv.`/etc/passwd`",
         "SELECT * FROM read_files('/etc/passwd')", "SELECT * FROM read_files('/etc/passwd', format => 'text')",
     )),

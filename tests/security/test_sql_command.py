@@ -41,7 +41,7 @@ def test_every_way_to_log_in(
     monkeypatch.setattr("getpass.getpass", lambda prompt: "annann")
     assert sql("--user", "ann") == 0
     monkeypatch.setenv("DELTA_GATEWAY_PASSWORD", "wrong")
-    assert sql("--user", "ann") == 1 and "not valid" in capsys.readouterr().err
+    assert sql("--user", "ann") == 1 and "Wrong user name or password" in capsys.readouterr().err
     token = house.ask("POST", "/api/2.0/token/create", {}, **basic("bob")).body["token_value"]
     (folder / "token").write_text(f"{token}\n")
     assert sql("--token-file", str(folder / "token")) == 0

@@ -12,7 +12,6 @@ from catalog.conditions import (
     ClusteringColumnNotDroppable,
     ClusteringTypeNotSupported,
     ColumnChangeNotSupported,
-    ColumnNotFound,
     DropNeedsMapping,
     DuplicateClusteringColumns,
     KeyHoldsColumn,
@@ -27,6 +26,7 @@ from engine.delta.definition.table_draft import TableDraft
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.type_widening import widen_field
 from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
+from engine.errors.column_errors import column_not_found
 from engine.tables.keys import PrimaryKey, keys_of
 from engine.types.column_paths import Path, field_at, format_name, parse_name, split_names
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type, walk_fields
@@ -150,7 +150,7 @@ def _clusterable(schema: StructType, columns: tuple[Path, ...]) -> list[Path]:
     for path in columns:
         field = field_at(schema, path)
         if field is None:
-            raise ColumnNotFound(format_name(path), ", ".join(schema.names))
+            raise column_not_found(format_name(path), schema.names)
         if not can_cluster(field.data_type):
             unfit.append(f"{format_name(path)} ({_kind(field.data_type)})")
     if unfit:

@@ -28,6 +28,7 @@ from engine.planning.plans.reads import ReadPlan, TargetRead, ViewScan
 from engine.planning.reads.read_plan import PolicyTexts, Reading, policy_text, texts_of
 from engine.planning.reads.scans import scan_of, with_row_ids_if_asked
 from engine.sql.query.composed import Names
+from engine.sql.query.source_text import joined
 from engine.sql.query.splice import Edit
 from engine.sql.query.values import Query, TargetQuery
 from engine.tables.scan import RowTracking, Scan
@@ -148,13 +149,13 @@ def bitmaps(places: str) -> str:
     """A query for the rows that a query of place columns answers, as `engine.execution.writes.found_rows` reads
     them."""
     bucket, bits = "bitmap_bucket_number(i)", "bitmap_construct_agg(bitmap_bit_position(i))"
-    return f"SELECT f, k, {bucket}, {bits}, count(*) FROM ({places}\n) GROUP BY f, k, {bucket}"
+    return joined((f"SELECT f, k, {bucket}, {bits}, count(*) FROM (", places, f"\n) GROUP BY f, k, {bucket}"))
 
 
 def arranged(text: str, names: Sequence[str], items: Sequence[str], condition: str | None = None) -> str:
     """A query for `items`, SQL over the columns of a query, which get these names."""
     where = "" if condition is None else f" WHERE {condition}"
-    return f"SELECT {', '.join(items)} FROM ({text}\n) AS given({', '.join(names)}){where}"
+    return joined((f"SELECT {', '.join(items)} FROM (", text, f"\n) AS given({', '.join(names)}){where}"))
 
 
 def places_where(table: BoundTable, rest: str, scans: Sequence[Scan] = ()) -> TargetRead:

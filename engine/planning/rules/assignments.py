@@ -15,7 +15,6 @@ from types import MappingProxyType
 
 from catalog.conditions import (
     AggregateOfRow,
-    ColumnNotFound,
     ConflictingAssignments,
     FieldOfNonStruct,
     IdentityUpdated,
@@ -24,6 +23,7 @@ from catalog.conditions import (
 )
 from catalog.names import fold, quote
 from engine.binding.bound import BoundTable
+from engine.errors.column_errors import column_not_found
 from engine.planning.plans.expression_checks import Dependency, Refusals
 from engine.sql.query.values import Assignment
 from engine.tables.rules import TableRules
@@ -138,7 +138,7 @@ def _resolved(schema: StructType, path: Sequence[str]) -> list[StructField]:
             raise FieldOfNonStruct(".".join(each.name for each in found), format_sql_type(data_type))
         own = data_type.field(name)
         if own is None:
-            raise ColumnNotFound(".".join(path), ", ".join(data_type.names))
+            raise column_not_found(".".join(path), data_type.names)
         found.append(own)
         data_type = own.data_type
     return found

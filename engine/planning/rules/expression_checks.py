@@ -30,6 +30,7 @@ from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.scans import scan_of
 from engine.sql.expressions import parse_expression
 from engine.sql.query.composed import Names
+from engine.sql.query.source_text import joined
 
 
 class ExpressionAnalyzer(Protocol):
@@ -80,8 +81,10 @@ def ensure_examined(check: QueryCheck, analyzer: ExpressionAnalyzer) -> None:
 
 
 def _question(plan: ExpressionCheckPlan, checks: Sequence[ExpressionCheck]) -> ReadPlan:
-    columns = ", ".join(f"{check.text} AS c{number}" for number, check in enumerate(checks))
-    return replace(plan.over, text=f"SELECT {columns} {plan.over.text}")
+    columns: list[str] = []
+    for number, check in enumerate(checks):
+        columns += [", " if columns else "SELECT ", check.text, f" AS c{number}"]
+    return replace(plan.over, text=joined((*columns, f" {plan.over.text}")))
 
 
 def _objection(check: ExpressionCheck, found: Examination, at: int) -> SqlError | None:
@@ -104,7 +107,7 @@ def _ensure_fine(check: ExpressionCheck, plan: ExpressionCheckPlan, analyzer: Ex
 
 def _ensure_value(check: ExpressionCheck, value: str, analyzer: ExpressionAnalyzer) -> None:
     try:
-        analyzer.compute(ReadPlan(text=f"SELECT {value}", scans=()))
+        analyzer.compute(ReadPlan(text=joined(("SELECT ", value)), scans=()))
     except SparkFailure as failure:
         raise check.translated(failure) from failure
 

@@ -2,13 +2,23 @@ package deltagateway;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.arrow.memory.OutOfMemoryException;
+import java.util.Set;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkThrowable;
+import org.apache.spark.sql.catalyst.ExtendedAnalysisException;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.SQLQueryContext;
 
 /** Reads in one call what Python needs to know of an exception. */
 public final class Failures {
+  private static final Set UNGROUPED = Set.of("MISSING_GROUP_BY", "MISSING_AGGREGATION");
+
   private Failures() {}
 
   /**
@@ -50,6 +60,7 @@ public final class Failures {
   private static String refusal(Refusal refusal, ObjectNode node) throws Exception {
     node.put("refusal", refusal.kind());
     node.put("subject", refusal.subject());
+    if (refusal.origin() != null) place(refusal.origin(), node);
     return Request.JSON.writeValueAsString(node);
   }
 
@@ -70,6 +81,57 @@ public final class Failures {
     return suppressed.length > 0 ? suppressed[0] : null;
   }
 
+  private static void place(Origin origin, ObjectNode node) {
+    if (origin.startIndex().isDefined()) node.put("start", (Integer) origin.startIndex().get());
+    if (origin.sqlText().isDefined()) node.put("text", (String) origin.sqlText().get());
+  }
+
+  /** The column without a group: Spark names the query, or nothing. */
+  private static void ungrouped(SparkThrowable failure, ObjectNode node) {
+    if (!(failure instanceof ExtendedAnalysisException)) return;
+    scala.Option plan = ((ExtendedAnalysisException) failure).plan();
+    if (!plan.isDefined()) return;
+    scala.collection.Iterator aggregates = ((LogicalPlan) plan.get()).collect(new Aggregates()).iterator();
+    while (aggregates.hasNext()) {
+      Aggregate aggregate = (Aggregate) aggregates.next();
+      scala.collection.Iterator selected = aggregate.aggregateExpressions().iterator();
+      while (selected.hasNext()) {
+        AttributeReference column = ungrouped((Expression) selected.next(), aggregate.groupingExpressions());
+        if (column == null) continue;
+        node.put("ungrouped", column.name());
+        place(column.origin(), node);
+        return;
+      }
+    }
+  }
+
+  private static AttributeReference ungrouped(Expression expression, scala.collection.immutable.Seq groups) {
+    if (expression instanceof AggregateExpression) return null;
+    scala.collection.Iterator each = groups.iterator();
+    while (each.hasNext()) {
+      if (((Expression) each.next()).semanticEquals(expression)) return null;
+    }
+    if (expression instanceof AttributeReference) return (AttributeReference) expression;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) {
+      AttributeReference found = ungrouped((Expression) children.next(), groups);
+      if (found != null) return found;
+    }
+    return null;
+  }
+
+  private static final class Aggregates extends scala.runtime.AbstractPartialFunction {
+    @Override
+    public boolean isDefinedAt(Object node) {
+      return node instanceof Aggregate;
+    }
+
+    @Override
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      return node instanceof Aggregate ? node : otherwise.apply(node);
+    }
+  }
+
   private static void describe(SparkThrowable failure, ObjectNode node) {
     node.put("condition", failure.getCondition());
     node.put("sqlstate", failure.getSqlState());
@@ -83,6 +145,8 @@ public final class Failures {
       if (contexts[0] instanceof SQLQueryContext) {
         scala.Option text = ((SQLQueryContext) contexts[0]).sqlText();
         if (text.isDefined()) node.put("text", (String) text.get());
+        scala.Option start = ((SQLQueryContext) contexts[0]).originStartIndex();
+        if (start.isDefined()) node.put("start", (Integer) start.get());
       }
       try {
         node.put("fragment", contexts[0].fragment());
@@ -90,5 +154,6 @@ public final class Failures {
         node.putNull("fragment");
       }
     }
+    if (UNGROUPED.contains(failure.getCondition())) ungrouped(failure, node);
   }
 }

@@ -117,7 +117,7 @@ final class PlanGuard {
         if (node instanceof UnresolvedRelation) ensureBound((UnresolvedRelation) node);
         if (node instanceof UnresolvedTableValuedFunction
             && !FunctionBodies.isCall((UnresolvedTableValuedFunction) node)) {
-          ensureListed(((UnresolvedTableValuedFunction) node).name(), tableFunctions, "table function");
+          ensureListed(node, ((UnresolvedTableValuedFunction) node).name(), tableFunctions, "table function");
         }
         if (node instanceof UnresolvedWith) {
           visitWith((UnresolvedWith) node);
@@ -126,10 +126,10 @@ final class PlanGuard {
       } else {
         ensureExpression(node);
         if (node instanceof UnresolvedFunction && !FunctionBodies.isCall((UnresolvedFunction) node)) {
-          ensureListed(((UnresolvedFunction) node).nameParts(), functions, "function");
+          ensureListed(node, ((UnresolvedFunction) node).nameParts(), functions, "function");
         }
         if (node instanceof UnresolvedGenerator) {
-          ensureListed(((UnresolvedGenerator) node).name().nameParts(), functions, "function");
+          ensureListed(node, ((UnresolvedGenerator) node).name().nameParts(), functions, "function");
         }
       }
       visitFields(node);
@@ -156,9 +156,11 @@ final class PlanGuard {
       if (!bound) throw new Refusal("relation", dotted(parts));
     }
 
-    private void ensureListed(scala.collection.immutable.Seq nameParts, Set listed, String kind) {
+    private void ensureListed(TreeNode node, scala.collection.immutable.Seq nameParts, Set listed, String kind) {
       List parts = withoutSchemaOfBuiltins(Scala.list(nameParts));
-      if (parts.size() != 1 || !listed.contains(lower((String) parts.get(0)))) throw new Refusal(kind, dotted(parts));
+      if (parts.size() != 1 || !listed.contains(lower((String) parts.get(0)))) {
+        throw new Refusal(kind, dotted(parts), node.origin());
+      }
     }
   }
 
@@ -215,7 +217,7 @@ final class PlanGuard {
 
   private void ensureExpression(TreeNode node) {
     if (!expressions.contains(node.getClass().getName()) || !callsSpark(node)) {
-      throw new Refusal("expression", simpleName(node.getClass()));
+      throw new Refusal("expression", simpleName(node.getClass()), node.origin());
     }
   }
 

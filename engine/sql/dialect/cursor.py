@@ -98,7 +98,9 @@ class Cursor:
         count, hint = wrong_word(words, rows)
         if count >= len(words):
             return SyntaxFailure("the statement ends too early", self._offset_of_word(count))
-        return SyntaxFailure(f"{words[count]} is not expected here{hint}", self._offset_of_word(count))
+        offset = self._offset_of_word(count)
+        word = self.text[offset : offset + len(words[count])]
+        return SyntaxFailure(f"{word} is not expected here{hint}", offset)
 
     def _offset_of_word(self, number: int) -> int:
         """Where the word begins that :meth:`words` counts as `number`, from 0."""

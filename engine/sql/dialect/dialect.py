@@ -136,15 +136,27 @@ class _Parser(PipeParser):
         if not place:
             raise SyntaxFailure("the statement ends too early", len(self.sql))
         if message.startswith(_UNEXPECTED):
+            before = self._prev.text.upper() if self._prev else ""
+            if before == "TOP" and place.token_type == TokenType.NUMBER:
+                raise SyntaxFailure(f"TOP is not Spark SQL; write LIMIT {place.text} at the end", self._prev.start)
+            if before in _WITH_BY:
+                raise SyntaxFailure(f"BY is expected after {before}", place.start)
             meant = hint(self._prev.text, _CLAUSES) if self._prev and self._prev.token_type == TokenType.VAR else ""
-            behind = f" behind {self._prev.text}{meant}" if meant else ""
+            behind = f" after {self._prev.text}{meant}" if meant else ""
             raise SyntaxFailure(f"{self._find_sql(place, place)} is not expected here{behind}", place.start)
         if message.upper().startswith(_NO_TYPE):
             word = self._find_sql(place, place)
-            raise SyntaxFailure(f"{word} is no type{hint(word, TYPE_NAMES)}", place.start)
+            raise SyntaxFailure(f"{word} is not a type{hint(word, TYPE_NAMES)}", place.start)
         if message.startswith(_INCOMPLETE):
             raise SyntaxFailure("an operand or an argument is missing", place.start)
         raise SyntaxFailure(message[:1].lower() + message[1:], place.start)
+
+    def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
+        place = self._curr
+        found: tuple[list[exp.Expr], list[exp.Expr] | None] = super()._parse_projections()
+        if not found[0] and place and place.token_type == TokenType.FROM:
+            raise SyntaxFailure("the SELECT list is empty; name columns, or write *", place.start)
+        return found
 
     def _parse_statement(self) -> exp.Expr | None:
         """A query and nothing else; sqlglot also comes here for what follows WITH in parentheses."""
@@ -392,6 +404,7 @@ _CLAUSES = "FROM GROUP HAVING INNER JOIN LATERAL LEFT LIMIT OFFSET ORDER QUALIFY
 _NO_TYPE = "EXPECTED TYPE"
 """How it begins the message for a word in the place of a type, in capital letters."""
 
+_WITH_BY = frozenset({"GROUP", "ORDER", "PARTITION", "CLUSTER", "DISTRIBUTE", "SORT"})
 _UNEXPECTED = "Invalid expression"
 """How sqlglot begins the message for tokens that are left over."""
 

@@ -61,20 +61,24 @@ REFUSED_SHOWS = tuple(
 )
 """Words that follow SHOW in other systems, rejected by name."""
 
-_CACHE = "Answers and decoded columns are cached by themselves; SET USE_CACHED_RESULT = false reads anew"
-_CODE = "The server runs no code of its users; use an SQL function: CREATE FUNCTION f(x INT) RETURN x + 1"
+_CACHE = "Not needed: results and hot columns are cached automatically. SET USE_CACHED_RESULT = false reads again"
+_CODE = "The server does not run user code; use an SQL function: CREATE FUNCTION f(x INT) RETURN x + 1"
 _BUCKETS = "Use ALTER TABLE … CLUSTER BY (columns), then OPTIMIZE"
-_PARTITIONS = "Partitions follow the rows: use INSERT, DELETE FROM … WHERE, or INSERT INTO … REPLACE WHERE"
-_PLACE = "The log knows all files of a table, wherever its partitions are; use ALTER TABLE … SET LOCATION for the table"
+_PARTITIONS = "Partitions exist if they have rows; use INSERT, DELETE FROM … WHERE, or INSERT INTO … REPLACE WHERE"
+_PLACE = (
+    "The log lists all files of a table, so partitions have no location; use ALTER TABLE … SET LOCATION for the table"
+)
 _FORMAT = "Use CREATE TABLE … USING delta (or iceberg) AS SELECT …"
-_LOCKS = "Commits are atomic and conflicts are detected, so no statement takes locks; leave it out"
-_TRANSACTIONS = "Each statement is a transaction of its own; use MERGE INTO to make several changes of a table at once"
-_FILES = "Use COPY INTO to load files from a path"
+_LOCKS = "Leave it out: commits are atomic, and conflicts are detected without locks"
+_TRANSACTIONS = (
+    "Every statement commits by itself: switch autocommit on in the client, and use one INSERT or MERGE per table"
+)
+_FILES = "Use COPY INTO t FROM 'path' FILEFORMAT = CSV (or JSON, PARQUET, …)"
 _PLACES = "Use CREATE EXTERNAL LOCATION for a path, and COPY INTO to load files from it"
-_VIEWS = "Use CREATE VIEW, or CREATE TABLE … AS SELECT and INSERT OVERWRITE"
-_PROCEDURES = "Use CALL for the procedures that there are, or a script: BEGIN … END"
-_INDEXES = "Use ALTER TABLE … CLUSTER BY, or OPTIMIZE … ZORDER BY, for data skipping"
-_PRINCIPALS = "Use CREATE GROUP, ALTER GROUP and GRANT; users come from the authentication of the server"
+_VIEWS = "Use CREATE VIEW, or CREATE TABLE … AS SELECT and replace it on a schedule with CREATE OR REPLACE TABLE"
+_PROCEDURES = "Use CALL for the existing procedures, or a script: BEGIN … END"
+_INDEXES = "Delta tables have no indexes: use ALTER TABLE … CLUSTER BY (column), or OPTIMIZE … ZORDER BY (column)"
+_PRINCIPALS = "Use CREATE GROUP, ALTER GROUP and GRANT; users are managed by the server's authentication"
 _SHARING = "Use GRANT to let others read a table"
 _SCRIPT = "Use it in a script: BEGIN … END"
 _VARIABLES = "Use EXECUTE IMMEDIATE 'text' USING values, or a variable: DECLARE x INT"
@@ -92,13 +96,16 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("EXPORT TABLE | INSERT OVERWRITE DIRECTORY", "Use CREATE TABLE … LOCATION 'path' AS SELECT …"),
             ("INSERT OVERWRITE LOCAL DIRECTORY", "Use CREATE TABLE … LOCATION 'path' AS SELECT …"),
             ("ANALYZE TABLES", "Use ANALYZE TABLE t COMPUTE STATISTICS for each table"),
-            ("REPAIR TABLE", "Use MSCK REPAIR TABLE, or FSCK REPAIR TABLE for files that are gone"),
+            ("REPAIR TABLE", "Use MSCK REPAIR TABLE, or FSCK REPAIR TABLE for missing files"),
             ("LOCK | UNLOCK", _LOCKS),
             ("START TRANSACTION | BEGIN TRANSACTION | BEGIN WORK | COMMIT | ROLLBACK", _TRANSACTIONS),
-            ("CREATE TEMPORARY TABLE | CREATE TEMP TABLE", "Use CREATE TEMPORARY VIEW … AS SELECT …"),
+            (
+                "CREATE TEMPORARY TABLE | CREATE TEMP TABLE",
+                "Use CREATE TEMPORARY VIEW … AS SELECT, or a table that you drop",
+            ),
             (
                 "CREATE OR REPLACE TEMPORARY TABLE | CREATE OR REPLACE TEMP TABLE",
-                "Use CREATE OR REPLACE TEMPORARY VIEW … AS SELECT …",
+                "Use CREATE OR REPLACE TEMPORARY VIEW … AS SELECT, or a table that you drop",
             ),
             ("CREATE MATERIALIZED | CREATE STREAMING | CREATE FLOW | CREATE OR REFRESH", _VIEWS),
             ("CREATE OR REPLACE MATERIALIZED | ALTER MATERIALIZED | ALTER STREAMING", _VIEWS),
@@ -116,8 +123,8 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("CREATE FOREIGN CATALOG", "Use CREATE CATALOG … USING rest OPTIONS (…) for an Iceberg REST catalog"),
             ("CREATE STORAGE | ALTER STORAGE | DROP STORAGE | SHOW STORAGE | SHOW CREDENTIALS", _PLACES),
             ("DROP CREDENTIAL", _PLACES),
-            ("SYNC", "Use CREATE TABLE … LOCATION 'path' to name a table that is there"),
-            ("UNDROP", "Use CREATE TABLE … LOCATION 'path' if the files are there"),
+            ("SYNC", "Use CREATE TABLE … LOCATION 'path' to register an existing table"),
+            ("UNDROP", "Use CREATE TABLE … LOCATION 'path' if the files still exist"),
             ("KILL", "Use the client's cancel, or POST to the statement's cancel over HTTP"),
             ("ALTER SCHEMA | ALTER NAMESPACE | ALTER DATABASE", "Use COMMENT ON SCHEMA, or ALTER SCHEMA … OWNER TO"),
             ("ALTER FUNCTION", "Use CREATE OR REPLACE FUNCTION, or ALTER FUNCTION … OWNER TO"),
@@ -138,7 +145,7 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("COMMENT ON VIEW", "Use ALTER VIEW v SET TBLPROPERTIES ('comment' = 'text')"),
             ("COMMENT ON FUNCTION", "Use CREATE OR REPLACE FUNCTION … COMMENT 'text'"),
             ("EXPLAIN", "EXPLAIN takes a query, INSERT, UPDATE, DELETE or MERGE"),
-            ("DESCRIBE FUNCTION of", "Use SHOW SYSTEM FUNCTIONS, and the documentation of Spark"),
+            ("DESCRIBE FUNCTION of", "Use SHOW SYSTEM FUNCTIONS, and Spark's documentation"),
             ("DESCRIBE TABLE … PARTITION", "Use SHOW PARTITIONS, or DESCRIBE DETAIL for the table"),
             ("SHOW TABLE EXTENDED … PARTITION", "Use SHOW PARTITIONS, or SHOW TABLE EXTENDED without PARTITION"),
             ("SHOW CREATE TABLE … AS SERDE", "Use SHOW CREATE TABLE without AS SERDE"),

@@ -98,7 +98,7 @@ class _Reader:
         if word == "STRUCT":
             return self._struct()
         if word not in TYPE_NAMES and (word.isidentifier() or not re.match(r"[\w`]", word)):
-            raise NoType(f"{word} is no type{hint(word, TYPE_NAMES)}", self._offset)
+            raise NoType(f"{word} is not a type{hint(word, TYPE_NAMES)}", self._offset)
         if word not in PRIMITIVES:
             raise UnsupportedDataType(self._text)
         return SqlType(PRIMITIVES[word])

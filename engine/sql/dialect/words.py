@@ -51,7 +51,7 @@ def hint(word: str, known: Iterable[str]) -> str:
     if len(word) > _WORD_CHARS_MAX:
         return ""
     near = get_close_matches(word.upper(), known, n=1, cutoff=_NEAR)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f"; did you mean {near[0]}?" if near and near[0] != word.upper() else ""
 
 
 def wrong_word(words: Sequence[str], rows: Collection[tuple[str, ...]]) -> tuple[int, str]:

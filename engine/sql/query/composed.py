@@ -20,6 +20,7 @@ from engine.runtime.parameters import MARKER
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.query.query import parse_query
+from engine.sql.query.source_text import copied, joined
 from engine.sql.query.values import Query, Span, TargetQuery
 
 
@@ -104,7 +105,7 @@ class ComposedQuery:
 
     def parsed(self) -> Query:
         """Raises `SyntaxFailure` for a place in the statement."""
-        text = "".join(piece for _, piece, _ in self._pieces)
+        text = joined(piece for _, piece, _ in self._pieces)
         try:
             return parse_query(Cursor(text, tokenize(text)))
         except SyntaxFailure as failure:
@@ -126,9 +127,10 @@ def marker_places(text: str) -> list[int]:
 
 def _with_named_markers(text: str, markers: Sequence[int], span: Span) -> str:
     """A part of `text`, whose markers without a name begin at `markers`."""
-    pieces, done = [], span.start
+    pieces: list[str] = []
+    done = span.start
     for number, start in enumerate(markers):
         if span.start <= start < span.end:
-            pieces += [text[done:start], f":{MARKER}{number}"]
+            pieces += [copied(text, done, start), f":{MARKER}{number}"]
             done = start + 1
-    return "".join([*pieces, text[done : span.end]])
+    return joined([*pieces, copied(text, done, span.end)])

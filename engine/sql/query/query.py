@@ -15,6 +15,7 @@ from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, parse_query_t
 from engine.sql.query.log_questions import log_question
 from engine.sql.query.needed_rows import needed_rows
 from engine.sql.query.scopes import read_names
+from engine.sql.query.source_text import copied
 from engine.sql.query.values import Query
 
 _SCRIPT_MARKS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.COLON, TokenType.PLACEHOLDER})
@@ -35,10 +36,11 @@ def parse_query(cursor: Cursor) -> Query:
     """All that is left at `cursor`. The query's text keeps white space and comments before it, and nothing else."""
     tokens = cursor.read_rest()
     start = 0 if cursor.is_first(tokens[0]) else tokens[0].start
-    text = cursor.text[start : tokens[-1].end + 1]
+    text = copied(cursor.text, start, tokens[-1].end + 1)
     if start:
         tokens = tokenize(text)
     _ensure_no_script(tokens)
+    _ensure_one_limit(tokens, start)
     try:
         tree = parse_query_tree(tokens, text)
     except SyntaxFailure as failure:
@@ -48,6 +50,16 @@ def parse_query(cursor: Cursor) -> Query:
     named = read_names(tree, text, tokens)
     needed = needed_rows(tree) if len(named.relations) == 1 else None
     return replace(named, log_question=log_question(tree), needed=needed)
+
+
+def _ensure_one_limit(tokens: Sequence[Token], start: int) -> None:
+    """Raises for `LIMIT 5, 10`, which sqlglot reads and Spark does not."""
+    for index, token in enumerate(tokens):
+        if token.token_type == TokenType.LIMIT:
+            skipped, comma, count = (*tokens[index + 1 : index + 4], *(token,) * 3)[:3]
+            if (skipped.token_type, comma.token_type) == (TokenType.NUMBER, TokenType.COMMA):
+                reason = f"LIMIT takes one number; write LIMIT {count.text} OFFSET {skipped.text}"
+                raise SyntaxFailure(reason, start + comma.start)
 
 
 def query_tree(text: str) -> exp.Expr:

@@ -21,6 +21,7 @@ from typing import assert_never
 
 from catalog.conditions import AmbiguousReference
 from catalog.names import quote
+from engine.sql.query.source_text import copied, joined
 from engine.sql.query.values import Candidate, InlinedCall, Piece, Qualifier, Query, Relation, RelationName, Span
 
 _OWN_ALIAS = "__relation_"
@@ -149,19 +150,20 @@ class _Edits:
         """A part of the text. Calls in a replaced span go with it; of calls in one another the outer one is first."""
         places: list[tuple[Span, str | InlinedCall]] = [*self.edits, *((call.span, call) for call in self.calls)]
         places.sort(key=lambda place: (place[0].start, place[0].start < place[0].end, -place[0].end))
-        pieces, done = [], within.start
+        pieces: list[str] = []
+        done = within.start
         for span, replacement in places:
             if span.start < done or span.start < within.start or span.end > within.end:
                 assert span.end <= done or not within.start <= span.start < within.end, "edits overlap"
                 continue
-            pieces.append(self.text[done : span.start])
+            pieces.append(copied(self.text, done, span.start))
             done = span.end
             if isinstance(replacement, str):
                 pieces.append(replacement)
                 continue
             arguments = [self.within(argument) for argument in replacement.arguments]
             pieces += [self._piece(piece, arguments) for piece in replacement.pieces]
-        return "".join([*pieces, self.text[done : within.end]])
+        return joined([*pieces, copied(self.text, done, within.end)])
 
     def _piece(self, piece: Piece, arguments: Sequence[str]) -> str:
         match piece:

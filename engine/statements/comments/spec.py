@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, assert_never
 
 from catalog.changes import SetComment, SetViewProperties
-from catalog.conditions import ColumnNotFound, RestCatalogNotChanged
+from catalog.conditions import RestCatalogNotChanged
 from catalog.entries import ViewEntry
 from catalog.grants.conditions import AnyNeed, Need
 from catalog.grants.privileges import Privilege
@@ -21,6 +21,7 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_volume
+from engine.errors.column_errors import column_not_found
 from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan
@@ -138,7 +139,7 @@ def plan_view_comment(bound: BoundStatement, statement: CommentOn) -> CatalogPla
     names = [each.name for each in entry.columns]
     found = next((name for name in names if fold(name) == fold(column)), None)
     if found is None:
-        raise ColumnNotFound(column, ", ".join(names))
+        raise column_not_found(column, names)
     change = SetViewProperties(entry.name, (), column_comments=((found, statement.comment),))
     return CatalogPlan(change=change, condition=bound.condition)
 

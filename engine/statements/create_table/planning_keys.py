@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from catalog.conditions import (
-    ColumnNotFound,
     ForeignKeyMismatch,
     KeyColumnRepeated,
     KeyIsReferenced,
@@ -20,6 +19,7 @@ from catalog.conditions import (
 )
 from catalog.names import TableName
 from engine.binding.bound import BoundTable, references
+from engine.errors.column_errors import column_not_found
 from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables import definition_changes as changes
 from engine.tables.definition_changes import DropConstraint
@@ -146,7 +146,7 @@ def _columns(schema: StructType, names: Sequence[str]) -> list[StructField]:
     for name in names:
         column = schema.field(name)
         if column is None:
-            raise ColumnNotFound(name, ", ".join(schema.names))
+            raise column_not_found(name, schema.names)
         if column in found:
             raise KeyColumnRepeated(name)
         found.append(column)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catalog.conditions import ColumnNotFound, ColumnsWithQuery, LocationNotEmpty, StatementNotSupported
+from catalog.conditions import ColumnsWithQuery, LocationNotEmpty, StatementNotSupported
 from catalog.names import quote
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.enforcement.stored_values import stored_partition_value
+from engine.errors.column_errors import column_not_found
 from engine.errors.table_errors import naming
 from engine.planning.analyzed import AnalyzedStatement, InsertRows
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
@@ -177,7 +178,7 @@ def _names_a_partition(statement: Insert, rows: WritePlan) -> bool:
 def _column(rows: WritePlan, name: str) -> StructField:
     column = rows.schema.field(name)
     if column is None:
-        raise ColumnNotFound(name, ", ".join(rows.schema.names))
+        raise column_not_found(name, rows.schema.names)
     return column
 
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import assert_never
 
 from catalog.conditions import (
-    ColumnNotFound,
     ColumnNotInSource,
     ConflictingAssignments,
     DuplicateColumns,
@@ -26,6 +25,7 @@ from catalog.conditions import (
 from catalog.errors import SqlError
 from catalog.names import fold, quote
 from engine.binding.bound import BoundRelation, BoundTable
+from engine.errors.column_errors import column_not_found
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.expression_checks import QueryCheck
 from engine.planning.plans.file_writes import FieldMatching
@@ -41,6 +41,7 @@ from engine.planning.rules.idempotence import numbered_write
 from engine.planning.rules.query_columns import given_fields, kept_scan
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import one_line, parse_any_expression
+from engine.sql.query.source_text import joined
 from engine.sql.query.splice import own_alias
 from engine.sql.query.values import Assignment, TargetQuery
 from engine.statements.merge.planning_evolution import assigned_fields, evolved
@@ -205,14 +206,15 @@ class _Merging:
         sides += [matching] if ClauseKind.NOT_MATCHED in kinds else []
         if sides:
             items = [f"{own}.base_row_id", f"{own}.row_index", f"{other}.base_row_id", f"{other}.row_index"]
-            joined = self._text(self._statement.pairs, items)
-            parts.append(arranged(joined, ("k", "f", "i", "sf", "si"), [f"inline(array({', '.join(sides)}))"]))
+            pairs = self._text(self._statement.pairs, items)
+            parts.append(arranged(pairs, ("k", "f", "i", "sf", "si"), [f"inline(array({', '.join(sides)}))"]))
         if self._statement.unmatched is not None:
             lone = self._text(self._statement.unmatched, [f"{own}.base_row_id", f"{own}.row_index"])
             parts.append(arranged(lone, ("k", "f", "i"), ["f", "k", "i + 1 AS i"]))
-        text = " UNION ALL ".join(f"({part})" for part in parts)
+        union = [piece for part in parts for piece in (" UNION ALL ", "(", part, ")")][1:]
+        text = joined(("SELECT * FROM (", *union, "\n) WHERE k IS NOT NULL"))
         is_once = len(parts) == 1 and not self._has_subquery()
-        return self._reading.read_places(bitmaps(f"SELECT * FROM ({text}\n) WHERE k IS NOT NULL"), is_once=is_once)
+        return self._reading.read_places(bitmaps(text), is_once=is_once)
 
     def _has_subquery(self) -> bool:
         conditions = [clause.condition for clause in self._statement.clauses if clause.kind is ClauseKind.MATCHED]
@@ -241,9 +243,9 @@ class _Merging:
         target = self._target_name(self._statement.pairs)
         row = ", ".join(f"{target}.{quote(name)}" for name in names[:20])
         key = f"to_json(struct({row}), map('ignoreNullFields', 'false'))"
-        joined = self._text(self._statement.pairs, [f"{own}.file_path", f"{own}.row_index", key])
+        pairs = self._text(self._statement.pairs, [f"{own}.file_path", f"{own}.row_index", key])
         several = "k IS NOT NULL GROUP BY f, i HAVING count(*) > 1 LIMIT 1"
-        text = arranged(joined, ("k", "f", "i", "r"), ["min(r)"], several)
+        text = arranged(pairs, ("k", "f", "i", "r"), ["min(r)"], several)
         return self._reading.read(text)
 
     def checks(self) -> tuple[QueryCheck, ...]:
@@ -337,7 +339,7 @@ class _Merging:
             path = own_path(self._table, schema, each.path, self._statement.alias)
             field = schema.field(path[0])
             if field is None or len(path) > 1:
-                raise ColumnNotFound(".".join(path), ", ".join(schema.names))
+                raise column_not_found(".".join(path), schema.names)
             if field.name in seen:
                 raise ConflictingAssignments(field.name)
             seen.add(field.name)

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from catalog.conditions import ColumnNotFound, FunctionNotFound, PolicyNotPossible
+from catalog.conditions import FunctionNotFound, PolicyNotPossible
 from catalog.names import TableName, fold
 from catalog.policies.policies import NO_POLICIES, Policies, PolicyFunction
 from catalog.policies.policy_changes import PolicyChange, SetColumnMask, SetRowFilter
 from engine.binding.bound import BoundExpression, BoundStatement, BoundTable, FreeName
 from engine.binding.policies import NOT_DETERMINISTIC, mismatch, unsuited
+from engine.errors.column_errors import column_not_found
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
@@ -110,5 +111,5 @@ def _new_function(
 def _field(schema: StructType, name: str) -> StructField:
     found = next((column for column in schema.fields if fold(column.name) == fold(name)), None)
     if found is None:
-        raise ColumnNotFound(name, ", ".join(schema.names))
+        raise column_not_found(name, schema.names)
     return found

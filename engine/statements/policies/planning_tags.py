@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from catalog.conditions import ColumnNotFound, FunctionNotFound, PolicyNotFound, PolicyNotPossible
+from catalog.conditions import FunctionNotFound, PolicyNotFound, PolicyNotPossible
 from catalog.entries import FunctionEntry, ServerEntry, TableEntry, ViewEntry
 from catalog.grants.right_changes import Securable
 from catalog.grants.rights import kind_of
@@ -15,6 +15,7 @@ from catalog.policies.tag_changes import DropPolicy as DropPolicyChange
 from catalog.policies.tag_changes import SetTags
 from engine.binding.bound import BoundStatement, BoundTable
 from engine.binding.policies import NOT_DETERMINISTIC
+from engine.errors.column_errors import column_not_found
 from engine.planning.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
 from engine.statements.grants.planning import named_principal
@@ -55,7 +56,7 @@ def _column(bound: BoundStatement, statement: AlterTags) -> str | None:
         entry, names = bound.securable, tuple(column.name for column in bound.securable.columns)
     found = next((name for name in names if fold(name) == fold(statement.column or "")), None)
     if found is None and (statement.new or not entry.tags.of_column(statement.column)):
-        raise ColumnNotFound(statement.column, ", ".join(names))
+        raise column_not_found(statement.column, names)
     return found or statement.column
 
 

@@ -12,6 +12,7 @@ from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
 from engine.sql.query.query import parse_query
+from engine.sql.query.source_text import copied, joined
 from engine.sql.query.values import Query
 from engine.statements.variables.statement import DeclareVariables, DropVariable, Names, SetVariables
 
@@ -22,7 +23,8 @@ def row_query(expressions: Sequence[str], offset: int = 0, aliases: Sequence[str
     """The query of one row that has the values of `expressions`; `offset` is the position of the first one."""
     named = [f" AS {quote(alias)}" if alias else "" for alias in aliases] or [""] * len(expressions)
     items = zip(expressions, named, strict=True)
-    text = "SELECT " + ", ".join(f"({expression}\n){alias}" for expression, alias in items)
+    pieces = [piece for expression, alias in items for piece in (", (", expression, f"\n){alias}")]
+    text = joined(("SELECT (", *pieces[1:]))
     try:
         return parse_query(Cursor(text, tokenize(text)))
     except SyntaxFailure as failure:
@@ -32,7 +34,7 @@ def row_query(expressions: Sequence[str], offset: int = 0, aliases: Sequence[str
 
 def parse_declare(cursor: Cursor) -> DeclareVariables:
     """What follows DECLARE."""
-    text = f"DECLARE {cursor.text[cursor.offset : cursor.end]}"
+    text = joined(("DECLARE ", copied(cursor.text, cursor.offset, cursor.end)))
     or_replace = cursor.take("OR", "REPLACE")
     if not (cursor.words(2)[1:] in (["="], [","], ["DEFAULT"]) or cursor.count == 1):
         cursor.take_any("VARIABLE", "VAR")
@@ -75,7 +77,8 @@ def parse_set_variables(cursor: Cursor) -> SetVariables:
         names.append(cursor.read_names())
         cursor.read("=")
         offset = cursor.offset if not values else offset
-        values.append(cursor.read_text())
+        start = cursor.offset
+        values.append(copied(cursor.text, start, start + len(cursor.read_text())))
     cursor.ensure_done()
     # Spark calls a value after its variable, but for a name alone: so a later value may use it by that name.
     aliases = ["" if _is_dotted_name(value) else parts[-1] for parts, value in zip(names, values, strict=True)]
@@ -101,7 +104,7 @@ def _read_query_in_parentheses(cursor: Cursor) -> Query:
     tokens = cursor.read_rest()
     if tokens[0].token_type != TokenType.L_PAREN or tokens[-1].token_type != TokenType.R_PAREN or len(tokens) < 3:
         raise SyntaxFailure("a query in parentheses is expected", start)
-    text = cursor.text[tokens[1].start : tokens[-2].end + 1]
+    text = copied(cursor.text, tokens[1].start, tokens[-2].end + 1)
     try:
         return parse_query(Cursor(text, tokenize(text)))
     except SyntaxFailure as failure:

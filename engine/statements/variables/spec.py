@@ -18,6 +18,7 @@ from engine.runtime.accesses import Use
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.runtime.variables import SESSION, Assignment, Variable, qualified
+from engine.sql.query.source_text import joined
 from engine.statements.select.spec import THROUGH_POLICIES, analyze_query, bind_query, require_reads
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, needs_nothing, never
 from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
@@ -30,7 +31,7 @@ def plan_declare(statement: DeclareVariables) -> DeclarePlan:
 def plan_assign(statement: SetVariables, source: ReadPlan) -> AssignPlan:
     """Every form of SET is that of a list of variables and a query, which means the same to Spark."""
     targets = ", ".join(".".join(map(quote, parts)) for parts in statement.targets)
-    return AssignPlan(read=replace(source, text=f"SET VARIABLE ({targets}) = ({source.text}\n)"))
+    return AssignPlan(read=replace(source, text=joined((f"SET VARIABLE ({targets}) = (", source.text, "\n)"))))
 
 
 def plan_drop_variable(statement: DropVariable) -> DropVariablePlan:

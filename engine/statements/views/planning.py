@@ -117,7 +117,7 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         _ensure_may_stand_on(name, relation, (name,))
     entry = ViewEntry(
         name=name,
-        text=statement.query.text,
+        text=str(statement.query.text),  # without its place in the statement
         current=state.current,
         owner=state.principal,
         comment=statement.comment if altered is None else altered.comment,

@@ -88,7 +88,7 @@ def test_what_is_stored_as_another_type_is_checked_as_it_is_shown() -> None:
         violation(write, TOKEN, failure("USER_RAISED_EXCEPTION", f'{TOKEN}:{at}:{{"u": "no"}}')) for at in range(2)
     ]
     assert [None if each is None else each.condition for each in failures] == ["CAST_INVALID_INPUT.STORED_TYPE"] * 2
-    assert "The column `u` is of the type uuid, and no is no value of it." in str(failures[0])
+    assert "The value no cannot be cast to the type uuid of the column `u`." in str(failures[0])
 
 
 def test_void_columns_leave_before_the_files() -> None:

@@ -245,11 +245,11 @@ def _uuid(made: HandmadeTable) -> None:
 REFUSED: list[tuple[Callable[[HandmadeTable], None], str]] = [
     (_two_names, "some of its files have no field ids"),
     (_mixed, "some of its files have no field ids"),
-    (_equality, "deleted by their values. CALL system.rewrite_data_files"),
+    (_equality, "deleted by their values"),
     (_defaults, "has no column with the id 2, for which the table has a default"),
     (_empty_text, "can have the value '' of the column s"),
     (_unproven, "nothing tells that all files have the column"),
-    (_outside, "is not below the table's folder"),
+    (_outside, "is outside the table's folder"),
     (_uuid, "its column s.u has the type uuid"),
 ]
 

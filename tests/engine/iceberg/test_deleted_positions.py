@@ -69,7 +69,12 @@ def test_unknown_metadata_table_is_rejected_with_those_that_there_are(session: L
     for name in ("named.nothing", "default.named.nothing", "spark_catalog.default.named.all_position_deletes"):
         error = refuse(session, f"SELECT * FROM {name}")
         assert error.condition == "ICEBERG_METADATA_TABLE_NOT_FOUND" and "position_deletes, refs" in str(error)
-    for part in str(refuse(session, "SELECT * FROM named.nothing")).split("There are: ")[1].split(". ")[0].split(", "):
+    for part in (
+        str(refuse(session, "SELECT * FROM named.nothing"))
+        .split("The metadata tables are: ")[1]
+        .split(".")[0]
+        .split(", ")
+    ):
         assert isinstance(table(session, f"SELECT * FROM named.{part}"), pa.Table)
     assert refuse(session, "SELECT * FROM plain_delta.files").condition == "TABLE_OR_VIEW_NOT_FOUND"
     assert refuse(session, "SELECT * FROM nowhere.files").condition == "TABLE_OR_VIEW_NOT_FOUND"

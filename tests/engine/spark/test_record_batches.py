@@ -169,7 +169,7 @@ def test_a_result_with_other_rows_than_were_made_is_none(
     batches.complete([file.write(3)], NOTHING, made_rows)
     rows = iter(batches)
     assert [ids(next(rows)), ids(next(rows))] == [[1, 2], [3]]
-    with pytest.raises(ResultRowsDiffer, match=f"made {made_rows} rows, and 3 came out"):
+    with pytest.raises(ResultRowsDiffer, match=f"returned {made_rows} rows, but 3 rows were read"):
         next(rows)
 
 

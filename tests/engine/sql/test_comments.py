@@ -7,6 +7,7 @@ import pytest
 from catalog.conditions import StatementSyntaxError
 from engine.sql.query.values import Query
 from engine.statements.parse import parse
+from tests.engine.sql.places import place_of
 
 
 @pytest.mark.parametrize(
@@ -38,4 +39,4 @@ def test_comments_are_sparks(text: str) -> None:
 def test_a_comment_without_an_end_is_shown(text: str, column: int) -> None:
     with pytest.raises(StatementSyntaxError, match="a comment is not closed") as refused:
         parse(text)
-    assert refused.value.column == column
+    assert place_of(refused.value)[1] == column

@@ -7,6 +7,7 @@ import pytest
 from catalog.conditions import StatementSyntaxError
 from engine.statements.insert.statement import Insert, MultiInsert
 from engine.statements.parse import parse
+from tests.engine.sql.places import place_of
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_several_inserts_have_the_clauses_each() -> None:
 def test_an_error_among_several_says_where(text: str, line: int, column: int) -> None:
     with pytest.raises(StatementSyntaxError) as refused:
         parse(text)
-    assert (refused.value.line, refused.value.column) == (line, column)
+    assert place_of(refused.value) == (line, column)
 
 
 def test_a_name_insert_is_a_name() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from catalog.conditions import StatementSyntaxError
 from engine.statements.parse import parse
+from tests.engine.sql.places import excerpt_of, place_of
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ from engine.statements.parse import parse
         ("explain", 1, 8),
         ("explain plan for select 1", 1, 9),
         ("explain select 1 +", 1, 19),
-        ("\texplain\n extended select from where", 2, 23),
+        ("\texplain\n extended select from where", 2, 18),
         ("describe history t limit x", 1, 26),
         ("select * from 't'", 1, 15),
         ("select * from :t", 1, 15),
@@ -44,22 +45,22 @@ from engine.statements.parse import parse
 def test_a_syntax_error_says_where(text: str, line: int, column: int) -> None:
     with pytest.raises(StatementSyntaxError) as caught:
         parse(text)
-    assert (caught.value.line, caught.value.column) == (line, column)
+    assert place_of(caught.value) == (line, column)
 
 
 def test_a_syntax_error_shows_the_line_and_marks_the_place() -> None:
     with pytest.raises(StatementSyntaxError) as caught:
         parse("select *\n\tfrom t u v\nwhere x")
     assert str(caught.value) == (
-        "[PARSE_SYNTAX_ERROR] Syntax error: v is not expected here (line 2, column 11).\n"
-        "\tfrom t u v\n\t         ^ SQLSTATE: 42601"
+        "[PARSE_SYNTAX_ERROR] Syntax error: v is not expected here (line 2, column 11). SQLSTATE: 42601\n"
+        "\tfrom t u v\n\t         ^"
     )
 
 
 def test_a_long_line_is_shown_around_the_place() -> None:
     with pytest.raises(StatementSyntaxError) as caught:
         parse(f"select {'a, ' * 500} 1 2 {', b' * 500}")
-    shown, mark = caught.value.excerpt.split("\n")
+    shown, mark = excerpt_of(caught.value).split("\n")
     assert shown[mark.index("^")] == "2"
     assert len(shown) <= 120
 
@@ -77,4 +78,4 @@ def test_a_long_line_is_shown_around_the_place() -> None:
 def test_a_literal_that_is_not_closed_is_shown(text: str, line: int, column: int) -> None:
     with pytest.raises(StatementSyntaxError) as caught:
         parse(text)
-    assert (caught.value.line, caught.value.column) == (line, column)
+    assert place_of(caught.value) == (line, column)

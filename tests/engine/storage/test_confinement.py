@@ -368,4 +368,4 @@ def test_a_range_makes_room_for_what_there_is(tmp_path: Path) -> None:
 
 def test_the_message_names_the_path_and_the_setting() -> None:
     error = LogPathNotAllowed("t", "../x")
-    assert "'../x'" in error.message and "lake.trusted_roots" in error.message and json.dumps(error.message)
+    assert "'../x'" in error.message and "lake.trusted_roots" in error.hint and json.dumps(error.message)

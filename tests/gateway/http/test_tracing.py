@@ -175,7 +175,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.observability.tracing.importlib.import_module", missing)
     with pytest.raises(TracingNotInstalled) as error:
         make_tracer(TracingSection(url="http://localhost:4318/v1/traces"))
-    assert "delta-gateway[otel]" in error.value.message
+    assert "delta-gateway[otel]" in error.value.hint
 
 
 @pytest.mark.spark

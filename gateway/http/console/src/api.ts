@@ -10,8 +10,12 @@ export interface Failure {
   message: string;
   condition?: string;
   sql_state?: string;
+  hint?: string;
+  /** Where the error is: line and column from 1, in the text of the view if there is one. */
   line?: number;
   column?: number;
+  excerpt?: string;
+  view?: string;
 }
 
 export class ApiError extends Error {

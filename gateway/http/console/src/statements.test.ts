@@ -43,6 +43,8 @@ test("an error is marked where it is", () => {
   };
   assert.equal(marked("SELECT a\nFRM t", { message: "", line: 2, column: 1 }), "FRM");
   assert.equal(marked("SELECT nope FROM t", { message: "name `nope` cannot be resolved, `t`" }), "nope");
+  assert.equal(marked("SELECT '😀', nope", { message: "", line: 1, column: 13 }), "nope");
+  assert.equal(marked("SELECT x FROM s.v", { message: "of `c`.`s`.`v`", line: 1, column: 9, view: "`c`.`s`.`v`" }), "v");
   assert.equal(marked("SELECT 1", { message: "division" }), undefined);
   assert.deepEqual(errorRange("SELECT", { message: "", line: 1, column: 7 }), { from: 6, to: 6 });
 });

@@ -1,5 +1,7 @@
 // Where the statements of a text are: pieces between semicolons outside of strings, quoted names, comments and scripts.
 
+import type { Failure } from "./api";
+
 export interface Piece {
   /** Offsets of the statement in the text, without blanks around it; the end is exclusive. */
   from: number;
@@ -84,16 +86,22 @@ export function statementAt(text: string, offset: number): Piece | undefined {
   return pieces.find((piece) => piece.from > offset) ?? before;
 }
 
-/** Where in a statement an error is: by its line and column, else by the last name in backquotes that the text has. */
-export function errorRange(text: string, failure: { message: string; line?: number; column?: number }): Piece | undefined {
-  if (failure.line) {
+/**
+ * The part of a statement that an error is about. An error in a view marks the view's name, since its line and column
+ * count in the view's text. Without a position it is the first name in backquotes of the message that the text has.
+ */
+export function errorRange(text: string, failure: Pick<Failure, "message" | "line" | "column" | "view">): Piece | undefined {
+  if (failure.line && !failure.view) {
     const lines = text.split("\n");
     const start = lines.slice(0, failure.line - 1).reduce((sum, line) => sum + line.length + 1, 0);
-    const from = Math.min(text.length, start + Math.max(0, (failure.column ?? 1) - 1));
+    // The server counts characters, and a string here has two units for some.
+    const before = [...(lines[failure.line - 1] ?? "")].slice(0, Math.max(0, (failure.column ?? 1) - 1)).join("");
+    const from = Math.min(text.length, start + before.length);
     const word = /^[A-Za-z_0-9]+/.exec(text.slice(from));
     return { from, to: Math.min(text.length, from + Math.max(1, word?.[0].length ?? 1)) };
   }
-  for (const [, name] of failure.message.matchAll(/`([^`]+)`/g)) {
+  const named = failure.view ? [...failure.view.matchAll(/`([^`]+)`/g)].slice(-1) : failure.message.matchAll(/`([^`]+)`/g);
+  for (const [, name] of named) {
     const at = text.toLowerCase().indexOf((name as string).toLowerCase());
     if (at >= 0) return { from: at, to: at + (name as string).length };
   }

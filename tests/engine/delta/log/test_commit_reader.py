@@ -142,7 +142,7 @@ def test_only_the_commit_info(indent: int | None) -> None:
     data = "\n".join(json.dumps(format_action(action), indent=indent) for action in (add("a"), info)).encode()
     assert parse_commit_info(data, "f") == info
     assert parse_commit_info(json_lines([add("a")]), "f") is None
-    with pytest.raises(MalformedLogEntry, match="f is not readable"):
+    with pytest.raises(MalformedLogEntry, match="f is not a valid part"):
         parse_commit_info(b"{", "f")
 
 

@@ -83,7 +83,7 @@ def test_a_table_that_was_dropped_meanwhile_is_not_made_again(table: Snapshot, s
 
 def test_counts_that_cannot_be_written_are_named(table: Snapshot) -> None:
     Path(table.table_root, STATISTICS_NAME).parent.write_text("no folder")
-    with pytest.raises(StatisticsNotWritten, match="distinct values of"):
+    with pytest.raises(StatisticsNotWritten, match="distinct value counts of"):
         keep_counts(table, {"a": DistinctCount(2, 2)}, TableLocks(), CancelToken())
     assert read(table) == {}
 

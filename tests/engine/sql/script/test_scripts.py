@@ -23,6 +23,7 @@ from engine.statements.scripting.statement import (
     Script,
 )
 from engine.statements.variables.statement import DeclareVariables, DropVariable, SetVariables
+from tests.engine.sql.places import place_of
 
 
 def test_a_script_is_a_tree_of_blocks() -> None:
@@ -96,7 +97,7 @@ def test_statements_about_variables() -> None:
 def test_a_mistake_is_told_with_its_place(text: str, line: int, column: int) -> None:
     with pytest.raises(StatementSyntaxError) as caught:
         parse(text)
-    assert (caught.value.line, caught.value.column) == (line, column)
+    assert place_of(caught.value) == (line, column)
 
 
 @pytest.mark.parametrize(
