@@ -1,4 +1,4 @@
-"""The result cache: answers of queries that are reused by later statements.
+"""The result cache: query results that later statements reuse.
 
 Imports `engine.runtime` and `engine.spool`. Start at `result_cache.py`.
 """

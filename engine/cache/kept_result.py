@@ -1,4 +1,4 @@
-"""The rows of a result as the cache keeps them: in memory of their own, which readers share, or in a file."""
+"""A cached result's rows: in separate memory that readers share, or in a file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from engine.runtime.results import ResultStream
 from engine.spool.spool import Spool
 from engine.spool.spool_file import AnyBatch, SpoolFile, StoredBatch, loaded
 
+# Approximate size of an entry besides its rows.
 _OVERHEAD_BYTES, _COLUMN_BYTES = 2_000, 500
-"""About what an entry takes besides its rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptResult:
-    """The whole result of a query. `lineage` are the columns that it read, if that was asked for and is known.
+    """A query's complete result. `lineage` contains the columns that it read, if requested and known.
 
-    `num_bytes` is what it takes in memory.
+    `num_bytes` is its size in memory.
     """
 
     schema: pa.Schema
@@ -30,14 +30,14 @@ class KeptResult:
     lineage: Lineage | None = None
 
     def stream(self) -> ResultStream:
-        """The rows for one more reader."""
+        """Returns the rows for one more reader."""
         return ResultStream(schema=self.schema, source=self.batches, time_zone=self.time_zone)
 
 
 def keep(stream: ResultStream, pieces: Sequence[AnyBatch], lineage: Lineage | None) -> KeptResult:
-    """The result that `stream` had, whose rows are `pieces`."""
+    """Returns the result of `stream`, whose rows are `pieces`."""
     batches = [loaded(piece) for piece in pieces]
-    counted = pa.MockOutputStream()  # a sink that grows would hold up to twice the bytes
+    counted = pa.MockOutputStream()  # a growing sink would hold up to twice the bytes
     _write(counted, stream.schema, batches)
     buffer = pa.allocate_buffer(counted.size())
     _write(pa.FixedSizeBufferWriter(buffer), stream.schema, batches)
@@ -62,14 +62,14 @@ def _write(sink: pa.NativeFile, schema: pa.Schema, batches: Sequence[pa.RecordBa
 class StoredResult:
     """A result whose rows are in `file`."""
 
+    # The result without its rows.
     kept: KeptResult
-    """Without its rows."""
     rows: tuple[StoredBatch, ...]
     file: SpoolFile
 
     @classmethod
     def write(cls, kept: KeptResult, spool: Spool) -> StoredResult:
-        """Raises `DiskFull`, `SpoolFull` or `SpooledRowsLost`, and leaves no file then."""
+        """Writes the result to a file. Raises `DiskFull`, `SpoolFull` or `SpooledRowsLost`, and then leaves no file."""
         writer = spool.writer(kept.schema, is_compressed=True)
         try:
             rows = tuple(map(writer.add, kept.batches))
@@ -79,7 +79,7 @@ class StoredResult:
         return cls(kept=replace(kept, batches=()), rows=rows, file=writer.file)
 
     def read(self) -> KeptResult:
-        """The result in memory; raises `SpooledRowsLost`. The file goes."""
+        """Reads the result into memory and removes the file. Raises `SpooledRowsLost`."""
         try:
             return replace(self.kept, batches=tuple(row.read() for row in self.rows))
         finally:

@@ -1,20 +1,20 @@
-"""Results of queries that give the same answer again, kept under a key that says all that the answer depends on.
+"""Caches results of deterministic queries under keys that include everything the result depends on.
 
-A key has the versions of the tables that were read, so no entry is ever wrong and none has to be invalidated: a table
-that has a new version is asked for under another key, and what nobody asks for any more makes room for what is newer.
-What goes into a key is decided in `engine/execution`, which also knows what may be kept; here a key is a digest.
+A key contains the versions of the tables that were read, so an entry is never wrong and never needs invalidation: a
+table with a new version yields another key, and unused entries are evicted in favor of newer ones. `engine/execution`
+builds the keys and decides if a result is cacheable; in this module a key is a digest.
 
-Entries are kept in memory within a limit of bytes; the least recently used go to files, within a limit of their own,
-and come back when they are asked for. Statements that ask for the same key at the same
-time run once (:meth:`ResultCache.claim`): the first one leads, and the others wait for its answer, each until it is
-cancelled itself. Where the leader was cancelled another one leads; where it failed, or its answer is not kept, each of
-them runs by itself.
+Entries are held in memory up to a byte limit. The least recently used ones are moved to files, with a separate limit,
+and read back on access. Concurrent statements with the same key run once, as single-flight (:meth:`ResultCache.claim`):
+the first one is the leader, and the others wait for its result, each until it is canceled itself. If the leader is
+canceled, another one becomes the leader; if it fails, or its result is not cached, each waiting statement runs
+separately.
 
-What a query's answer depends on (:class:`~engine.runtime.results.Repeatable`, and which files Spark asks for) is only
-known when it has run. It is remembered by its text, since the key of an answer that depends on the session has more in
-it, and nobody should wait for an answer that is never kept.
+A query's dependencies (:class:`~engine.runtime.results.Repeatable`, and the files that Spark requests) are only known
+after it has run. They are cached by its text, because the key for a result that depends on the session contains more,
+and statements must not wait for a result that is never cached.
 
-Threads: one lock guards everything; nothing is waited for while it is held.
+Threads: one lock guards everything, and no thread blocks while holding it.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from engine.spool.spool import Spool
 
 logger = logging.getLogger(__name__)
 
+# Errors that may occur while a result is moved to a file and back.
 _LOST = (SqlError, pa.ArrowException, EOFError, OSError, MemoryError)
-"""What may become of an answer on its way to a file and back."""
+# Maximum number of query texts with cached repeatability, about 150 bytes each.
 _TEXTS_MAX = 20_000
-"""Of which is remembered whether they give the same answer again; about 150 bytes each."""
+# Maximum number of query texts with cached file requests.
 _QUESTIONS_MAX = 5_000
-"""Texts of which is remembered which files they ask for."""
+# Maximum length for one query's file requests: conditions with a join's keys may be long.
 _QUESTIONS_CHARACTERS_MAX = 2_000
-"""Of one text: those of a condition with the keys of a join may be many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheCounts:
-    """Since the start, but for the entries and bytes, which are there now.
+    """Counters since the start; entries and bytes are current values.
 
-    `hits` are answers that came from the cache, `read_back` those of them that were in files. `misses` are queries that
-    were looked up and ran, `waits` how often one waited for another. `kept` were put into the cache, `stored` moved to
-    files and `evicted` removed to make room.
+    `hits` are results from the cache, including `read_back`, those read from files. `misses` are lookups that ran the
+    query, `waits` counts waits for an identical query. `kept` results were cached, `stored` moved to files and
+    `evicted` removed for lack of space.
     """
 
     hits: int = 0
@@ -70,16 +70,16 @@ class CacheCounts:
 
 
 class Turn(Enum):
-    """What those do who have waited for a flight."""
+    """The next step of a statement that has waited for an in-flight query."""
 
+    # Run separately.
     ALONE = auto()
-    """Run by themselves."""
+    # Look up the key again; it may have changed.
     AGAIN = auto()
-    """Look for the key again, which may be another one by now."""
 
 
 class Flight:
-    """A query that runs for all who ask for its key. Its leader ends it, once."""
+    """An in-flight query that runs for all statements with its key. Its leader ends it, once."""
 
     def __init__(self, cache: ResultCache, key: bytes) -> None:
         self._cache = cache
@@ -89,17 +89,17 @@ class Flight:
         self.waiting: list[threading.Event] = []
 
     def end(self, *, alone: bool) -> None:
-        """The leader's run is over, as far as others wait for it. `alone`: its answer is not for them."""
+        """Ends the leader's run for waiting statements. `alone`: its result is not for them."""
         self._cache.end_flight(self, self._key, alone=alone)
 
 
 class ResultCache:
-    """One for the whole server; see the module."""
+    """The server-wide result cache; see the module."""
 
     def __init__(
         self, bytes_max: int, entry_bytes_max: int, spool: Spool | None = None, stored_bytes_max: int = 0
     ) -> None:
-        """`entry_bytes_max` bounds the rows of one result. Files go to `spool`, if there is one."""
+        """Creates a cache. `entry_bytes_max` limits one result's rows. Files are written to `spool`, if given."""
         self.bytes_max = bytes_max
         self.entry_bytes_max = min(entry_bytes_max, bytes_max)
         self._spool = spool
@@ -120,7 +120,7 @@ class ResultCache:
             return CacheCounts(**self._counts, **sizes)
 
     def repeatable(self, text: bytes) -> Repeatable | None:
-        """What is known of the query that has this digest of its text; None: nothing yet."""
+        """Returns the cached repeatability for the query text with this digest, or None if unknown."""
         with self._lock:
             if text in self._repeatable:
                 self._repeatable.move_to_end(text)
@@ -134,7 +134,7 @@ class ResultCache:
                 self._repeatable.popitem(last=False)
 
     def questions(self, asker: bytes) -> tuple[FileQuestion, ...] | None:
-        """Which files the query with this digest asked for last; None: nothing that could be remembered."""
+        """Returns the files that the query with this digest last requested, or None if not cached."""
         with self._lock:
             if asker in self._questions:
                 self._questions.move_to_end(asker)
@@ -149,7 +149,7 @@ class ResultCache:
                     self._questions.popitem(last=False)
 
     def files(self, versions: bytes) -> bytes | None:
-        """What was noted of the files that questions lead to at the versions with this digest."""
+        """Returns the recorded digest of the files that the requests select at the versions with this digest."""
         with self._lock:
             return self._files.get(versions)
 
@@ -160,14 +160,14 @@ class ResultCache:
                 self._files.popitem(last=False)
 
     def holds(self, key: bytes) -> bool:
-        """Whether there is an entry, for those who only want to know."""
+        """Returns whether the key has an entry, without counting as a lookup."""
         with self._lock:
             return key in self._entries or key in self._stored
 
     def claim(self, key: bytes, cancel: CancelToken) -> KeptResult | Flight | Turn:
-        """The entry, or a flight that the caller leads and has to end. Where another one leads, its end is waited for.
+        """Returns the entry, or a flight that the caller leads and must end.
 
-        Raises the reason of `cancel` as soon as that is thrown.
+        If another statement leads, waits for its end. Raises the reason of `cancel` as soon as it is canceled.
         """
         with self._lock:
             kept = self._entries.get(key)
@@ -177,6 +177,7 @@ class ResultCache:
                 self._entries.move_to_end(key)
                 self._counts["hits"] += 1
                 return kept
+            # No query with this key is in flight: the caller leads, and reads the file if there is one.
             if flight is None:
                 led = self._flights[key] = Flight(self, key)
                 stored = self._stored.pop(key, None)
@@ -192,7 +193,7 @@ class ResultCache:
         return Turn.ALONE if flight.is_for_leader_alone else Turn.AGAIN
 
     def _read_back(self, key: bytes, stored: StoredResult, flight: Flight) -> KeptResult | Flight:
-        """The entry that is in a file; where that is lost, the query has to run."""
+        """Reads an entry back from its file. If the file is lost, the query must run."""
         is_led = False
         try:
             kept = stored.read()
@@ -210,10 +211,10 @@ class ResultCache:
             return flight
         finally:
             if not is_led:
-                flight.end(alone=True)  # where it has not ended by now
+                flight.end(alone=True)  # if it has not ended yet
 
     def end_flight(self, flight: Flight, key: bytes, *, alone: bool) -> None:
-        """See :meth:`Flight.end`; ending it again does nothing."""
+        """See :meth:`Flight.end`; a second call does nothing."""
         with self._lock:
             if flight.is_over:
                 return
@@ -224,7 +225,7 @@ class ResultCache:
             each.set()
 
     def put(self, key: bytes, kept: KeptResult) -> None:
-        """Keep a result, unless it alone is too large."""
+        """Caches a result, unless it alone exceeds the limit."""
         if kept.num_bytes <= self.bytes_max:
             with self._lock:
                 self._counts["kept"] += 1
@@ -243,7 +244,7 @@ class ResultCache:
             self._store(*each)
 
     def _store(self, key: bytes, kept: KeptResult) -> None:
-        """Move an entry to a file, where there is room for it once older ones are gone."""
+        """Moves an entry to a file, if it fits after evicting older ones."""
         stored = None
         if self._spool is not None and kept.num_bytes <= self.stored_bytes_max:
             self._make_room(kept.num_bytes)
@@ -263,7 +264,7 @@ class ResultCache:
             before.file.close()
 
     def _make_room(self, num_bytes: int) -> None:
-        """For a file of at most so many bytes."""
+        """Evicts entries in files until `num_bytes` more fit."""
         gone = []
         with self._lock:
             while self._stored and self._counts["stored_bytes"] + num_bytes > self.stored_bytes_max:
@@ -275,7 +276,7 @@ class ResultCache:
             each.file.close()
 
     def metrics(self) -> Iterator[MetricFamily]:
-        """Measurements for those who watch the server."""
+        """Yields metrics for monitoring."""
         counts = self.counts
         results = (("memory", counts.hits - counts.read_back), ("file", counts.read_back), ("miss", counts.misses))
         looked_up = (({"result": name}, float(value)) for name, value in results)
@@ -293,7 +294,7 @@ class ResultCache:
             yield labelled(MetricKind.GAUGE, f"gateway_result_cache_{unit}", text, values)
 
     def close(self) -> None:
-        """Forget all entries."""
+        """Removes all entries."""
         with self._lock:
             stored = list(self._stored.values())
             self._entries.clear()

@@ -1,4 +1,4 @@
-"""Statements that run at once: cancellation, table locks, pinned versions, and the retry policy.
+"""Concurrent statements: cancellation, table locks, pinned versions, and the retry policy.
 
-Imports `engine.errors` alone. Start at `retry.py`; `cancel.py` is what every long operation looks at.
+Imports `engine.errors` only. Start at `retry.py`; every long operation checks the token in `cancel.py`.
 """

@@ -1,10 +1,10 @@
-"""Cancelling: one switch for each run of a statement.
+"""Cancellation: one token for each run of a statement.
 
-Before a commit is put the run seals its switch. From then on the outcome of the commit is the outcome of the statement:
-a statement that was told to be cancelled is run again by its user, and rows that were committed would be there twice.
-What asks for an end is kept back, and takes effect when the run reopens the switch, because the attempt has lost to
-another writer or because there is more to do: the next statement of a script, the next step. A run that ends sealed
-was not cancelled. Work behind a commit that the outcome does not depend on has a switch of its own (`follower`).
+Before the commit is written, the run seals its token. From then on the commit's outcome is the statement's outcome:
+users rerun a statement that was reported as canceled, and rows that were committed would then be there twice.
+Cancellation requests are deferred, and take effect when the run reopens the token, because the attempt lost to another
+writer or because more work follows: a script's next statement, the next step. A run that ends sealed was not canceled.
+Work after a commit that does not affect the outcome has its own token (`follower`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Reason = StatementCancelled | StatementTimedOut
 
 
 class CancelToken:
-    """A switch shared by the thread that runs a statement and those that may end it; thrown once.
+    """A token shared by the thread that runs a statement and the threads that may cancel it; canceled at most once.
 
-    Callbacks run once, in their order, on the thread that cancels or reopens, and must not block for long; one that is
-    registered after the switch was thrown runs at once.
+    Callbacks run once, in order, on the thread that cancels or reopens, and must not block for long. A callback that is
+    registered after the cancellation runs immediately.
     """
 
     def __init__(self) -> None:
+        # Guards all fields below.
         self._lock = threading.Lock()
-        """Guards all below."""
         self._reason: Reason | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._is_sealed = False
@@ -35,16 +35,19 @@ class CancelToken:
 
     @property
     def reason(self) -> Reason | None:
-        """Why the statement ends, or None while it may go on."""
+        """The reason for the cancellation, or None if the statement may continue."""
         return self._reason
 
     @property
     def is_sealed(self) -> bool:
-        """Whether a commit may have been put since the switch was opened last."""
+        """True if a commit may have been written since the token was last opened."""
         return self._is_sealed
 
     def cancel(self, reason: Reason | None = None) -> bool:
-        """Throw the switch; the first reason stays. False: it is sealed, and the reason is kept back."""
+        """Cancels the statement; the first reason is kept.
+
+        Returns False if the token is sealed and the reason is deferred.
+        """
         reason = reason or StatementCancelled()
         with self._lock:
             is_sealed, follower = self._is_sealed, self._follower
@@ -58,13 +61,13 @@ class CancelToken:
         return not is_sealed
 
     def seal(self) -> None:
-        """Keep back what asks for an end from now on. Raises the reason if the switch was thrown."""
+        """Defers cancellation requests from now on. Raises the reason if the statement was canceled."""
         with self._lock:
             self._is_sealed = self._reason is None
         self.ensure_live()
 
     def reopen(self) -> None:
-        """Undo :meth:`seal`: throw the switch if that was asked for since. Raises the reason if it was thrown."""
+        """Undoes :meth:`seal` and applies a deferred cancellation. Raises the reason if the statement was canceled."""
         with self._lock:
             self._is_sealed = False
             self._follower = None
@@ -75,7 +78,7 @@ class CancelToken:
         self.ensure_live()
 
     def follower(self) -> CancelToken:
-        """A switch that is thrown, until this one is reopened, by whatever asks for an end, sealed or not."""
+        """Returns a token that any cancellation request cancels, sealed or not, until this one is reopened."""
         follower = CancelToken()
         with self._lock:
             reason = self._reason or self._kept_back
@@ -85,7 +88,7 @@ class CancelToken:
         return follower
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Run `callback` when the switch is thrown (at once if it was)."""
+        """Registers `callback` for cancellation; runs it immediately if already canceled."""
         with self._lock:
             if self._reason is None:
                 self._callbacks.append(callback)
@@ -93,13 +96,13 @@ class CancelToken:
         callback()
 
     def forget(self, callback: Callable[[], None]) -> None:
-        """Do not run `callback` any more: a script would collect one for each of its statements."""
+        """Unregisters `callback`; otherwise a script would collect one for each statement."""
         with self._lock:
             if callback in self._callbacks:
                 self._callbacks.remove(callback)
 
     def pause(self, seconds: float) -> None:
-        """Wait so long. Raises the reason as soon as the switch is thrown."""
+        """Waits for `seconds`. Raises the reason as soon as the statement is canceled."""
         thrown = threading.Event()
         self.on_cancel(thrown.set)
         thrown.wait(seconds)
@@ -107,12 +110,12 @@ class CancelToken:
         self.ensure_live()
 
     def ensure_live(self) -> None:
-        """Raise the reason if the statement was cancelled or ran out of time."""
+        """Raises the reason if the statement was canceled or timed out."""
         if self._reason is not None:
             raise self._reason
 
     def _throw(self, reason: Reason) -> list[Callable[[], None]]:
-        """The callbacks that are due; the caller has the lock, and runs them without it."""
+        """Returns the callbacks that are due; the caller holds the lock and runs them without it."""
         if self._reason is not None:
             return []
         self._reason = reason

@@ -1,4 +1,4 @@
-"""What one server remembers of tables from one statement to the next, where forgetting costs time alone."""
+"""Per-table values that a server reuses between statements; losing them only costs time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ _TABLES_MAX = 100_000
 
 
 class Remembered:
-    """A value for each of so many tables, by location; what comes after these is forgotten. Threads share it."""
+    """A bounded map from table locations to values. When it is full, values for further tables are dropped.
+    Thread-safe.
+    """
 
     def __init__(self, tables_max: int = _TABLES_MAX) -> None:
         self._lock = Lock()
@@ -20,7 +22,7 @@ class Remembered:
             return self._values.get(location)
 
     def put(self, location: str, value: object | None) -> None:
-        """None forgets the table."""
+        """Stores a table's value; None removes it."""
         with self._lock:
             if value is None:
                 self._values.pop(location, None)

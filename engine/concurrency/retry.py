@@ -1,24 +1,24 @@
-"""The retry policy: what happens to a write that lost a race to another writer.
+"""The retry policy: how a write continues after it lost a race to another writer.
 
-There are three answers, and this module is the only place that gives them:
+This module is the only place that decides between three answers:
 
-1. **Rebase.** The commits that won do not concern what the transaction read and wrote: the same files are tried as the
-   next version (:meth:`RetryPolicy.rebase`, called by `Transaction.commit`). Each lost attempt means that another
-   writer got through, so many are allowed; after the first few, writers that keep meeting pause.
-2. **Run again.** The commits that won changed what the statement was planned from: it is bound, planned and executed
-   again on the newest version (:meth:`RetryPolicy.run_again`, called by the road of a statement). Nothing is visible of
-   a lost run, and its files are removed, so this is what the user would have to do. No run begins after `runs_s_max`:
-   a statement that takes longer than that is not repeated without its user knowing.
-3. **Give up** with the conflict, when the policy allows no more attempts.
+- **Rebase.** The winning commits do not conflict with the transaction's reads and writes: the same files are committed
+  as the next version (:meth:`RetryPolicy.rebase`, called by `Transaction.commit`). Each lost attempt means that another
+  writer succeeded, so many attempts are allowed; after the first few, the writer pauses between attempts.
+- **Run again.** The winning commits changed the statement's input: it is bound, planned and executed again on the
+  newest version (:meth:`RetryPolicy.run_again`, called by the statement pipeline). A lost run has no visible effect and
+  its files are removed, so the user would have to do the same. No run begins after `runs_s_max`: a longer statement is
+  not repeated without the user's knowledge.
+- **Give up** with the conflict, if the policy allows no more attempts.
 
-The writers of one table in this server do not race each other: they take turns (`engine.concurrency.turns`), and who
-waits for a turn finds the versions of those before it when the turn comes. A lost attempt is work, and files that are
-synced, for nothing. Turns only save that, and make room for writers elsewhere: nothing depends on them, so nobody waits
-for long behind one whose storage or catalog does not answer.
+This server's writers on one table do not race each other: they take turns (`engine.concurrency.turns`), and a waiting
+writer rebases on the earlier ones' versions when its turn comes. A lost attempt wastes work and synced files. Turns
+only save this cost and leave room for writers elsewhere. Correctness does not depend on them, so no writer waits long
+for one whose storage or catalog does not respond.
 
-A pause is random, and its upper bound doubles with each loss: writers that met once are not to meet again, and the more
-there are, the more room they make. After a lost attempt, which costs little, it stays short. Pauses end when the
-statement is cancelled.
+A pause is random, and its upper bound doubles with each loss, so that writers that collided once do not collide again,
+and more writers are spread over more time. After a lost attempt, which is cheap, the pause remains short. Cancellation
+ends pauses.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from engine.concurrency.turns import Turns
 
 T = TypeVar("T")
 
+# Lost attempts without a pause: most races are between two writers, and the next attempt wins.
 _PATIENT_REBASES = 10
-"""Lost attempts without a pause: most races are between two writers, and the next attempt wins."""
 
 
 class Loss(StrEnum):
-    """What follows on a commit of another writer that came first."""
+    """The retry reason after another writer's commit came first."""
 
     REBASE = "rebase"
     RERUN = "rerun"
@@ -49,8 +49,8 @@ class Loss(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often, how long, and with which pauses. Attempts to commit seal `cancel`; once thrown, it ends all of it.
-    `on_loss` is told of each attempt that is made again.
+    """Limits on attempts, durations and pauses. Attempts to commit seal `cancel`; cancellation ends all retries.
+    `on_loss` is called for each retried attempt.
     """
 
     rebases_max: int = 10_000
@@ -58,17 +58,17 @@ class RetryPolicy:
     runs_max: int = 20
     runs_s_max: float = 300.0
     pause_min_s: float = 0.02
+    # The longest pause in seconds after a run's first loss, and after any.
     pause_max_s: float = 1.0
-    """The longest pause after the first loss of a run, and after any."""
+    # The longest pause in seconds after a lost attempt. Another engine's writer that never pauses would win the next
+    # races too; a writer with longer pauses hardly commits anything against it.
     rebase_pause_max_s: float = 0.02
-    """The longest pause after a lost attempt. A writer of another engine that never pauses would win the next ones
-    too, and who pauses for longer commits next to nothing beside it."""
     cancel: CancelToken = field(default_factory=CancelToken)
     on_loss: Callable[[Loss], None] = lambda _: None
+    # The server's turns; None: do not wait for other writers.
     turns: Turns | None = None
-    """Those of the server; None: nobody is waited for."""
+    # How long to wait for a turn, in seconds; afterwards the attempts race the holder's.
     turn_s_max: float = 10.0
-    """How long a turn is waited for; then the attempts race those of its holder."""
 
     def rebase(
         self,
@@ -77,13 +77,13 @@ class RetryPolicy:
         version_of: Callable[[T], int],
         catch_up: Callable[[], None] = lambda: None,
     ) -> tuple[T | None, int]:
-        """What `attempt` returns when it is not None any more, and the number of attempts; None at the limits.
+        """Calls `attempt` until its result is not None.
 
-        The statement is not cancelled in the middle of an attempt, nor after one that has committed. `version_of` is
-        the number of the version that an attempt made. `catch_up` takes up what others have committed, where one of
-        them was waited for.
+        Returns the result, or None at the limits, and the number of attempts. The statement is not canceled during an
+        attempt, nor after a successful one. `version_of` returns the version that an attempt committed. `catch_up`
+        rebases on other commits after waiting for a turn.
         """
-        self.cancel.reopen()  # behind an earlier commit of the statement
+        self.cancel.reopen()  # may be sealed by the statement's earlier commit
         if self.turns is None:
             return self._rebase(attempt)
         with self.turns.hold(table_root, self.cancel, self.turn_s_max) as has_waited:
@@ -97,6 +97,7 @@ class RetryPolicy:
     def _rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:
         begun_s = time.monotonic()
         for number in range(1, self.rebases_max + 1):
+            # From here on the outcome of the commit decides, not a cancellation.
             self.cancel.seal()
             done = attempt()
             if done is not None:
@@ -110,7 +111,7 @@ class RetryPolicy:
         return None, self.rebases_max
 
     def run_again(self, run: Callable[[], T], is_lost_race: Callable[[SqlError], bool]) -> T:
-        """What `run` returns. Raises what it raises, unless that is a lost race and another run is allowed."""
+        """Returns the result of `run`. Raises its error unless it is a lost race and another run is allowed."""
         begun_s = time.monotonic()
         for lost in range(self.runs_max - 1):
             try:

@@ -1,12 +1,12 @@
-"""Locks of this server on tables, for statements that would only fail each other.
+"""Server-wide table locks, for statements that would otherwise only fail each other.
 
-An INSERT into a table with identity columns, and SYNC IDENTITY, move high-water marks, so that of two that run at once
-only one can commit (`engine.enforcement.identity`). Within this server they therefore wait for each other before they
-bind: the second one sees the high-water marks that the first one left, and no file is written twice. Writers of other
-servers cannot be waited for; who loses to them is run again (`engine.concurrency.retry`).
+An INSERT into a table with identity columns, and SYNC IDENTITY, move high-water marks, so only one of two concurrent
+ones can commit (`engine.enforcement.identity`). Within this server they therefore wait for each other before they bind:
+the second one sees the first one's high-water marks, and no file is written twice. It is not possible to wait for
+writers on other servers; a statement that loses to them is run again (`engine.concurrency.retry`).
 
-Those that remove files of a table, and those that bring removed ones back into one, wait for each other too: no file
-goes between the look for it and the commit that names it.
+Statements that remove a table's files, and statements that restore removed ones, wait for each other too: no file is
+removed between the check that it exists and the commit that names it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from engine.concurrency.cancel import CancelToken
 
 
 def file_lock(table_root: str) -> str:
-    """What those hold who remove files of a table, or bring removed ones back."""
+    """Returns the lock key for statements that remove a table's files or restore removed ones."""
     return f"files of {table_root}"
 
 
 class TableLocks:
-    """At most one holder for each key; the others wait, until their statement is cancelled."""
+    """Exclusive locks by key. Other statements wait until the lock is free or they are canceled."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -33,8 +33,10 @@ class TableLocks:
 
     @contextmanager
     def hold(self, key: str, cancel: CancelToken, wait_s_max: float = threading.TIMEOUT_MAX) -> Iterator[bool]:
-        """Hold `key` for the block, and say whether another one held it before; after `wait_s_max` the block runs
-        without. Raises what `cancel` says when it is thrown while waiting.
+        """Holds `key` for the block. Yields True if another statement held it before.
+
+        After `wait_s_max` seconds the block runs without the lock. Raises the reason of `cancel` if it is canceled
+        while waiting.
         """
         until_s, has_waited = time.monotonic() + wait_s_max, False
         cancel.on_cancel(self._wake)
@@ -48,7 +50,7 @@ class TableLocks:
                 if is_held:
                     self._held.add(key)
         finally:
-            cancel.forget(self._wake)  # a script would collect one for each of its statements
+            cancel.forget(self._wake)  # otherwise a script would collect one callback for each statement
         try:
             yield has_waited
         finally:
@@ -59,7 +61,7 @@ class TableLocks:
 
     @contextmanager
     def hold_all(self, keys: Iterable[str], cancel: CancelToken) -> Iterator[None]:
-        """Hold all of them for the block, taken in one order by everyone."""
+        """Holds all keys for the block. All callers acquire them in the same order, which prevents deadlocks."""
         with ExitStack() as held:
             for key in sorted(set(keys)):
                 held.enter_context(self.hold(key, cancel))

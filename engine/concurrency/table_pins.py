@@ -1,12 +1,11 @@
-"""Which tables the running statements of this server use: since when, and in which versions.
+"""The table versions that this server's running statements use, and since when.
 
-A statement reads files, and writes new ones, long after it has chosen its versions; a statement that removes files
-(VACUUM) must leave it these. A statement that uses the newest version needs what was current
-since it began; one that reads an older version needs that version and, for a change feed, those after it. The
-registration comes before the load of the version, so there is no moment in which a statement has a version that nobody
-knows of.
+A statement reads files, and writes new ones, long after it has selected its versions; a statement that removes files
+(VACUUM) must keep these. A statement on the newest version needs all versions that were current since it began. One
+that reads an older version needs that version and, for a change feed, the later ones. A pin is registered before the
+version is loaded, so that a statement never uses an unregistered version.
 
-Statements of other servers are not known here; the retention of removed files is for them.
+Statements on other servers are not registered here; the retention period for removed files protects them.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One use of a table: since `since_ms` (milliseconds since the epoch), of `version` or the newest one (None)."""
+    """One use of a table: since `since_ms` (milliseconds since the epoch), at `version` or at the newest one (None)."""
 
     since_ms: int
     version: int | None
 
 
 class StatementPins:
-    """The uses of one statement."""
+    """One statement's pins."""
 
     def __init__(self, lock: threading.Lock, now_ms: Callable[[], int]) -> None:
         self._lock = lock
@@ -35,7 +34,7 @@ class StatementPins:
         self._uses: dict[str, set[Pin]] = {}
 
     def add(self, location: str, version: int | None) -> Pin:
-        """The table at a location is used from now until the statement ends."""
+        """Pins the table at a location from now until the statement ends."""
         pin = Pin(self._now_ms(), version)
         with self._lock:
             self._uses.setdefault(_key(location), set()).add(pin)
@@ -43,7 +42,7 @@ class StatementPins:
 
     @contextmanager
     def every_version(self, location: str) -> Iterator[None]:
-        """For the block any version may turn out to be the one that is used."""
+        """Pins all versions for the block, while the version to use is not determined yet."""
         pin = self.add(location, 0)
         try:
             yield
@@ -52,12 +51,12 @@ class StatementPins:
                 self._uses[_key(location)].discard(pin)
 
     def of(self, key: str) -> set[Pin]:
-        """The caller holds the lock."""
+        """Returns the pins for a table key. The caller holds the lock."""
         return self._uses.get(key, set())
 
 
 class TablePins:
-    """The uses of all tables by all running statements."""
+    """All running statements' pins on all tables."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -65,7 +64,7 @@ class TablePins:
 
     @contextmanager
     def statement(self, now_ms: Callable[[], int]) -> Iterator[StatementPins]:
-        """One statement, whose uses are known until the block ends."""
+        """Registers a statement's pins until the block ends."""
         pins = StatementPins(self._lock, now_ms)
         with self._lock:
             self._statements.add(pins)
@@ -76,12 +75,12 @@ class TablePins:
                 self._statements.discard(pins)
 
     def of(self, location: str) -> frozenset[Pin]:
-        """The uses of the table at a location, now."""
+        """Returns the current pins on the table at a location."""
         key = _key(location)
         with self._lock:
             return frozenset(pin for statement in self._statements for pin in statement.of(key))
 
 
 def _key(location: str) -> str:
-    """The same for all spellings of a local folder."""
+    """Returns the same key for all spellings of a local directory."""
     return location.rstrip("/") if "://" in location else os.path.realpath(location)

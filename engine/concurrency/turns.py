@@ -1,12 +1,12 @@
-"""Turns of this server's writers at a table, and room for writers elsewhere.
+"""Turns for this server's writers on a table, and pauses for writers elsewhere.
 
-A commit is a race for the next version. Writers of one server would lose attempts to each other, so they take turns.
-Writers elsewhere cannot be waited for, and a writer whose attempts are quicker than another's wins nearly every race:
-an engine that gives up after some lost attempts then commits next to nothing. A server that has seen commits of others
-therefore pauses before its next attempt, once it has made two commits in a row. How long an attempt of the other takes
-is not known: where nobody commits in a pause, the next one takes twice as long, and where several do, half as long.
-After a few pauses that nobody has used the other has gone, and the server goes on without until it sees a commit of
-others again, so that a writer elsewhere that commits only now and then costs little.
+A commit is a race for the next version. One server's writers would cost each other attempts, so they take turns. It is
+not possible to wait for writers elsewhere, and a writer with faster attempts wins nearly every race: an engine that
+gives up after some lost attempts then hardly commits anything. Therefore a server that has seen other writers' commits
+pauses before its next attempt after two commits in a row. The duration of the other writer's attempts is unknown: if
+nobody commits during a pause, the next one is twice as long, and if several do, half as long. After a few unused pauses
+the other writer is assumed to be gone, and the server continues without pauses until it sees another foreign commit. So
+an occasional writer elsewhere costs little.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ from dataclasses import dataclass, replace
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.table_locks import TableLocks
 
+# Maximum number of tables with state; the least recently written one is evicted.
 _TABLES_MAX = 1_000
-"""Tables that are remembered; the one that was written longest ago is forgotten first."""
+# Commits in a row between two pauses.
 _RUN = 2
-"""Commits in a row between two pauses."""
+# Maximum number of unused pauses in a row.
 _PAUSES_MAX = 5
-"""Pauses in a row that nobody has used."""
+# Maximum ratio, in both directions, between a pause and the first one.
 _RANGE = 8
-"""A pause is at most so many times as long, or as short, as the first one."""
+# With more foreign commits than this between two of this server, the others commit more than this server.
 _MANY = 2
-"""Commits of others between two of this server that are more than its own."""
 
 
 class Turns:
-    """The turns at all tables of a server, by location."""
+    """A server's turns on all tables, by location."""
 
     def __init__(self, yield_s: float = 0.1, others_s: float = 10.0) -> None:
-        """`yield_s` is the length of the first pause; `others_s` is how long pauses are made after a commit of a writer
-        elsewhere.
+        """Creates turns. `yield_s` is the first pause's length in seconds.
+
+        `others_s` is the number of seconds for which pauses continue after a foreign commit.
         """
         self._locks = TableLocks()
         self._guard = threading.Lock()
@@ -49,8 +50,10 @@ class Turns:
 
     @contextmanager
     def hold(self, table_root: str, cancel: CancelToken, wait_s_max: float = threading.TIMEOUT_MAX) -> Iterator[bool]:
-        """Hold the turn at a table for the block, and say whether others may have committed while it was waited for;
-        after `wait_s_max` the block runs without. Raises what `cancel` says when it is thrown while waiting.
+        """Holds the table's turn for the block. Yields True if others may have committed in the meantime.
+
+        After `wait_s_max` seconds the block runs without the turn. Raises the reason of `cancel` if it is canceled
+        while waiting.
         """
         with self._locks.hold(table_root, cancel, wait_s_max) as has_waited:
             pause_s = self._next_pause_s(table_root)
@@ -59,7 +62,7 @@ class Turns:
             yield has_waited or pause_s is not None
 
     def committed(self, table_root: str, version: int) -> None:
-        """Count a commit of this server. Versions between it and the last one are those of writers elsewhere."""
+        """Records this server's commit. Versions between it and the previous one came from writers elsewhere."""
         with self._guard:
             run = self._runs.get(table_root) or _Run(pause_s=self._yield_s)
             others = 0 if run.version is None else max(0, version - run.version - 1)
@@ -75,7 +78,7 @@ class Turns:
                 self._runs.popitem(last=False)
 
     def _next_pause_s(self, table_root: str) -> float | None:
-        """None: there is none now."""
+        """Returns the next pause in seconds, or None if no pause is due."""
         with self._guard:
             run = self._runs.get(table_root)
             if run is None or run.length < _RUN or run.unused >= _PAUSES_MAX:
@@ -88,15 +91,15 @@ class Turns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """Commits of this server in a row."""
+    """This server's consecutive commits to a table."""
 
+    # The last commit's version.
     version: int | None = None
-    """The last one's."""
     length: int = 0
+    # The next pause's length in seconds.
     pause_s: float
-    """The length of the next pause."""
+    # Pauses since the last foreign commit.
     unused: int = 0
-    """Pauses since the last commit of others."""
     is_pausing: bool = False
+    # Time of the last foreign commit, on the monotonic clock.
     others_s: float = -math.inf
-    """When the last commit of a writer elsewhere was seen."""

@@ -1,8 +1,8 @@
-"""The Delta protocol as a library: tables opened, read and committed without Spark, SQL text or the catalog.
+"""The Delta protocol as a library: opens, reads and commits tables without Spark, SQL text or the catalog.
 
-Imports `engine.tables`, `engine.pruning`, `engine.storage`, and what these import. Start at `snapshot/snapshot.py` for
-reading and `commit/transaction.py` for writing; `spec/` has actions and table features, `log/` and `checkpoint/` the
-files of the log, `definition/` what changes a table's definition.
+Imports `engine.tables`, `engine.pruning`, `engine.storage` and their imports. Start at `snapshot/snapshot.py` for reads
+and at `commit/transaction.py` for writes. `spec/` contains actions and table features, `log/` and `checkpoint/` read
+the log's files, and `definition/` changes a table's definition.
 """
 
 from engine.delta.commit.transaction import Transaction

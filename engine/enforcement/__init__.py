@@ -1,5 +1,5 @@
-"""Enforce: the rules of a table for the rows that are written to it.
+"""Enforces a table's rules on rows that are written to it: constraints, generated columns, identity columns, casts.
 
-Imports plans, expressions of `engine.sql` and `engine.tables`. Start at `rules.py`, which has the rules in the order in
-which they apply.
+Imports plans, expressions from `engine.sql`, and `engine.tables`. Start at `rules.py`, which applies the rules in
+order.
 """

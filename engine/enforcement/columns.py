@@ -1,12 +1,12 @@
-"""Which column of the table each column of the query becomes.
+"""Maps query columns to table columns.
 
-By position, for all columns of the table or those of the column list; by name with BY NAME. Columns whose value the
-PARTITION clause says are not the query's to give. Types are matched by store assignment (`StoreAssignment.java`), as
-`spark.sql.storeAssignmentPolicy` says. ANSI: each value is cast by an ANSI cast, so the text of a number or a date is
-one, and any other text an error; STRICT refuses a statement whose casts may lose something; LEGACY makes NULL of what
-cannot be cast. Numbers of columns are Spark's to compare, as are lengths: a text that is too long for its char or
-varchar is refused, except that blanks at the end of a varchar go as far as they are too many ('abc  ' is 'abc' in
-VARCHAR(3)), and a char is padded.
+The mapping is by position, to all table columns or to the column list, or by name with BY NAME. The query does not
+provide columns that have a value in the PARTITION clause. Types are converted by store assignment
+(`StoreAssignment.java`) under `spark.sql.storeAssignmentPolicy`. ANSI: each value gets an ANSI cast, so a string with a
+number or a date is converted, and any other string is an error. STRICT rejects a statement whose casts may lose
+information. LEGACY converts values that cannot be cast to NULL. Spark checks column counts and lengths: a string too
+long for its char or varchar is rejected, except that a varchar's excess trailing blanks are trimmed ('abc  ' becomes
+'abc' in VARCHAR(3)), and a char is padded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.types.schema import StructField
 
 
 def match_columns(plan: WritePlan) -> WritePlan:
-    """Fills `target_columns`, and `constants` with the values of the PARTITION clause."""
+    """Fills `target_columns`, and `constants` with the PARTITION clause's values."""
     static_partitions = {partition_column(plan.config, name): text for name, text in plan.static_partitions.items()}
     if plan.insert_columns:
         target_columns = _insert_columns(plan, plan.insert_columns)

@@ -1,7 +1,7 @@
-"""Columns that the statement does not give: the generation expression, the default, or null.
+"""Columns that the statement does not provide: generation expression, default, or null.
 
-A NOT NULL column without a default can never be left out. A value that the statement gives to a generated column must
-equal (`<=>`, so null equals null) the value of the expression over the rest of the row.
+A NOT NULL column without a default must be provided. A value that the statement provides for a generated column must
+equal (`<=>`, so null equals null) the expression's value over the rest of the row.
 
 Protocol: "Generated Columns", "Default Columns".
 """
@@ -24,7 +24,7 @@ DEFAULT = "CURRENT_DEFAULT"
 
 
 def fill_defaults(plan: WritePlan) -> WritePlan:
-    """Adds to `constants`."""
+    """Adds default values to `constants`."""
     present = plan.target_names | plan.constants.keys() | plan.identity_names
     present |= plan.config.generations.keys()
     missing = [column for column in plan.schema.fields if column.name not in present]
@@ -32,7 +32,7 @@ def fill_defaults(plan: WritePlan) -> WritePlan:
 
 
 def default_text(column: StructField) -> str:
-    """The value of DEFAULT for a column, safe to put among other text."""
+    """Returns a column's DEFAULT expression, safe for embedding in other SQL text."""
     text = column.metadata.get(DEFAULT)
     return parse_expression(text).in_parentheses if isinstance(text, str) else "NULL"
 
@@ -45,7 +45,7 @@ def _default(column: StructField) -> str:
 
 
 def compute_generated(plan: WritePlan) -> WritePlan:
-    """Fills `generated`, and adds checks."""
+    """Fills `generated`, and adds checks for generated columns that the statement provides."""
     present = plan.target_names | plan.constants.keys()
     computed, checks = {}, []
     for column, expression in _generated_columns(plan):

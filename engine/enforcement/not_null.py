@@ -1,10 +1,10 @@
-"""NOT NULL, at any depth.
+"""NOT NULL constraints at any depth.
 
-A column that cannot be null inside of a struct demands the struct as well, as Delta has it; in tables with
-`Capability.OPTIONAL_PARENTS`, as those of Iceberg, a struct that may be NULL has no fields then. What is inside of
-arrays and maps is checked element by element.
+A NOT NULL field inside a struct requires the struct too, as in Delta. In tables with `Capability.OPTIONAL_PARENTS`,
+such as Iceberg's, a nullable struct that is NULL has no fields to check. Arrays and maps are checked element by
+element.
 
-Protocol: "Column Invariants" (the nullability of the schema is one). Iceberg: "Nested Types".
+Protocol: "Column Invariants" (the schema's nullability is one). Iceberg: "Nested Types".
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _present(value: str) -> str:
 
 
 def _if_present(value: str, conditions: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The conditions on what is inside of `value` (SQL text), if it is not NULL."""
+    """Yields the conditions on the contents of `value` (SQL text), restricted to non-NULL values."""
     for path, text in conditions:
         yield path, f"({value} IS NULL OR {text})"
 
@@ -50,7 +50,7 @@ def _if_present(value: str, conditions: Iterator[tuple[str, str]]) -> Iterator[t
 def _inside(
     data_type: DataType, shown: str, value: str, depth: int, optional_parents: bool
 ) -> Iterator[tuple[str, str]]:
-    """Path for messages and condition, for everything inside of `value` (SQL text) that cannot be null."""
+    """Yields path (for messages) and condition for everything inside `value` (SQL text) that cannot be null."""
     match data_type:
         case StructType(fields):
             for field in fields:
@@ -75,7 +75,7 @@ def _inside(
 def _each(
     element: DataType, may_be_null: bool, shown: str, array: str, depth: int, optional_parents: bool
 ) -> Iterator[tuple[str, str]]:
-    """Conditions on every element. A null struct among elements that may be null has no fields to miss."""
+    """Yields conditions on all elements. A null struct in an array with nullable elements has no fields to check."""
     name = f"element_{depth}"
     if not may_be_null:
         yield shown, f"coalesce(forall({array}, {name} -> {_present(name)}), true)"

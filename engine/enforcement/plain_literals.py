@@ -1,12 +1,12 @@
-"""Rows of plain literals as the columns of a file, which so needs no Spark.
+"""Converts rows with plain literals to a file's columns, without Spark.
 
-Asking Spark to evaluate and write one row takes half of the time of an INSERT. Values that are plain literals may be
-values of the columns as they stand, and where nothing has to be computed or checked but that they are there, the file
-is written by PyArrow: with the schema, field ids, codec and statistics of the files that Spark's writer makes, but that
-every column may be null; Spark says of some that they are not.
+Evaluating and writing one row in Spark takes half the time of an INSERT. Plain literals may be column values without
+conversion. If nothing must be computed, and nothing checked except non-null values, PyArrow writes the file. It has the
+schema, field ids, codec and statistics of files from Spark's writer, except that every column is nullable; Spark marks
+some as required.
 
-Everything else is left to Spark: constraints, generated and identity columns, partitions, sorted tables, and values
-that store assignment would have to cast, or to refuse.
+All other cases are left to Spark: constraints, generated and identity columns, partitions, sorted tables, and values
+that store assignment would have to cast or reject.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from engine.tables.scan import FIELD_ID
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 from engine.types.sql_types import ddl_type
 
+# Spark's writer truncates bounds for longer strings.
 _TEXT_BYTES_MAX = 256
-"""Bounds of longer texts are cut off by Spark's writer."""
+# Numbers with up to this many digits are exact as DOUBLE, and in a column's common type, at any scale.
 _DIGITS_MAX = 15
-"""So many are exact as a DOUBLE, and in the common type of a column, whatever the scales are."""
+# In much earlier years calendars differ.
 _YEAR_MIN = 1900
-"""Of years long before, calendars differ."""
 _LONG_MAX = (1 << 63) - 1
 _EXACT_INTEGER = {PrimitiveType.FLOAT: 1 << 24, PrimitiveType.DOUBLE: 1 << 53}
 _INTEGER_BITS = {
@@ -56,11 +56,11 @@ _ARROW_TYPES: Mapping[DataType, pa.DataType] = MappingProxyType(
 
 
 class _NotPlain(Exception):
-    """Spark has to say what becomes of a value."""
+    """Raised if Spark must evaluate a value."""
 
 
 def takes_values_as_they_stand(rows: WritePlan) -> bool:
-    """Whether nothing has to be done with values that are given but to store them."""
+    """Returns whether the given values can be stored without any processing."""
     config = rows.config
     return (
         isinstance(rows.arrangement, LiteralRows)
@@ -73,7 +73,7 @@ def takes_values_as_they_stand(rows: WritePlan) -> bool:
 
 
 def columns_of_literals(rows: WritePlan, values: Sequence[Sequence[PlainValue]]) -> pa.Table | None:
-    """The columns of the file; None where Spark has to say what becomes of a value."""
+    """Returns the file's columns, or None if Spark must evaluate a value."""
     try:
         return _columns(rows, values)
     except _NotPlain:
@@ -100,7 +100,7 @@ def _columns(rows: WritePlan, values: Sequence[Sequence[PlainValue]]) -> pa.Tabl
 
 
 def _values_by_column(rows: WritePlan, values: Sequence[Sequence[PlainValue]]) -> Mapping[str, Sequence[PlainValue]]:
-    """Null for the columns that the statement leaves out, if that is what they are to have."""
+    """Returns values by column, with null for columns that the statement omits if that is their default."""
     if len(values[0]) != len(rows.target_columns):
         raise _NotPlain
     given = {column.name: [row[at] for row in values] for at, column in enumerate(rows.target_columns)}
@@ -122,14 +122,17 @@ def _arrow_type(data_type: DataType) -> pa.DataType:
 
 
 def _ensure_one_kind(values: Sequence[PlainValue]) -> None:
-    """Values of several kinds have a common type, which Spark finds; that of whole and decimal numbers is exact."""
+    """Raises for values with several types, whose common type Spark determines.
+
+    Mixed integers and decimals are accepted, since they convert exactly.
+    """
     kinds = {Decimal if type(value) is int else type(value) for value in values if value is not None}
     if len(kinds) > 1:
         raise _NotPlain
 
 
 def _stored(value: PlainValue, data_type: DataType) -> PlainValue:
-    """What a column of the type keeps of the literal without a loss."""
+    """Returns the literal as stored in a column with this type, without loss."""
     match value:
         case None:
             return None
@@ -156,7 +159,7 @@ def _stored(value: PlainValue, data_type: DataType) -> PlainValue:
 
 
 def _date(text: str) -> date:
-    """Store assignment casts texts to dates; other forms of them are left to Spark."""
+    """Parses a date. Store assignment casts strings to dates; other string forms are left to Spark."""
     try:
         return read_date(text)
     except ValueError:
@@ -177,7 +180,7 @@ def _stored_integer(value: int, data_type: DataType) -> PlainValue:
 
 
 def _stored_float(value: float) -> float:
-    """PyArrow's lower bound of zeros is the negative one."""
+    """Normalizes zero: PyArrow's minimum for zeros is negative zero."""
     if value == 0 or not math.isfinite(value):
         raise _NotPlain
     return value
@@ -193,5 +196,5 @@ def _stored_decimal(value: Decimal, data_type: DecimalType) -> Decimal:
 
 def _exponent(value: Decimal) -> int:
     exponent = value.as_tuple().exponent
-    assert isinstance(exponent, int)  # of a literal, which is finite
+    assert isinstance(exponent, int)  # a literal is finite
     return exponent

@@ -1,8 +1,8 @@
-"""Checks of the written rows: CHECK constraints, column invariants, REPLACE WHERE, append-only tables.
+"""Checks on written rows: CHECK constraints, column invariants, REPLACE WHERE, append-only tables.
 
-A constraint is true of every row, or the write fails; so is the condition of REPLACE WHERE, under which other rows go.
-A table that is append-only loses no rows: its transaction would refuse the removes as well, this check comes before
-anything is written.
+A constraint must be true for every row, or the write fails. The same applies to REPLACE WHERE's condition, which
+selects the replaced rows. An append-only table loses no rows: its transaction would also reject the removes, but this
+check fails before anything is written.
 
 Protocol: "CHECK Constraints", "Column Invariants", "Append-only Tables".
 """
@@ -19,12 +19,12 @@ from engine.tables.rules import Constraint, TableRules
 
 
 def enforce_constraints(plan: WritePlan) -> WritePlan:
-    """Adds a check for each."""
+    """Adds a check for each constraint."""
     return replace(plan, checks=(*plan.checks, *map(constraint_check, plan.config.constraints)))
 
 
 def constraint_check(constraint: Constraint) -> RowCheck:
-    """The check of one constraint."""
+    """Returns a constraint's check."""
     expression = parse_expression(constraint.expression)
 
     def violated(values: Values) -> ConstraintViolated:
@@ -34,7 +34,7 @@ def constraint_check(constraint: Constraint) -> RowCheck:
 
 
 def enforce_replace_where(plan: WritePlan) -> WritePlan:
-    """Adds the condition as a check."""
+    """Adds REPLACE WHERE's condition as a check."""
     if plan.replaces is None:
         return plan
     for function in separate_functions(plan.replaces):
@@ -62,5 +62,5 @@ def ensure_rows_may_go(config: TableRules, label: str) -> None:
 
 
 def described(values: Values) -> str:
-    """A line for each column, by name, each after a line break."""
+    """Formats a line per column, by name, each after a line break."""
     return "".join(f"\n - {name} : {'null' if value is None else value}" for name, value in sorted(values.items()))

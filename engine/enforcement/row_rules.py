@@ -1,10 +1,10 @@
-"""A write plan as what Spark runs: projections over the query, and the way back from a failed check to its error.
+"""Converts a write plan to the projections that Spark runs, and a failed check to its error.
 
     given columns ─► + constants ─► + identities ─► as stored ─► + generated ─► + outcome of each check ─► raise or pass
 
-Each text is a projection's expression of its own, so it can contain nothing but an expression, and a check's outcome is
-a column before anything is made of it. A violation travels through Spark as the text of `raise_error`: a token that
-only this write knows, the number of the check, and the values to show as JSON.
+Each SQL text is a separate projection expression, so it can contain nothing but an expression, and a check's outcome is
+a column before it is used. A violation is passed through Spark in the text of `raise_error`: a token that is unique to
+this write, the check's number, and the values to show as JSON.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _VALUES_MAX = 20
 
 
 def row_rules(plan: WritePlan, token: str) -> RowRules:
-    """What `RowEnforcer` does for a plan that the rules have been over."""
+    """Returns the input for `RowEnforcer`, for a plan to which the rules have been applied."""
     config = plan.config
     given = (*plan.target_columns, *plan.extra_columns, *_carried(plan))
     input_columns = StructType(tuple(_plain(column) for column in given))
@@ -105,7 +105,7 @@ def _source(source: PartitionSource | SortColumn) -> str:
 
 
 def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
-    """With what the plan says of files, where it does."""
+    """Applies the plan's file arrangement, if it has one."""
     match plan.arrangement:
         case None:
             return rules
@@ -130,7 +130,7 @@ def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
 
 
 def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | None:
-    """The error of the check that ended the write, or None where something else did."""
+    """Returns the error of the check that failed the write, or None if the write failed for another reason."""
     if failure.condition == _TOO_LONG:
         return LengthExceeded(failure.text)
     if plan.assigns and failure.condition in _FIELDS_DIFFER:
@@ -140,19 +140,19 @@ def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | 
         return None
     try:
         values = json.loads(found[2])
-    except ValueError:  # cut off, where values are very long
+    except ValueError:  # truncated, because the values are very long
         values = {}
     return plan.checks[int(found[1])].error(values)
 
 
 def _plain(column: StructField) -> StructField:
-    """All that store assignment needs to know."""
+    """Returns the parts that store assignment needs."""
     declared = column.metadata.get(CHAR_VARCHAR_TYPE)
     return StructField(column.name, column.data_type, True, {} if declared is None else {CHAR_VARCHAR_TYPE: declared})
 
 
 def _carried(plan: WritePlan) -> tuple[StructField, ...]:
-    """What the query says of rows that stay as they are."""
+    """Returns the columns in which the query passes rows that do not change."""
     if plan.kept is None:
         return ()
     types = {column.name: column.data_type for column in plan.schema.fields}
@@ -171,12 +171,13 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
             yield _counted(plan, known)
             yield _columns(given, {})
         if plan.generated:
-            if plan.stored_as.keys() & given:  # generated values follow from what will be read
+            if plan.stored_as.keys() & given:  # generated values depend on the values as stored
                 yield _columns(given, plan.stored_as)
             yield from _generated(plan, names)
     if plan.stored_as:
         yield _columns(names, plan.stored_as)
     if plan.checks:
+        # Outcomes become columns first; checks with the same captured settings share a projection.
         outcomes = Names(names).several("check", len(plan.checks))
         checks = dict(zip(outcomes, plan.checks, strict=True))
         with_outcomes: tuple[str, ...] = names
@@ -185,6 +186,7 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
             with_outcomes = (*with_outcomes, *same)
             texts = {name: _true_of_kept(plan, check.text) for name, check in same.items()}
             yield replace(_columns(with_outcomes, texts), settings=settings)
+        # One more projection raises for the first check whose outcome is not true.
         yield _columns(names, {_first_stored(plan): _raising(plan, outcomes, token)})
     stored = (*stored_columns(plan.schema).names, *(column.name for column in plan.extra_columns))
     if stored != names:
@@ -195,7 +197,7 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
 
 
 def _generated(plan: WritePlan, names: Sequence[str]) -> Iterable[Step]:
-    """A step for the generated columns of the same captured settings; none of them is an argument of another one."""
+    """Yields a step for each set of captured settings; no generated column depends on another one."""
     captured = {name: captured_with(field) for name in plan.generated if (field := plan.schema.field(name)) is not None}
     missing = set(plan.generated)
     for settings in dict.fromkeys(captured.values()):
@@ -205,7 +207,7 @@ def _generated(plan: WritePlan, names: Sequence[str]) -> Iterable[Step]:
 
 
 def _of_changed(plan: WritePlan, text: str) -> str:
-    """A value that is made for rows that change alone: the values of others may be no arguments of it."""
+    """Restricts a value to changed rows: other rows' values may be invalid arguments for its expression."""
     return text if plan.kept is None else f"CASE WHEN {quote(plan.kept.flag)} THEN {text} END"
 
 
@@ -224,12 +226,12 @@ def _of_before(plan: WritePlan) -> Mapping[str, str]:
 
 
 def _columns(names: Iterable[str], texts: Mapping[str, str]) -> Step:
-    """Columns of the step before, but for those with a text."""
+    """Returns the previous step's columns, with those in `texts` replaced."""
     return Step(expressions=tuple(NamedExpression(name=name, text=texts.get(name, quote(name))) for name in names))
 
 
 def _counted(plan: WritePlan, known: Sequence[str]) -> Step:
-    """Adds the identity columns; what is to be shuffled is shuffled before that (`engine.enforcement.identity`)."""
+    """Adds identity columns. Any shuffle must precede this step (`engine.enforcement.identity`)."""
     partitions = plan.config.partition_columns
     counters = tuple(Counter(name=each.name, first=each.next_value, step=each.step) for each in plan.identities)
     return replace(
@@ -240,7 +242,7 @@ def _counted(plan: WritePlan, known: Sequence[str]) -> Step:
 
 
 def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> Step:
-    """The values that the query does not give are assigned as its own are: by store assignment, and with lengths."""
+    """Adds values that the query does not provide, by store assignment and with length checks, like provided values."""
     columns = {column.name: column for column in (*plan.schema.fields, *plan.extra_columns, *_carried(plan))}
     fields = [columns[name] for name in names]
     assigned = [_plain(field) if field.name in texts else replace(_plain(field), metadata={}) for field in fields]
@@ -249,12 +251,12 @@ def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> 
 
 
 def _first_stored(plan: WritePlan) -> str:
-    """What raises has to be read by the writer, or Spark leaves it out."""
+    """Returns the column that carries `raise_error`: Spark prunes an expression that the writer does not read."""
     return stored_columns(plan.schema).names[0]
 
 
 def _raising(plan: WritePlan, outcomes: list[str], token: str) -> str:
-    """The first column in the files, unless a check is not true."""
+    """Returns the first stored column, unless a check is not true."""
     cases = (
         f"WHEN {quote(outcome)} IS NOT TRUE THEN raise_error(concat('{token}:{number}:', {_values(plan, check)}))"
         for number, (outcome, check) in enumerate(zip(outcomes, plan.checks, strict=True))
@@ -263,7 +265,7 @@ def _raising(plan: WritePlan, outcomes: list[str], token: str) -> str:
 
 
 def _values(plan: WritePlan, check: RowCheck) -> str:
-    """SQL for the JSON text of the values that the check's error shows."""
+    """Returns SQL for the JSON text with the values that the check's error shows."""
     paths = [path for path in check.shown if plan.schema.field(path[0]) is not None][:_VALUES_MAX]
     if not paths:
         return "'{}'"

@@ -1,4 +1,4 @@
-"""The rules of writing, in the order in which they apply: each sees what those before it did."""
+"""The write rules, in the order in which they apply; each rule sees the results of the previous ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WRITE_RULES: tuple[WriteRule, ...] = (
 
 
 def enforce(plan: Plan) -> Plan:
-    """The plan with the rows that it writes after all rules; raises for a write that can never be legal."""
+    """Returns the plan with all rules applied to the written rows. Raises for a write that can never be valid."""
     if isinstance(plan, AnsweringPlan):
         return plan
     match plan:
@@ -80,7 +80,7 @@ def enforce(plan: Plan) -> Plan:
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
-        case FormatPlan():  # rows that are there have passed them
+        case FormatPlan():  # existing rows have already passed the rules
             return plan
         case _:
             assert_never(plan)
@@ -91,5 +91,5 @@ def _enforced(changes: tuple[ChangedValues, ...]) -> tuple[ChangedValues, ...]:
 
 
 def enforce_rules(rows: WritePlan) -> WritePlan:
-    """All rules, one after the other."""
+    """Applies all rules in order."""
     return reduce(lambda changed, rule: rule(changed), WRITE_RULES, rows)

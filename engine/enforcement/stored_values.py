@@ -1,15 +1,16 @@
-"""Values and columns that the files and partitions of a table cannot store.
+"""Values and columns that a table's files and partitions cannot store.
 
-A column of type void is in the schema alone: every value is null. So another column has to be in the files, and inside
-of other types, where the reader would look for them, there can be none.
+A void column exists in the schema only: all its values are null. So the files need another column, and void cannot
+occur inside other types, where the reader would expect it in the file.
 
-A format may have types that the table shows as others: a text need not be a uuid. Rows are checked before they become
-what is stored; rows of the table that stay as they are were checked before.
+A format may have types that the table shows as other types: not every string is a uuid. Rows are checked before they
+are converted to the stored type; unchanged rows were checked before.
 
-A partition's value is a text in the log and in a folder's name. An empty text is null there, and so is the text that
-folders have for null; such values become null before anything is checked. Bytes that are no text cannot be a partition.
+A partition value is a text in the log and in a directory name. An empty string is null there, as is the text that
+directories use for null; these values become null before anything is checked. Binary values that are not UTF-8 cannot
+be partition values.
 
-Protocol: "Void Type", "Partition Value Serialization"; delta-spark for nested void columns.
+Protocol: "Void Type", "Partition Value Serialization"; nested void columns follow delta-spark.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ def ensure_storable(plan: WritePlan) -> WritePlan:
 
 
 def stored_columns(schema: StructType) -> StructType:
-    """Those of which there is something in the files."""
+    """Returns the columns that have data in the files."""
     return StructType(tuple(filter(is_stored, schema.fields)))
 
 
 def is_stored(field: StructField) -> bool:
-    """Whether there is something of the column in the files."""
+    """Returns whether the column has data in the files."""
     return field.data_type is not PrimitiveType.VOID
 
 
 def check_stored_values(plan: WritePlan) -> WritePlan:
-    """Adds a check for each column that does not hold all values of the type that it is shown as."""
+    """Adds a check for each column whose stored type cannot represent all values of its shown type."""
     checks = [
         RowCheck(text=each.condition, shown=((name,),), error=partial(_not_of_type, quote(name), each.type_name))
         for name, each in plan.config.stored_values.items()
@@ -59,15 +60,15 @@ def _not_of_type(column: str, type_name: str, values: Values) -> ValueNotOfType:
     return ValueNotOfType(shown, column, type_name)
 
 
+# The empty string and the directory text for null, as literals.
 _TEXTS: Mapping[DataType, tuple[str, str]] = {
     PrimitiveType.STRING: ("''", f"'{HIVE_NULL}'"),
     PrimitiveType.BINARY: ("X''", f"X'{HIVE_NULL.encode().hex()}'"),
 }
-"""The empty text and that of folders for null, as literals."""
 
 
 def fit_partition_values(plan: WritePlan) -> WritePlan:
-    """Fills `stored_as`, and adds a check for each partition column of bytes."""
+    """Fills `stored_as`, and adds a check for each binary partition column."""
     stored_as, checks = {}, []
     for column in map(plan.schema.field, plan.config.partition_columns):
         if column is None:
@@ -82,7 +83,7 @@ def fit_partition_values(plan: WritePlan) -> WritePlan:
 
 
 def stored_partition_value(data_type: DataType, value: str) -> str:
-    """SQL text of what the partition of a row with this value (SQL text, of the type of the column) has."""
+    """Returns SQL for the partition value of a row with this value (SQL text with the column's type)."""
     if data_type not in _TEXTS:
         return value
     return f"nullif(nullif({value}, {_TEXTS[data_type][0]}), {_TEXTS[data_type][1]})"

@@ -1,4 +1,4 @@
-"""Record batches in temporary files: written once, read by position, removed with their handle.
+"""Spooled record batches in temporary files: written once, read by position, removed with their handle.
 
 Imports `engine.types` and `engine.errors`. Start at `spool.py`.
 """

@@ -1,8 +1,8 @@
-"""How many bytes of temporary files there may be: in all, and of one owner.
+"""Limits the bytes in temporary files, in total and per owner.
 
-Bytes are taken before they are written and given back when their file is gone. Files also go when Python forgets their
-handles, at any point of any thread, in which no lock may be taken: what is given back waits in a queue, and counts at
-the next look.
+Bytes are taken before they are written and returned when their file is removed. Files are also removed when Python's
+garbage collector finalizes their handles, at any point in any thread, when no lock may be taken. Therefore returned
+bytes are put into a queue and counted at the next access.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from collections import Counter, deque
 from catalog.conditions import SpoolFull, SpoolFullOfOwner
 from catalog.errors import SqlError
 
+# A writer with an unknown size gets one part in this many of the remaining bytes in advance.
 _SHARE = 8
-"""Of the bytes that are left, who is to write an unknown number gets one in so many ahead of need."""
 
 
 class SpoolBudget:
-    """Thread-safe. `setting` and `owner_setting` name in errors what bounds it."""
+    """A byte budget. Thread-safe. Errors name `setting` and `owner_setting` as the limits."""
 
     def __init__(
         self, bytes_max: int, owner_bytes_max: int | None = None, *, setting: str = "", owner_setting: str = ""
     ) -> None:
-        """`owner_bytes_max` None: an owner may have all."""
+        """Creates a budget; `owner_bytes_max` None: an owner may take all bytes."""
         self._max = bytes_max
         self._owner_max = bytes_max if owner_bytes_max is None else owner_bytes_max
         self._setting = setting
         self._owner_setting = owner_setting
         self._lock = threading.Lock()
+        # Bytes by owner.
         self._held: Counter[str] = Counter()
-        """By owner."""
         self._returned: deque[tuple[str, int]] = deque()
 
     def take(self, owner: str, count: int) -> None:
-        """Take `count` bytes for `owner`; raises `SpoolFull` or `SpoolFullOfOwner`, and takes nothing then."""
+        """Takes `count` bytes for `owner`. Raises `SpoolFull` or `SpoolFullOfOwner`, and then takes nothing."""
         with self._lock:
             self._settle()
             if count > self._left(owner):
@@ -42,13 +42,13 @@ class SpoolBudget:
             self._held[owner] += count
 
     def give_back(self, owner: str, count: int) -> None:
-        """Takes no lock."""
+        """Returns bytes to the budget. Takes no lock."""
         self._returned.append((owner, count))
 
     def take_some(self, owner: str, wanted: int, needed: int) -> int:
-        """Take `wanted` bytes, but of what is left no more than a part, or as many as are `needed`.
+        """Takes `wanted` bytes, limited to a part of the remaining bytes, but at least `needed`; returns the number.
 
-        Others would be refused for bytes that nobody uses. Raises what :meth:`take` does.
+        Otherwise other owners would be rejected because of unused bytes. Raises the errors of :meth:`take`.
         """
         with self._lock:
             self._settle()
@@ -82,10 +82,10 @@ class SpoolBudget:
 
 
 class Reservation:
-    """Bytes that were taken for files which another program writes, until these are whole. Thread-safe."""
+    """Bytes taken for files that another program is writing, until they are complete. Thread-safe."""
 
     def __init__(self, budget: SpoolBudget | None, owner: str) -> None:
-        """Without a budget all may be taken."""
+        """Creates a reservation; without a budget there is no limit."""
         self._budget = budget
         self._owner = owner
         self._lock = threading.Lock()
@@ -93,7 +93,7 @@ class Reservation:
         self._is_over = False
 
     def take(self, wanted: int, needed: int) -> int:
-        """How many more were taken; see `SpoolBudget.take_some`. After :meth:`release` none are."""
+        """Takes more bytes and returns their number; see `SpoolBudget.take_some`. After :meth:`release` returns 0."""
         with self._lock:
             if self._is_over:
                 return 0
@@ -102,7 +102,7 @@ class Reservation:
             return count
 
     def release(self) -> None:
-        """Give all of them back; releasing twice does nothing."""
+        """Returns all bytes to the budget; a second call does nothing."""
         with self._lock:
             self._is_over = True
             count, self._count = self._count, 0

@@ -1,8 +1,8 @@
-"""Where record batches lie in a file of Arrow messages, found without reading the rows.
+"""Finds record batches in a file with Arrow messages, without reading the rows.
 
-A message (Arrow columnar format, "Encapsulated message format") is `FFFFFFFF`, the length of its metadata, the metadata
-with its padding, and the body. The metadata is a flatbuffer (`Message.fbs`): the root table has `bodyLength` in field
-3 and a `RecordBatch` in field 2, of which field 0 is the number of rows.
+A message (Arrow columnar format, "Encapsulated message format") consists of `FFFFFFFF`, the metadata length, the padded
+metadata, and the body. The metadata is a flatbuffer (`Message.fbs`): the root table has `bodyLength` in field 3 and a
+`RecordBatch` in field 2, whose field 0 is the number of rows.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 _CONTINUATION = 0xFFFFFFFF
 _PREFIX_BYTES = 8
+# Bytes in the first read; only very many columns need longer metadata.
 _HEAD_BYTES = 4096
-"""Read at once; longer metadata is of very many columns."""
 _HEADER, _BODY_LENGTH, _ROWS = 2, 3, 0
 
+# Reads a number of bytes (second argument) from an offset (first argument), fewer at the end.
 Read = Callable[[int, int], bytes]
-"""So many bytes from an offset on, fewer at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """Bytes of a message with its prefix, those of its body, and its rows."""
+    """A message's bytes including its prefix, its body's bytes, and its rows."""
 
     offset: int
     length: int
@@ -32,7 +32,7 @@ class MessagePlace:
 
 
 def find_messages(read: Read, offset: int, length: int) -> Iterator[MessagePlace]:
-    """The messages that fill `length` bytes from `offset` on. Raises ValueError where they are no such."""
+    """Yields the messages that fill `length` bytes from `offset` on. Raises ValueError if they are not messages."""
     end = offset + length
     while offset < end:
         place = _find_message(read, offset)
@@ -61,12 +61,12 @@ def _find_message(read: Read, offset: int) -> MessagePlace:
 
 
 def _target(buffer: bytes, at: int) -> int:
-    """Where the offset at `at` leads."""
+    """Returns the position to which the offset at `at` points."""
     return at + int(struct.unpack_from("<I", buffer, at)[0])
 
 
 def _field(buffer: bytes, table: int, index: int) -> int:
-    """Where a field of a table is; 0 for one that has its default."""
+    """Returns a table field's position, or 0 if the field has its default."""
     fields = table - int(struct.unpack_from("<i", buffer, table)[0])
     place = 4 + 2 * index
     if place >= int(struct.unpack_from("<H", buffer, fields)[0]):

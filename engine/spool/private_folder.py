@@ -1,9 +1,9 @@
-"""The folders of one server's temporary files, and what killed servers left of theirs.
+"""Directories for one server's temporary files, and removal of killed servers' directories.
 
-A server that is killed cannot clean up; the next one that starts in the same place does it. Each folder has a file
-`lock`, which its server holds locked (`flock`) for as long as it lives: the system lets go of a lock with its process,
-however that ends, where a process id may by then be another program's (in containers all servers have the same one).
-A folder without the file is being made at this moment, or none of ours.
+A killed server cannot clean up; the next server that starts in the same place does. Each directory has a file `lock`,
+which its server keeps locked (`flock`) while it runs. The system releases a lock with its process, however it ends; a
+process id, in contrast, may be reused (in containers all servers have the same one). A directory without the file is
+just being created, or belongs to another program.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _LOCK = "lock"
 
 
 class PrivateFolder:
-    """A new folder that nobody else may enter; `remove` it at the end."""
+    """A new private directory; call `remove` at the end."""
 
     def __init__(self, parent: str | None) -> None:
-        """Below `parent` (None: the system's place for temporary files); removes abandoned folders there."""
+        """Creates the directory below `parent` (None: the system's default), and removes abandoned ones there."""
         _remove_abandoned(Path(parent or tempfile.gettempdir()))
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))  # of the mode 0700
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))  # mode 0700
         made = self.path / "lock.new"
         self._lock = os.open(made, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        made.rename(self.path / _LOCK)  # never seen unlocked while this process lives
+        made.rename(self.path / _LOCK)  # never visible unlocked while this process runs
 
     def remove(self) -> None:
-        """Remove it with all that is in it; removing twice does nothing."""
+        """Removes the directory with its contents; a second call does nothing."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock >= 0:
             os.close(self._lock)
@@ -47,7 +47,7 @@ def _remove_abandoned(parent: Path) -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            pass  # its server runs, or another one removes it now
+            pass  # its server is running, or another one is removing it
         else:
             shutil.rmtree(folder, ignore_errors=True)
         finally:

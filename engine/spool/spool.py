@@ -1,9 +1,9 @@
-"""A folder of spooled record batches, bounded in bytes, of one server process.
+"""One server process's directory with spooled record batches, with a byte limit.
 
-Batches that are written here are Arrow messages, each of its own, so that any of them can be read alone. Files that
-Java writes (`ResultSpool.java`) have the same form, are read while they grow, and are moved here when they are whole.
-LZ4 makes files smaller by a third to a half and writing five times slower (550 MB/s against 3 GB/s into the page
-cache), so it is for what is kept for long, as are checksums: such rows may be read hours after they were written.
+Each batch is written as a separate Arrow message, so that it can be read alone. Files from Java (`ResultSpool.java`)
+have the same form, are read while they grow, and are moved here when complete. LZ4 reduces file sizes by a third to a
+half and makes writing five times slower (550 MB/s instead of 3 GB/s into the page cache). So it is used for long-lived
+files, as are checksums, because their rows may be read hours later.
 
     spool = OwnedSpool(parent, SpoolBudget(16 << 30))
     writer = spool.writer(schema, owner="ann", file_bytes_max=1 << 30)
@@ -28,48 +28,48 @@ from engine.spool.spool_file import SpoolFile, StoredBatch
 from engine.types.value_bytes import value_bytes
 
 _LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
+# Bytes in the end-of-stream marker.
 _END = 8
-"""Bytes of the mark that ends a stream."""
 
 
 class Spool:
-    """Thread-safe."""
+    """A directory for spooled files. Thread-safe."""
 
     def __init__(self, folder: Path, budget: SpoolBudget | None = None) -> None:
-        """Files go into `folder`, which is there and private; without a budget they have no bound."""
+        """Uses the existing private directory `folder`; without a budget, files have no size limit."""
         self.folder = folder
         self.budget = budget
         self._names = itertools.count()
 
     def follow(self, path: Path, owner: str = "") -> SpoolFile:
-        """A file at `path` that another program still writes; `keep` it when it is whole."""
+        """Returns a file at `path` that another program is still writing; call `keep` when it is complete."""
         return SpoolFile(path, self.budget, owner)
 
     def keep(self, file: SpoolFile) -> None:
-        """Move a file that was followed here, and count its bytes; see `SpoolFile.keep`."""
+        """Moves a followed file into this directory and counts its bytes; see `SpoolFile.keep`."""
         file.keep(self._new_path())
 
     def writer(
         self, schema: pa.Schema, owner: str = "", file_bytes_max: int | None = None, *, is_compressed: bool = False
     ) -> SpoolWriter:
-        """Batches of `schema` into a file of at most so many bytes."""
+        """Returns a writer for `schema` batches into a file with at most `file_bytes_max` bytes."""
         file = SpoolFile(self._new_path(), self.budget, owner)
         return SpoolWriter(file, schema, file_bytes_max, is_compressed=is_compressed)
 
     def reservation(self, owner: str) -> Reservation:
-        """For bytes of files that are followed, while they are written; release it before they are kept."""
+        """Reserves bytes for followed files while they are written; release it before they are kept."""
         return Reservation(self.budget, owner)
 
     def held_bytes(self) -> int:
         return self.budget.held_bytes() if self.budget is not None else 0
 
     def _new_path(self) -> Path:
-        self.folder.mkdir(0o700, parents=True, exist_ok=True)  # where the system cleans temporary folders up
+        self.folder.mkdir(0o700, parents=True, exist_ok=True)  # the system may clean up temporary directories
         return self.folder / f"rows-{next(self._names)}"
 
 
 class SpoolWriter:
-    """Writes batches one after the other; one thread at a time."""
+    """Writes batches sequentially; one thread at a time."""
 
     def __init__(self, file: SpoolFile, schema: pa.Schema, bytes_max: int | None, *, is_compressed: bool) -> None:
         self.file = file
@@ -78,7 +78,7 @@ class SpoolWriter:
         self._is_compressed = is_compressed
 
     def add(self, batch: pa.RecordBatch) -> StoredBatch:
-        """Write `batch`; it can be read at once. Raises `DiskFull`, `SpoolFull` or `SpoolFullOfOwner`."""
+        """Writes `batch`, which can be read immediately. Raises `DiskFull`, `SpoolFull` or `SpoolFullOfOwner`."""
         message = _compressed(batch) if self._is_compressed else batch.serialize()
         if self._bytes_max is not None and self.file.size + message.size > self._bytes_max:
             raise SpoolFull(self._bytes_max, "the limit of one file")
@@ -89,7 +89,7 @@ class SpoolWriter:
 
 
 def _compressed(batch: pa.RecordBatch) -> pa.Buffer:
-    """The batch's own message of a compressed stream; Arrow compresses in streams only."""
+    """Returns the batch's message from a compressed stream; Arrow compresses in streams only."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_LZ4) as writer:
         writer.write_batch(batch)
@@ -99,7 +99,7 @@ def _compressed(batch: pa.RecordBatch) -> pa.Buffer:
 
 
 class OwnedSpool(Spool):
-    """A spool in a folder of its own, below `parent`; `close` removes it with all files."""
+    """A spool in its own directory below `parent`; `close` removes it with all files."""
 
     def __init__(self, parent: str | None, budget: SpoolBudget | None = None) -> None:
         self._private = PrivateFolder(parent)

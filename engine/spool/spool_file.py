@@ -1,8 +1,8 @@
-"""A temporary file of record batches, and batches in it that are read when they are wanted.
+"""A temporary file with record batches that are read on demand.
 
-The file belongs to its handle and goes with it: when that is closed, when nothing holds it or one of its batches any
-more, or when the process ends in order. It is opened for each reading: a server may hold thousands of such files, and
-has fewer descriptors.
+The file is owned by its handle and removed with it: when the handle is closed, when nothing references it or one of its
+batches any more, or when the process exits normally. It is opened for each read, because a server may have thousands of
+these files, but fewer file descriptors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MODE = 0o600
 
 @dataclass(slots=True)
 class _Claim:
-    """What a handle has to give up: the file, and bytes of a budget."""
+    """The resources that a handle releases: the file, and its bytes in a budget."""
 
     path: Path
     budget: SpoolBudget | None
@@ -47,7 +47,7 @@ class _Claim:
             self.budget.give_back(self.owner, count)
 
     def give_up(self) -> None:
-        """Takes no lock, since any thread may run it at any point."""
+        """Releases the resources. Takes no lock, since any thread may run it at any point."""
         with contextlib.suppress(OSError):
             self.path.unlink()
         if self.budget is not None:
@@ -55,12 +55,12 @@ class _Claim:
 
 
 class SpoolFile:
-    """Thread-safe. `owner` is whose bytes of `budget` it takes."""
+    """A spooled file. Thread-safe. `owner` is charged for its bytes in `budget`."""
 
     def __init__(self, path: Path, budget: SpoolBudget | None = None, owner: str = "") -> None:
         self._claim = _Claim(path, budget, owner)
+        # Guards the claim.
         self._lock = threading.Lock()
-        """Guards the claim."""
         self._finish = weakref.finalize(self, self._claim.give_up)
 
     @property
@@ -69,13 +69,13 @@ class SpoolFile:
 
     @property
     def size(self) -> int:
-        """Bytes that were written here, or kept."""
+        """Bytes written to this file, or counted by `keep`."""
         return self._claim.size
 
     def keep(self, path: Path) -> None:
-        """Move the file, which another program has written, to `path` on the same file system, and count its bytes.
+        """Moves the file, written by another program, to `path` on the same file system, and counts its bytes.
 
-        Raises what the budget does, or `SpooledRowsLost`; the file is where it was then.
+        Raises the budget's errors or `SpooledRowsLost`; the file then stays at its old location.
         """
         with self._lock:
             try:
@@ -86,7 +86,7 @@ class SpoolFile:
             self._claim.path = path
 
     def append(self, content: bytes | pa.Buffer) -> int:
-        """Write behind what is there; where that begins. Raises `DiskFull`, or what the budget does."""
+        """Appends content and returns its offset. Raises `DiskFull`, or the budget's errors."""
         with self._lock:
             offset, view = self._claim.size, memoryview(content)
             self._claim.take(len(view))
@@ -102,11 +102,11 @@ class SpoolFile:
             return offset
 
     def read(self, offset: int, length: int) -> bytes:
-        """`length` bytes, fewer at the end of the file. Raises `SpooledRowsLost`."""
+        """Reads `length` bytes, fewer at the end of the file. Raises `SpooledRowsLost`."""
         if not self._finish.alive:
             raise SpooledRowsLost("the result was closed")
         try:
-            with self._lock:  # it may be moved
+            with self._lock:  # it may be moved concurrently
                 descriptor = os.open(self._claim.path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 return _read(descriptor, offset, length)
@@ -116,16 +116,16 @@ class SpoolFile:
             raise SpooledRowsLost(os.strerror(error.errno or 0)) from error
 
     def close(self) -> None:
-        """Remove the file; closing twice does nothing."""
+        """Removes the file; a second call does nothing."""
         self._finish()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredBatch:
-    """Rows of a record batch in a file: `length` bytes at `offset` are the message that has them.
+    """A record batch's rows in a file: their message has `length` bytes at `offset`.
 
-    `first` and `num_rows` choose rows of the message's `stored_rows`; `value_bytes` is their share of `stored_bytes`.
-    `checksum` is the CRC-32 of the message, where one is kept.
+    `first` and `num_rows` select rows from the message's `stored_rows`; `value_bytes` is their share in `stored_bytes`.
+    `checksum` is the message's CRC-32, if one is stored.
     """
 
     file: SpoolFile
@@ -140,17 +140,17 @@ class StoredBatch:
 
     @property
     def value_bytes(self) -> int:
-        """The share of its rows in the message's body."""
+        """The rows' share in the message's body, in bytes."""
         return self.stored_bytes * self.num_rows // max(1, self.stored_rows)
 
     def slice(self, offset: int, length: int) -> StoredBatch:
-        """`length` rows from the row `offset` on, or as many as there are."""
+        """Returns `length` rows from row `offset` on, or as many as exist."""
         first = min(offset, self.num_rows)
         kept = min(length, self.num_rows - first)
         return replace(self, first=self.first + first, num_rows=kept)
 
     def read(self) -> pa.RecordBatch:
-        """The rows, in memory. Raises `SpooledRowsLost`."""
+        """Reads the rows into memory. Raises `SpooledRowsLost`."""
         content = self.file.read(self.offset, self.length)
         if len(content) < self.length:
             raise SpooledRowsLost("the file is shorter than what was written")
@@ -164,17 +164,17 @@ AnyBatch: TypeAlias = pa.RecordBatch | StoredBatch
 
 
 def loaded(batch: AnyBatch) -> pa.RecordBatch:
-    """The rows of `batch` in memory, wherever they are."""
+    """Returns the batch's rows in memory, loading them if necessary."""
     return batch.read() if isinstance(batch, StoredBatch) else batch
 
 
 def batch_bytes(batch: AnyBatch) -> int:
-    """Returns the bytes of the rows of `batch`, wherever they are."""
+    """Returns the bytes of the batch's rows, in memory or in a file."""
     return batch.value_bytes if isinstance(batch, StoredBatch) else value_bytes(batch)
 
 
 def stored_batches(file: SpoolFile, schema: pa.Schema, offset: int, length: int) -> list[StoredBatch]:
-    """The batches whose messages fill `length` bytes of `file` from `offset` on."""
+    """Returns the batches whose messages fill `length` bytes in `file` from `offset` on."""
     try:
         return [
             StoredBatch(file, schema, at.offset, at.length, at.num_rows, at.body_length, 0, at.num_rows)
@@ -187,7 +187,7 @@ def stored_batches(file: SpoolFile, schema: pa.Schema, offset: int, length: int)
 def _read(descriptor: int, offset: int, length: int) -> bytes:
     content = os.pread(descriptor, length, offset)
     while len(content) < length and (more := os.pread(descriptor, length - len(content), offset + len(content))):
-        content += more  # one read has 2 GiB at most
+        content += more  # one read returns at most 2 GiB
     return content
 
 

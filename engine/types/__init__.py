@@ -1,4 +1,4 @@
-"""Data types of columns, the same for every table format: as values, as JSON, as Arrow and as SQL text.
+"""Column data types for all table formats: as values, as JSON, as Arrow and as SQL text.
 
-Imports `engine.errors` alone. Start at `schema.py`.
+Imports `engine.errors` only. Start at `schema.py`.
 """

@@ -1,4 +1,4 @@
-"""The table's data types as Arrow types."""
+"""Converts table data types to Arrow types and back."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow as pa
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
 RecordBatch: TypeAlias = Any
+# pyarrow has no type annotations that a checker understands.
 Array: TypeAlias = Any
-"""pyarrow has no types of its own that a checker knows."""
 
 _PRIMITIVES: Mapping[PrimitiveType, Any] = {
     PrimitiveType.STRING: pa.string(),
@@ -32,7 +32,7 @@ _PRIMITIVES: Mapping[PrimitiveType, Any] = {
 
 
 def arrow_type(data_type: DataType) -> Any:
-    """The `pyarrow.DataType` that holds values of a type of the log."""
+    """Returns the `pyarrow.DataType` for a type in the log."""
     match data_type:
         case PrimitiveType():
             return _PRIMITIVES[data_type]
@@ -49,7 +49,7 @@ def arrow_type(data_type: DataType) -> Any:
 
 
 def arrow_schema(schema: StructType) -> Any:
-    """The `pyarrow.Schema` of a table's rows."""
+    """Returns the `pyarrow.Schema` for a table's rows."""
     return pa.schema([pa.field(item.name, arrow_type(item.data_type), item.nullable) for item in schema.fields])
 
 
@@ -59,7 +59,7 @@ _BY_ARROW_TYPE: Mapping[Any, PrimitiveType] = {
 
 
 def table_type(arrow: Any) -> DataType:
-    """Returns the type of the log that `arrow_type` gives `arrow` for. Raises `KeyError` for any other Arrow type."""
+    """Returns the log's type for which `arrow_type` returns `arrow`. Raises `KeyError` for any other Arrow type."""
     if pa.types.is_struct(arrow):
         return table_schema(arrow)
     if pa.types.is_map(arrow):
@@ -72,5 +72,5 @@ def table_type(arrow: Any) -> DataType:
 
 
 def table_schema(fields: Any) -> StructType:
-    """Returns the log's schema of an Arrow schema or struct; the inverse of `arrow_schema`. Raises as `table_type`."""
+    """Returns the log's schema for an Arrow schema or struct; inverse of `arrow_schema`. Raises like `table_type`."""
     return StructType(tuple(StructField(item.name, table_type(item.type), item.nullable) for item in fields))

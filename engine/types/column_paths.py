@@ -1,4 +1,4 @@
-"""Paths of columns and how they are spelled: dotted names, whose parts are in backquotes where they have dots."""
+"""Column paths and their spelling: dotted names, with backquotes around parts that contain dots."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _NAME_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 
 
 def parse_name(text: str) -> Path:
-    """The parts of a dotted name; a part with dots of its own is in backquotes."""
+    """Splits a dotted name into parts; a part that contains dots is in backquotes."""
     return tuple(
         (quoted.replace("``", "`") if quoted else plain.strip()) for quoted, plain in _NAME_PART.findall(text.strip())
     )
 
 
 def format_name(parts: Path) -> str:
-    """The inverse of `parse_name`."""
+    """Joins parts; the inverse of `parse_name`."""
     return ".".join(part if _PLAIN_PART.fullmatch(part) else "`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def split_names(text: str) -> list[str]:
-    """At the commas outside of backquotes."""
+    """Splits at commas outside backquotes."""
     return [part for part in re.split(r",(?=(?:[^`]*`[^`]*`)*[^`]*$)", text) if part.strip()]
 
 
 def field_at(schema: StructType, path: Path) -> StructField | None:
-    """The field that a path leads to through structs alone, by name as Spark resolves names."""
+    """Returns the field at a path through structs only, by name as Spark resolves names, or None."""
     field, inside = None, schema
     for depth, name in enumerate(path):
         field = inside.field(name)

@@ -1,4 +1,4 @@
-"""Terms by which tables are partitioned or sorted: a transform of a column, as a statement names it."""
+"""Partition and sort terms: a transform of a column, as written in a statement."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ IDENTITY = "identity"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTerm:
-    """`bucket(16, id)`: `transform` is in lower case, `identity` for a column alone, `width` the number of a transform
-    that has one. `name` is what the partition field is to be called.
+    """A term such as `bucket(16, id)`: `transform` in lower case, `identity` for a plain column; `width` is the
+    transform's number, if it has one. `name` is the partition field's requested name.
     """
 
     column: Path
@@ -30,13 +30,13 @@ class PartitionTerm:
 
 
 def columns_as_terms(names: Iterable[str]) -> tuple[PartitionTerm, ...]:
-    """Columns by which a table is partitioned as they are."""
+    """Returns identity terms for columns that partition a table."""
     return tuple(PartitionTerm(column=(name,)) for name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortTerm:
-    """`term [ASC | DESC] [NULLS FIRST | LAST]`; without the latter nulls are least."""
+    """`term [ASC | DESC] [NULLS FIRST | LAST]`; by default nulls are smallest."""
 
     term: PartitionTerm
     descending: bool = False

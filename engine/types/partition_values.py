@@ -1,12 +1,13 @@
-"""Partition values: from text in the log to a value of the column's type, and back.
+"""Converts partition values between text in the log and values with the column's type.
 
-Every value travels as text. Null is null or the empty text, so an empty string cannot be told from null and becomes it.
-Timestamps have two forms: ISO 8601 in UTC (`2024-01-01T00:00:00.000000Z`), which is what we write, and a local time
-(`2024-01-01 00:00:00`), which was written in the writer's session zone and is read in the reader's.
+Every value is serialized as text. Null is null or the empty string, so an empty string cannot be distinguished from
+null and becomes null. Timestamps have two forms: ISO 8601 in UTC (`2024-01-01T00:00:00.000000Z`), which this product
+writes, and a local time (`2024-01-01 00:00:00`), which was written in the writer's session time zone and is read in the
+reader's.
 
-The folder that a data file lies in only follows a custom (`name=value`, Hive-escaped): readers never look at it.
+A data file's directory (`name=value`, Hive-escaped) only follows a convention: readers never use it.
 
-Floating-point numbers have the text that Java prints.
+Floating-point numbers use Java's text form.
 
 Protocol: "Partition Value Serialization".
 """
@@ -33,7 +34,7 @@ _WIDE = Context(prec=76)
 
 
 def parse_partition_value(text: str | None, data_type: DataType, time_zone: tzinfo = UTC) -> PartitionValue:
-    """The value of a text. `time_zone` is that of a timestamp without its own.
+    """Parses a text. `time_zone` applies to a timestamp without its own.
 
     Timestamps are aware datetimes in UTC, `timestamp_ntz` naive ones. Raises `PartitionValueNotCastable`.
     """
@@ -47,10 +48,10 @@ def parse_partition_value(text: str | None, data_type: DataType, time_zone: tzin
 
 
 def format_partition_value(value: PartitionValue, data_type: DataType) -> str | None:
-    """The text of a value; None for null and for what is not to be told from it.
+    """Returns a value's text, or None for null and for values that are serialized as null.
 
-    Takes what `parse_partition_value` gives. Raises `PartitionValueNotCastable` for binary data that is no UTF-8, which
-    has no text, and for types that cannot partition a table.
+    Accepts the values that `parse_partition_value` returns. Raises `PartitionValueNotCastable` for binary data that is
+    not UTF-8, which has no text, and for types that cannot be partition columns.
     """
     if value is None:
         return None
@@ -103,7 +104,8 @@ def _parse_decimal(text: str, precision: int, scale: int) -> Decimal:
     value = Decimal(text.replace("_", "?"))
     if not value.is_finite():
         raise ValueError("no number")
-    quantized = value.quantize(Decimal(1).scaleb(-scale), context=_WIDE)  # the default keeps 28 digits, types have 38
+    # the default context has 28 digits, types have 38
+    quantized = value.quantize(Decimal(1).scaleb(-scale), context=_WIDE)
     if quantized != value or quantized.copy_abs() >= Decimal(10) ** (precision - scale):
         raise ValueError("beyond the type")
     return quantized
@@ -139,8 +141,9 @@ def _format_float(value: float) -> str:
 
 
 def java_float(text: str) -> str:
-    """Of a number that is not plain: under 0.001, from ten million on, or not finite. `text` is what Python or Arrow
-    print, with the fewest digits that say which number it is; Java has one digit, a point and an exponent.
+    """Formats a number below 0.001, from ten million on, or not finite in Java's form.
+
+    `text` is the shortest unambiguous form from Python or Arrow; Java prints one digit, a point and an exponent.
     """
     number = Decimal(text)
     if not number.is_finite():

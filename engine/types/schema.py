@@ -1,8 +1,8 @@
-"""The schema of a table: data types as frozen values, the schema's JSON both ways.
+"""Table schemas: data types as frozen values, parsed from JSON and formatted as JSON.
 
-`Metadata.schema_string` is Spark's JSON form of a struct. Types are a closed set (`DataType`); a type that we do not
-know is refused by name, since guessing would misread the table's rows. Column metadata is free JSON and kept as it is.
-`void` is also spelled `null` in old logs.
+`Metadata.schema_string` is Spark's JSON form of a struct. Types are a closed set (`DataType`). An unknown type is
+rejected with its name, since guessing would misread the table's rows. Column metadata is free-form JSON and preserved.
+Old logs also spell `void` as `null`.
 
 Protocol: "Schema Serialization Format".
 """
@@ -64,23 +64,23 @@ class MapType:
 
 
 class StructField(msgspec.Struct, frozen=True, gc=False):
-    """A column, or a field of a nested struct.
+    """A column, or a field in a nested struct.
 
-    No dataclass: a list of all columns makes a million of them, each in a fifth of the time and unknown to the garbage
-    collector, which would look at all of them again and again. There is no cycle that it could find: types are trees.
-    To the functions of `dataclasses`, `replace` among them, it is one all the same.
+    Not a dataclass: listing all columns creates a million fields. This form takes a fifth of the time and is not
+    tracked by the garbage collector, which would otherwise traverse all fields repeatedly. Types are trees, so there
+    are no cycles to collect. The functions in `dataclasses`, including `replace`, treat it as a dataclass.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]] = {
         each.name: each for each in fields(make_dataclass("_", ("name", "data_type", "nullable", "metadata")))
     }
 
+    # The logical name.
     name: str
-    """The logical name."""
     data_type: DataType
     nullable: bool = True
+    # Any JSON; keys that begin with `delta.` belong to the protocol.
     metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """Any JSON; keys that begin with `delta.` belong to the protocol."""
 
     @property
     def comment(self) -> str | None:
@@ -93,15 +93,15 @@ class StructType:
     """Columns in order."""
 
     fields: tuple[StructField, ...] = ()
+    # Fields by name, exact (True) or case-folded. Filled on first use, since a statement may name thousands of columns.
     _by_name: dict[tuple[str, bool], StructField] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """By name, exact (True) or folded; filled at the first look-up, since a statement may name thousands of columns."""
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(item.name for item in self.fields)
 
     def field(self, name: str) -> StructField | None:
-        """The field of this name: exact spelling first, then without regard to case, as Spark resolves names."""
+        """Returns the field with this name: exact spelling first, then ignoring case, as Spark resolves names."""
         if not self._by_name:
             for item in self.fields:
                 self._by_name.setdefault((item.name, True), item)
@@ -109,17 +109,17 @@ class StructType:
         return self._by_name.get((name, True)) or self._by_name.get((name.casefold(), False))
 
     def to_json(self) -> str:
-        """The text for `Metadata.schema_string`."""
+        """Returns the text for `Metadata.schema_string`."""
         return json.dumps(format_data_type(self), separators=(",", ":"), ensure_ascii=False)
 
 
 DataType: TypeAlias = PrimitiveType | DecimalType | ArrayType | MapType | StructType
 
+# Maximum nesting depth. Code that traverses types, here and in Spark, has a limited stack.
 TYPE_DEPTH_MAX = 200
-"""Levels of a schema. What walks types, here and in Spark, does so with a stack that ends somewhere."""
 
+# Shared by all columns without metadata.
 _NO_METADATA: Mapping[str, Any] = {}
-"""That of all columns without any."""
 _NAMES: Mapping[str, DataType] = {kind.value: kind for kind in PrimitiveType} | {
     "null": PrimitiveType.VOID,
     "decimal": DecimalType(10, 0),
@@ -128,17 +128,17 @@ _NAMES: Mapping[str, DataType] = {kind.value: kind for kind in PrimitiveType} | 
 
 @lru_cache(maxsize=256)
 def parse_schema(schema_string: str) -> StructType:
-    """The schema in a `Metadata.schema_string`. Raises `MalformedLogEntry`, `UnsupportedDataType`."""
+    """Parses a `Metadata.schema_string`. Raises `MalformedLogEntry`, `UnsupportedDataType`."""
     try:
         found = _PLAIN.decode(schema_string)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):  # `json` takes more, or says what is wrong
+    except (msgspec.DecodeError, UnicodeError, RecursionError):  # `json` accepts more, or reports the defect
         return _parse_unusual(schema_string)
     if found.type != "struct":
         return _parse_unusual(schema_string)
     none, known = _NO_METADATA, _NAMES.get
     return StructType(
         tuple(
-            [  # a call less for each of a million columns
+            [  # saves a call for each of a million columns
                 StructField(one.name, plain, one.nullable is not False, one.metadata or none)
                 if (plain := known(one.type) if type(one.type) is str else None)
                 and (one.nullable is None or type(one.nullable) is bool)
@@ -161,8 +161,8 @@ class _PlainStruct(msgspec.Struct, gc=False):
     fields: list[_PlainField]
 
 
+# For listing all columns, a million fields: decoding with known types takes a third of the time.
 _PLAIN = msgspec.json.Decoder(_PlainStruct)
-"""Lists of all columns parse a million of them: with the types known, that takes a third of the time."""
 
 
 def _parse_unusual(schema_string: str) -> StructType:
@@ -181,7 +181,7 @@ def _parse_unusual(schema_string: str) -> StructType:
 
 
 def parse_data_type(value: Any, depth: int = 0) -> DataType:
-    """A type from its JSON value, so many levels inside others. Raises `MalformedLogEntry`, `UnsupportedDataType`."""
+    """Parses a type from its JSON value at nesting level `depth`. Raises `MalformedLogEntry`, `UnsupportedDataType`."""
     if isinstance(value, str):
         return _parse_name(value)
     if depth > TYPE_DEPTH_MAX:
@@ -195,14 +195,14 @@ def parse_data_type(value: Any, depth: int = 0) -> DataType:
         case {"type": "map", "keyType": key, "valueType": item, **rest}:
             key_type, value_type = parse_data_type(key, below), parse_data_type(item, below)
             return MapType(key_type, value_type, _flag(rest, "valueContainsNull"))
-        case {"type": "udt", "sqlType": stored}:  # a user-defined type is stored as the type beneath it
+        case {"type": "udt", "sqlType": stored}:  # a user-defined type is stored as its underlying type
             return parse_data_type(stored, below)
         case _:  # JSON from the log
             raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no type")
 
 
 def format_data_type(data_type: DataType) -> Any:
-    """The JSON value of a type; the inverse of `parse_data_type`."""
+    """Returns a type's JSON value; the inverse of `parse_data_type`."""
     match data_type:
         case PrimitiveType():
             return data_type.value
@@ -228,7 +228,7 @@ def map_fields(
     change: Callable[[StructField], StructField],
     change_leaf: Callable[[DataType], DataType] = lambda leaf: leaf,
 ) -> StructType:
-    """A schema of the same shape: `change` applied to its fields at every level, `change_leaf` to simple types."""
+    """Returns the schema with `change` applied to all fields and `change_leaf` to atomic types."""
 
     def mapped(data_type: DataType) -> DataType:
         match data_type:
@@ -247,9 +247,9 @@ def map_fields(
 
 
 def walk_fields(data_type: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:
-    """Every struct field in a type, parents before children, with its path of logical names.
+    """Yields every struct field in a type, parents before children, with its path of logical names.
 
-    Elements of arrays and the keys and values of maps appear in paths as `element`, `key` and `value`.
+    In paths, array elements are `element`, map keys and values `key` and `value`.
     """
     match data_type:
         case StructType(items):
@@ -269,7 +269,7 @@ def walk_fields(data_type: DataType, path: tuple[str, ...] = ()) -> Iterator[tup
 
 @lru_cache(maxsize=1024)
 def _parse_name(name: str) -> DataType:
-    """One value for each name, so that a million columns have few types."""
+    """Returns one shared value per name, so that a million columns share few types."""
     known = _NAMES.get(name)
     if known is not None:
         return known
@@ -307,7 +307,7 @@ def _format_field(item: StructField) -> dict[str, Any]:
 
 
 def _flag(value: Mapping[Any, Any], name: str) -> bool:
-    """A boolean that defaults to true, as nullability does."""
+    """Returns a boolean that defaults to true, such as nullability."""
     flag = value.get(name)
     return True if flag is None else bool(flag)
 

@@ -1,9 +1,9 @@
-"""Changes of a schema as pure functions: add, drop, rename, move, alter a field at any depth.
+"""Schema changes as pure functions: add, drop, rename, move or alter a field at any depth.
 
-A field is addressed by its path of logical names. Below an array or a map the path goes on with `element`, `key` or
-`value`, as `walk_fields` gives it. Names match exactly first and then without regard to case, as Spark resolves them.
+A field is addressed by its path of logical names. Below an array or a map the path continues with `element`, `key` or
+`value`, as in `walk_fields`. Names match exactly first and then ignoring case, as Spark resolves them.
 
-A type may be changed to a wider one, as which files with values of the older are read.
+A type may be widened to one as which files with the old type can be read.
 
 Protocol: "Type Widening".
 """
@@ -34,38 +34,38 @@ Fields: TypeAlias = tuple[StructField, ...]
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """Before all others of its struct."""
+    """Before all other fields in its struct."""
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Behind a sibling."""
+    """After a sibling."""
 
     name: str
 
 
+# None: at the end for a new field, unchanged for an existing one.
 Position: TypeAlias = First | After | None
-"""None: at the end, or where it is."""
 
 
 def add_field(schema: StructType, parent: Path, field: StructField, position: Position = None) -> StructType:
-    """With `field` in the struct at `parent` (empty: at the top). Raises `ColumnNotFound`, `ParentNotStruct`."""
+    """Adds `field` to the struct at `parent` (empty: top level). Raises `ColumnNotFound`, `ParentNotStruct`."""
     return _change_fields(schema, parent, lambda fields: _insert(fields, field, position))
 
 
 def drop_field(schema: StructType, path: Path) -> StructType:
-    """Without the field. Raises `ColumnNotFound`, `ParentNotStruct`."""
+    """Removes the field. Raises `ColumnNotFound`, `ParentNotStruct`."""
     return _change_fields(schema, path[:-1], lambda fields: _without(fields, path[-1]))
 
 
 def move_field(schema: StructType, path: Path, position: Position) -> StructType:
-    """With the field elsewhere among its siblings. Raises `ColumnNotFound`, `ParentNotStruct`."""
+    """Moves the field among its siblings. Raises `ColumnNotFound`, `ParentNotStruct`."""
     moved = find_field(schema, path)
     return _change_fields(schema, path[:-1], lambda fields: _insert(_without(fields, path[-1]), moved, position))
 
 
 def replace_field(schema: StructType, path: Path, change: Callable[[StructField], StructField]) -> StructType:
-    """With the field changed in its place. Raises `ColumnNotFound`, `ParentNotStruct`."""
+    """Replaces the field in its place with `change`'s result. Raises `ColumnNotFound`, `ParentNotStruct`."""
     old = find_field(schema, path)
 
     def swap(fields: Fields) -> Fields:
@@ -75,7 +75,7 @@ def replace_field(schema: StructType, path: Path, change: Callable[[StructField]
 
 
 def find_field(schema: StructType, path: Path) -> StructField:
-    """Raises `ColumnNotFound`, `ParentNotStruct`."""
+    """Finds a field. Raises `ColumnNotFound`, `ParentNotStruct`."""
     fields = sibling_fields(schema, path)
     found = StructType(fields).field(path[-1])
     if found is None:
@@ -84,12 +84,15 @@ def find_field(schema: StructType, path: Path) -> StructField:
 
 
 def sibling_fields(schema: StructType, path: Path) -> Fields:
-    """The fields of the struct in which `path` ends. Raises `ColumnNotFound`, `ParentNotStruct`."""
+    """Returns the fields in the struct that contains the last field.
+
+    Raises `ColumnNotFound`, `ParentNotStruct`.
+    """
     return _fields_at(schema, path[:-1], ())
 
 
 def resolve_path(schema: StructType, path: Path) -> Path:
-    """The path in the spelling of the schema. Raises as `find_field`."""
+    """Returns the path in the schema's spelling. Raises like `find_field`."""
     return tuple(
         part if _is_inside(schema, path[:depth]) else find_field(schema, path[: depth + 1]).name
         for depth, part in enumerate(path)
@@ -97,14 +100,14 @@ def resolve_path(schema: StructType, path: Path) -> Path:
 
 
 def column_around(schema: StructType, path: Path) -> Path:
-    """The path up to the last field: without the `element`, `key` or `value` at its end."""
+    """Returns the path up to its last field, without a trailing `element`, `key` or `value`."""
     while _is_inside(schema, path[:-1]):
         path = path[:-1]
     return path
 
 
 def replace_inner_type(data_type: DataType, inside: Path, new: DataType) -> DataType:
-    """The type with another one where `inside` (`element`, `key`, `value`) leads. Raises `ParentNotStruct`."""
+    """Replaces the type at `inside` (`element`, `key`, `value`). Raises `ParentNotStruct`."""
     if not inside:
         return new
     part, rest = inside[0], inside[1:]
@@ -122,7 +125,7 @@ def replace_inner_type(data_type: DataType, inside: Path, new: DataType) -> Data
 
 
 def _is_inside(schema: StructType, parent: Path) -> bool:
-    """Is the value at `parent` an array or a map, whose parts have fixed names?"""
+    """Returns whether the value at `parent` is an array or a map, whose parts have fixed names."""
     return bool(parent) and isinstance(_type_at(schema, parent, parent), ArrayType | MapType)
 
 
@@ -154,7 +157,7 @@ def _type_at(data_type: DataType, path: Path, whole: Path) -> DataType:
 
 
 def _change_fields(schema: StructType, parent: Path, change: Callable[[Fields], Fields]) -> StructType:
-    """The schema with the fields of the struct at `parent` changed."""
+    """Returns the schema with `change` applied to the fields in the struct at `parent`."""
 
     def descend(data_type: DataType, path: Path) -> DataType:
         if not path:
@@ -215,7 +218,7 @@ def _without(fields: Fields, name: str) -> Fields:
 
 
 def ensure_distinct_names(schema: StructType) -> None:
-    """Raises `DuplicateColumns`, at whatever depth they are."""
+    """Raises `DuplicateColumns` for duplicates at any depth."""
     paths = [path for path, _ in walk_fields(schema)]
     counts = Counter(tuple(part.casefold() for part in path) for path in paths)
     twice = [path for path, count in counts.items() if count > 1]
@@ -231,12 +234,12 @@ _WIDER: dict[PrimitiveType, frozenset[PrimitiveType]] = {
     _P.FLOAT: frozenset({_P.DOUBLE}),
     _P.DATE: frozenset({_P.TIMESTAMP_NTZ}),
 }
+# Digits before the decimal point that a decimal needs to represent an integer type.
 _INTEGER_DIGITS = {_P.BYTE: 10, _P.SHORT: 10, _P.INTEGER: 10, _P.LONG: 20}
-"""The digits before the point that a decimal needs to take an integer type."""
 
 
 def is_widening(old: DataType, new: DataType) -> bool:
-    """May a column of the simple type `old` become `new` without a change to its files?"""
+    """Returns whether a column can change from the atomic type `old` to `new` without rewriting its files."""
     if old is PrimitiveType.VOID:
         return True
     match old, new:

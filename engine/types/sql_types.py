@@ -1,8 +1,8 @@
-"""How SQL spells the types of a table's schema: `bigint`, `decimal(10,2)`, `array<struct<a:int>>`.
+"""SQL type names for table schemas: `bigint`, `decimal(10,2)`, `array<struct<a:int>>`.
 
-The spelling is Spark's (`DataType.simpleString`), which DESCRIBE, the result schemas and the wire protocols all use.
+The spelling follows Spark (`DataType.simpleString`), which DESCRIBE, result schemas and the wire protocols all use.
 
-The sizes of types are those of the SQL standard's view `COLUMNS`.
+Type sizes follow the SQL standard's view `COLUMNS`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import pyarrow as pa
 from catalog.names import quote
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
+# Column metadata in which Spark stores `char(n)` and `varchar(n)`, whose type in the log is string.
 CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
-"""Column metadata in which Spark keeps `char(n)` and `varchar(n)`, whose type in the log is string."""
 
+# Column metadata with a column's string collations; the type in the log is string.
 COLLATIONS = "__COLLATIONS"
-"""Column metadata that has the collations of a column's strings, whose type in the log is string."""
 NO_COLLATIONS: Mapping[str, str] = MappingProxyType({})
 
 _PRIMITIVES = {kind: kind.value for kind in PrimitiveType} | {
@@ -34,7 +34,7 @@ _PRIMITIVES = {kind: kind.value for kind in PrimitiveType} | {
 
 
 def format_sql_type(data_type: DataType, collations: Mapping[str, str] = NO_COLLATIONS, path: str = "") -> str:
-    """Returns the type in SQL's spelling. `collations` are those of the column at `path`, as in its metadata."""
+    """Returns the type in SQL's spelling. `collations` come from the column's metadata, for the column at `path`."""
     match data_type:
         case PrimitiveType.STRING if path in collations:
             return _collated(collations[path])
@@ -58,16 +58,16 @@ def _field_sql_type(field: StructField) -> str:
 
 
 def column_sql_type(column: StructField) -> str:
-    """Returns the type of a column with its lengths (`char(n)`, `varchar(n)`) and collations."""
+    """Returns a column's type with lengths (`char(n)`, `varchar(n)`) and collations."""
     declared = column.metadata.get(CHAR_VARCHAR)
     return declared if isinstance(declared, str) else _field_sql_type(column)
 
 
 def collations_of(field: StructField) -> Mapping[str, str]:
-    """Returns the collations of a column's strings by path, such as `{"a.element": "spark.UTF8_LCASE"}`.
+    """Returns a column's string collations by path, such as `{"a.element": "spark.UTF8_LCASE"}`.
 
-    Fields of a struct have theirs in their own metadata. Providers are in lower case and versions are left out, as
-    Spark writes them. Protocol: RFC "Collations".
+    Struct fields have theirs in their own metadata. Providers are in lower case and versions are omitted, as Spark
+    writes them. Protocol: RFC "Collations".
     """
     found = field.metadata.get(COLLATIONS)
     if not isinstance(found, Mapping):
@@ -77,12 +77,12 @@ def collations_of(field: StructField) -> Mapping[str, str]:
 
 
 def collated_cast(column: StructField) -> str:
-    """Returns SQL that gives a column, as read, the collations that its metadata has."""
+    """Returns SQL that casts a column, as read, to the collations in its metadata."""
     return f"CAST({quote(column.name)} AS {ddl_type(column.data_type, collations_of(column), column.name)})"
 
 
 def _collated(identifier: str) -> str:
-    """Returns `string collate NAME` for `provider.NAME`. What is no name is quoted, and Spark rejects it."""
+    """Returns `string collate NAME` for `provider.NAME`. An invalid name is quoted, and Spark rejects it."""
     name = identifier.partition(".")[2]
     return f"string collate {name if name.isidentifier() else quote(name)}"
 
@@ -92,7 +92,7 @@ _SYNONYMS |= {"dec": "decimal", "numeric": "decimal"}
 
 
 def same_sql_type(one: str, other: str) -> bool:
-    """Whether two spellings surely mean the same type; of types in others only the words are compared."""
+    """Returns whether two spellings certainly mean the same type; nested types are compared word by word."""
     return _spelling(one) == _spelling(other)
 
 
@@ -103,12 +103,15 @@ def _spelling(sql_type: str) -> str:
 
 
 def sql_struct(struct: pa.StructType) -> str:
-    """The spelling of an Arrow struct of text fields."""
+    """Returns the spelling of an Arrow struct with text fields."""
     return f"struct<{','.join(f'{field.name}:string' for field in struct)}>"
 
 
 def ddl_type(data_type: DataType, collations: Mapping[str, str] = NO_COLLATIONS, path: str = "") -> str:
-    """Returns the type as DDL and CAST take it: names of fields in backquotes. Arguments as of `format_sql_type`."""
+    """Returns the type in the form for DDL and CAST, with field names in backquotes.
+
+    Arguments as in `format_sql_type`.
+    """
     match data_type:
         case PrimitiveType() | DecimalType():
             return format_sql_type(data_type, collations, path)
@@ -136,12 +139,12 @@ _DATETIME_PRECISIONS = {"date": 0, "timestamp": 6, "timestamp_ntz": 6}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeSizes:
-    """`length` in characters; `precision` in digits of the base `radix`, `scale` of them behind the point;
-    `datetime_precision` in digits of seconds. None where the type has none.
+    """A type's sizes. `length` is in characters; `precision` in digits to the base `radix`, with `scale` digits after
+    the point; `datetime_precision` in digits of seconds. None if the type lacks the size.
     """
 
+    # The type without its parameters, in lower case.
     name: str
-    """The type without its parameters, in lower case."""
     length: int | None
     precision: int | None
     radix: int | None
@@ -150,7 +153,7 @@ class TypeSizes:
 
 
 def type_sizes(sql_type: str) -> TypeSizes:
-    """The sizes of a type in SQL's spelling."""
+    """Returns the sizes for a type in SQL's spelling."""
     name = re.split(r"[(<]", sql_type, maxsplit=1)[0]
     length, number = _LENGTHS.fullmatch(sql_type), _DECIMAL.fullmatch(sql_type)
     precision = int(number[1]) if number else _PRECISIONS.get(name)

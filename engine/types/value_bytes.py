@@ -1,8 +1,8 @@
-"""The number of bytes that Arrow values take in memory.
+"""Computes the memory size of Arrow values in bytes.
 
-pyarrow's attribute `nbytes` reads the offsets of lists that have no values. Arrow's format allows an empty buffer of
-offsets there, which Java writes; then the process ends with a segmentation fault, or the number is wrong (pyarrow
-26.0.1). So nothing but this module reads the attribute, and only for values without lists.
+pyarrow's attribute `nbytes` reads the offsets of lists without values. Arrow's format permits an empty offsets buffer
+in this case, which Java writes; then the process crashes with a segmentation fault, or the number is wrong (pyarrow
+26.0.1). Therefore only this module reads the attribute, and only for values without lists.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import pyarrow as pa
 
 
 def value_bytes(values: Any) -> int:
-    """Returns the bytes of the rows of an array, chunked array, record batch or table: for a slice, of its own rows.
+    """Returns the bytes of the rows in an array, chunked array, record batch or table; for a slice, of its own rows.
 
-    Validity bits, offsets and children count, padding does not; a dictionary counts as a whole. The time depends on the
-    number of columns and chunks, not on the number of rows.
+    Includes validity bits, offsets and children, but not padding; a dictionary counts as a whole. The time depends on
+    the number of columns and chunks, not on the number of rows.
     """
     if isinstance(values, pa.ChunkedArray):
         return sum(map(_bytes, values.chunks)) if _has_lists(values.type) else int(values.nbytes)
@@ -46,7 +46,8 @@ def _bytes(values: pa.Array) -> int:
         first, last = offsets[0].as_py(), offsets[-1].as_py()
         width = len(values) * int(offsets.type.bit_width) // 8
         return _validity_bytes(values) + width + _bytes(values.values.slice(first, last - first))
-    return int(values.get_total_buffer_size())  # unions and views of lists, which no result has: all that they refer to
+    # unions and list views, which do not occur in results: their complete buffers
+    return int(values.get_total_buffer_size())
 
 
 def _items(values: pa.FixedSizeListArray) -> int:
@@ -61,7 +62,7 @@ def _validity_bytes(values: pa.Array) -> int:
 
 
 def _has_lists(kind: pa.DataType) -> bool:
-    """Returns whether the type has lists at any depth, or is nested in another way than a struct."""
+    """Returns whether the type has lists at any depth, or any nesting other than structs."""
     if isinstance(kind, pa.BaseExtensionType):
         return _has_lists(kind.storage_type)
     if pa.types.is_dictionary(kind):

@@ -1,7 +1,7 @@
-"""Columns of type void: inside of other types, which no data file can have, and those that a query brings.
+"""Void columns: rejects them inside other types, which no data file can store, and in query results.
 
-DuckDB, Delta Kernel and others open no table that has a column of type void. CREATE TABLE and ALTER TABLE make one if
-it is written down; a query makes one by a NULL without a type, which nobody may have meant.
+DuckDB, Delta Kernel and others cannot open a table with a void column. CREATE TABLE and ALTER TABLE create one if it is
+explicitly declared; a query creates one by an untyped NULL, which is probably unintended.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from engine.types.schema import (
     walk_fields,
 )
 
+# The table property that permits queries to add void columns.
 VOID_COLUMNS_ALLOWED = "gateway.allowVoidColumns"
-"""The table property with which queries may bring columns of type void."""
 
 
 def ensure_no_new_void(
     fields: Iterable[StructField], parent: tuple[str, ...], properties: Mapping[str, str | None]
 ) -> None:
-    """Raises `VoidColumnAdded` for a type void in or below these fields of a query, which the struct at `parent` gets,
-    unless the table's properties allow it.
+    """Raises `VoidColumnAdded` if a query adds a void type in or below these fields to the struct at `parent`.
+
+    The table's properties may permit it.
     """
     if (properties.get(VOID_COLUMNS_ALLOWED) or "").lower() == "true":
         return
     for path, field in walk_fields(StructType(tuple(fields)), parent):
-        # The elements, keys and values of a field have no fields of their own.
+        # Elements, keys and values are not struct fields, so they are covered here.
         if _is_void(field.data_type):
             raise VoidColumnAdded(".".join(path), VOID_COLUMNS_ALLOWED)
 
 
 def _is_void(data_type: DataType) -> bool:
-    """Returns whether it is void, or an array or map of it; structs have fields that say it of themselves."""
+    """Returns whether the type is void, or an array or map with void; a struct's fields are checked separately."""
     match data_type:
         case ArrayType(element):
             return _is_void(element)
@@ -53,9 +54,9 @@ def _is_void(data_type: DataType) -> bool:
 
 
 def ensure_no_nested_void(schema: StructType, before: StructType | None = None) -> None:
-    """Raises `NestedVoid`: a file has no columns of type void, and inside of another type it would have to.
+    """Raises `NestedVoid` for a void type inside another type, which would have to be in the file.
 
-    Columns that were so `before` may stay.
+    Columns that were like this `before` may stay.
     """
     known = nested_voids(before) if before is not None else []
     new = [name for name in nested_voids(schema) if name not in known]
@@ -64,7 +65,7 @@ def ensure_no_nested_void(schema: StructType, before: StructType | None = None) 
 
 
 def nested_voids(schema: StructType) -> list[str]:
-    """The columns of other types that hold the type void."""
+    """Returns the columns with other types that contain void."""
     return [
         field.name
         for field in schema.fields

@@ -1,4 +1,4 @@
-"""Checkpoints: classic, multi-part and v2, read column by column.
+"""Reads classic, multi-part and v2 checkpoints column by column.
 
 Imports `engine.delta.log` and `spec`. Start at `checkpoint_reader.py`.
 """

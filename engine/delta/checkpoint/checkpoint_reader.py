@@ -1,20 +1,19 @@
-"""Checkpoints: classic, in parts, and v2 with sidecars, read by column and in batches.
+"""Reads checkpoints (classic, multi-part, and v2 with sidecars) by column and in batches.
 
-A checkpoint is a table with one column per kind of action, one row per action. Two things are read from it, apart:
+A checkpoint is a table with one column per action kind and one row per action. Two things are read from it separately:
 
-* `read_small_actions`: protocol, metadata, transactions, domains, sidecars. Row groups whose statistics say that these
-  columns are null are skipped, so that a table's schema costs little whatever the number of its files.
-* `read_adds`, `read_removes`: the files, as batches of `FILES_SCHEMA` or `TOMBSTONES_SCHEMA`, one at a time. Only the
-  columns of those schemas are decoded; what is held at once is one batch. Statistics that are there only as a
-  struct are turned into JSON, so that there is one form of them from here on. That no identity occurs twice is
-  verified along the way, for which the keys of the removes are read with the adds; see
-  `engine.delta.checkpoint.unique_keys`.
+* `read_small_actions`: protocol, metadata, transactions, domains, sidecars. Row groups in which these columns are null
+  according to the Parquet statistics are skipped, so that reading a table's schema is cheap for any number of files.
+* `read_adds`, `read_removes`: the files, as `FILES_SCHEMA` or `TOMBSTONES_SCHEMA` batches, one at a time. Only the
+  columns in these schemas are decoded, and only one batch is in memory. Statistics that exist only as a struct are
+  converted to JSON, so that later code handles one form. The reader verifies that no file identity occurs twice; for
+  this it reads the removes' keys with the adds. See `engine.delta.checkpoint.unique_keys`.
 
-The body of a checkpoint decides its form, not its name: a classic name may have a v2 body. A v2 checkpoint has its
-files inline or in sidecars (Parquet under `_sidecars/`); its top level may be JSON.
+A checkpoint's contents decide its form, not its name: a classic name may have a v2 body. A v2 checkpoint has its files
+inline or in sidecars (Parquet under `_sidecars/`); its top level may be JSON.
 
-Everything that is wrong with the bytes is `MalformedLogEntry`, a part that has gone `LogFileNotFound`: the caller may
-fall back to an older checkpoint on either.
+Malformed contents raise `MalformedLogEntry`, a missing part raises `LogFileNotFound`. The caller may fall back to an
+older checkpoint for both.
 
 Protocol: "Checkpoints", "V2 Spec", "Sidecar Files", "Checkpoint Schema".
 """
@@ -47,28 +46,31 @@ from engine.types.arrow_types import Array, RecordBatch
 _SMALL_BYTES = 1 << 16
 
 _BATCH_ROWS = 1 << 14
+# Statistics bytes per batch, so that long statistics reuse the memory that the previous batch released.
 _BATCH_BYTES = 1 << 23
-"""Of statistics: so that long ones are decoded into memory that the batch before has left behind."""
 _BATCH_ROWS_MIN = 1 << 10
 _STATS = "add.stats"
+# The fields that determine a logical file's identity.
 _KEYS_SCHEMA = pa.schema([("path", pa.string()), ("log_path", pa.string()), ("deletion_vector", DELETION_VECTOR)])
-"""What of a file action its identity is made of."""
 _SMALL_ACTIONS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
 
 
 class CheckpointReader:
-    """Reads one checkpoint. Holds no file open between calls."""
+    """Reads one checkpoint. Keeps no file open between calls."""
 
     def __init__(self, storage: Storage, checkpoint: Checkpoint) -> None:
         self._storage = storage
         self._checkpoint = checkpoint
         self._json = checkpoint.files[0].is_json
         self._actions: LogActions | None = None
+        # Files that were read completely when opened, because each opening would be a request.
         self._small_files: dict[str, bytes] = {}
-        """Files that came as a whole when they were opened: each opening would be a request."""
 
     def read_small_actions(self) -> LogActions:
-        """All but the files; only a JSON top level brings its files along, since it is read as a whole."""
+        """Returns all actions except file actions.
+
+        A JSON top level, which is read as a whole, includes its file actions.
+        """
         if self._actions is None:
             parser = CommitParser(reconciled=True)
             for name in self._checkpoint.names:
@@ -80,17 +82,17 @@ class CheckpointReader:
         return self._actions
 
     def read_adds(self) -> Iterator[RecordBatch]:
-        """Batches of `FILES_SCHEMA`, of at most 16,384 rows."""
+        """Yields `FILES_SCHEMA` batches with at most 16,384 rows."""
         return self._reconciled(self._adds(FILES_SCHEMA), self._removes(_KEYS_SCHEMA))
 
     def read_removes(self) -> Iterator[RecordBatch]:
-        """Batches of `TOMBSTONES_SCHEMA`."""
+        """Yields `TOMBSTONES_SCHEMA` batches."""
         return self._reconciled(self._removes(TOMBSTONES_SCHEMA), self._adds(_KEYS_SCHEMA))
 
     def _reconciled(self, batches: Iterator[RecordBatch], others: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        """`batches`, and behind the last of them an error if an identity is twice among them and `others`.
+        """Yields `batches`. Raises after the last one if an identity occurs twice in them and `others`.
 
-        They come from all files of the checkpoint, so that parts and sidecars may not overlap either.
+        They come from all files in the checkpoint, so that parts and sidecars may not overlap either.
         """
         keys = UniqueKeys()
         for batch in batches:
@@ -110,7 +112,7 @@ class CheckpointReader:
         yield from self._read_files("remove", schema)
 
     def _file_names(self) -> list[str]:
-        """Where the file actions lie: the Parquet files of the checkpoint itself, and its sidecars."""
+        """Returns the files with file actions: the checkpoint's own Parquet files and its sidecars."""
         names = [] if self._json else list(self._checkpoint.names)
         return names + [sidecar_path(sidecar) for sidecar in self.read_small_actions().sidecars]
 
@@ -130,7 +132,7 @@ class CheckpointReader:
                         yield _convert(rows, schema)
 
     def _read_structs(self, name: str, file: Any, leaves: list[str], groups: list[int]) -> Iterator[Array]:
-        """The column of an action in batches. Statistics are half of the work, so in large files a thread has them."""
+        """Yields an action's column in batches. Statistics are half the work; for large files a thread decodes them."""
         if _STATS not in leaves or file.metadata.num_rows <= _BATCH_ROWS:
             yield from _iter_column(file, leaves, groups, _BATCH_ROWS)
             return
@@ -163,7 +165,7 @@ class CheckpointReader:
 
     @contextmanager
     def _open(self, name: str) -> Iterator[Any]:
-        """A `ParquetFile`; failures inside the block are named."""
+        """Opens a `ParquetFile`. Errors inside the block name the file."""
         try:
             with self._open_input(name) as raw, _parquet_file(raw) as file:
                 yield file
@@ -187,7 +189,7 @@ def _iter_column(file: Any, leaves: list[str], groups: list[int], rows: int) -> 
 
 
 def _rows_at_once(file: Any) -> int:
-    """So many have some `_BATCH_BYTES` of statistics, by the footer."""
+    """Returns the number of rows with about `_BATCH_BYTES` of statistics, according to the footer."""
     metadata = file.metadata
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
     columns = (group.column(i) for group in groups for i in range(group.num_columns))
@@ -197,7 +199,7 @@ def _rows_at_once(file: Any) -> int:
 
 
 def _ahead(thread: ThreadPoolExecutor, items: Iterator[Array]) -> Iterator[Array]:
-    """The items, each made by `thread` while the one before is worked on."""
+    """Yields the items. `thread` prepares each one while the previous one is processed."""
     upcoming = thread.submit(next, items, None)
     while (item := upcoming.result()) is not None:
         upcoming = thread.submit(next, items, None)
@@ -205,18 +207,18 @@ def _ahead(thread: ThreadPoolExecutor, items: Iterator[Array]) -> Iterator[Array
 
 
 def _parquet_file(raw: BinaryIO) -> Any:
-    """Pages are verified where their writer left checksums."""
+    """Opens a Parquet file; page checksums are verified if the writer stored them."""
     return pq.ParquetFile(raw, pre_buffer=False, page_checksum_verification=True)
 
 
 def sidecar_path(sidecar: Sidecar) -> str:
-    """The file of a sidecar: its name under `_sidecars`, or an absolute path; encoded as those of data files are."""
+    """Returns a sidecar's file: a name under `_sidecars` or an absolute path, encoded like data file paths."""
     path = resolve_path(decode_path(sidecar.path))
     return path if is_absolute_path(path) else f"{LOG_DIR}/{SIDECAR_DIR}/{path}"
 
 
 def _struct_of(schema: Any, column: str) -> Any:
-    """The struct type of an action's column; None where the checkpoint has no such column."""
+    """Returns the struct type for an action's column, or None if the checkpoint lacks the column."""
     index = schema.get_field_index(column)
     if index < 0:
         return None
@@ -227,7 +229,7 @@ def _struct_of(schema: Any, column: str) -> Any:
 
 
 def _leaves(action: str, struct: Any, schema: Any) -> list[str]:
-    """The Parquet columns to decode: those of the schema that the checkpoint has, `path` in any case."""
+    """Returns the Parquet columns to decode: the schema's columns that the checkpoint has, and always `path`."""
     present = {struct.field(i).name for i in range(struct.num_fields)}
     if "path" not in present:
         raise ValueError(f"column {action} has no field path")
@@ -236,7 +238,7 @@ def _leaves(action: str, struct: Any, schema: Any) -> list[str]:
 
 
 def _row_groups_with(file: Any, prefix: str) -> list[int]:
-    """The row groups in which some column under `prefix` may hold a value, by the statistics of the footer."""
+    """Returns the row groups in which a column under `prefix` may have a value, by the footer's statistics."""
     metadata = file.metadata
     if metadata.num_row_groups == 0:
         return []
@@ -255,7 +257,7 @@ def _may_hold_values(column: Any) -> bool:
 
 
 def _present(column: Array) -> Array:
-    """The rows that are actions of this kind."""
+    """Returns the rows that contain an action of this kind."""
     if column.null_count == 0:
         return column
     if column.null_count == len(column):
@@ -264,7 +266,7 @@ def _present(column: Array) -> Array:
 
 
 def _has_json_stats(file: Any) -> bool:
-    """Are statistics written as JSON? Otherwise they may be there as a struct."""
+    """Returns whether statistics are written as JSON. Otherwise they may exist as a struct."""
     metadata = file.metadata
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
@@ -276,7 +278,7 @@ def _has_json_stats(file: Any) -> bool:
 
 
 def _parsed_stats_leaves(struct: Any) -> list[str]:
-    """The columns of `stats_parsed` that JSON can hold."""
+    """Returns the columns in `stats_parsed` that JSON can represent."""
     index = struct.get_field_index("stats_parsed")
     return [] if index < 0 else list(_json_leaves(struct.field(index).type, "add.stats_parsed"))
 
@@ -302,7 +304,7 @@ def _convert(rows: Array, schema: Any) -> RecordBatch:
     if columns["log_path"].null_count:
         raise ValueError("an action without a path")
     batch = make_batch(schema, columns, len(rows))
-    batch.validate(full=True)  # text that is no UTF-8 would only fail where it is shown; costs 40 ms a million files
+    batch.validate(full=True)  # invalid UTF-8 would otherwise only fail when displayed; costs 40 ms per million files
     return batch
 
 
@@ -318,14 +320,14 @@ def _column(field: Any, fields: Mapping[str, Array]) -> Array:
 
 
 def _texts(array: Array) -> Array:
-    """Some writers do not mark their text as text."""
+    """Casts to string. Some writers omit the string annotation."""
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_binary(array.type)):
         raise ValueError(f"a path of type {array.type}")
     return array.cast(pa.string())
 
 
 def _vectors(array: Array) -> Array:
-    """The descriptors in our order of fields. Some writers spell an absent one as a struct of nulls."""
+    """Returns descriptors with our field order. Some writers represent an absent one as a struct with nulls."""
     if array.null_count == len(array):
         return array
     if not pa.types.is_struct(array.type) or array.type.get_field_index("storageType") < 0:

@@ -1,9 +1,9 @@
-"""Whether file actions are reconciled: no identity twice, in what others say is a checkpoint or a log compaction.
+"""Verifies that file actions in a checkpoint or log compaction are reconciled: no file identity occurs twice.
 
-A million identities are compared by 64-bit hashes. The first look takes of a path its length and the sixteen bytes
-that, in the names that writers of Delta give, belong to a random UUID; that costs some 20 ms for a million files, where
-a hash table of the texts would take a quarter of a second. Only rows that look equal are looked at as a whole, and what
-still looks equal is compared itself.
+A million identities are compared by 64-bit hashes. The first pass hashes a path's length and the sixteen bytes that, in
+the file names that Delta writers use, belong to a random UUID. This takes about 20 ms for a million files; a hash table
+with the complete texts would take a quarter of a second. Only rows with equal hashes get a complete hash, and rows that
+are still equal are compared by their texts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from engine.delta.log.file_table import file_keys, vector_ids
 from engine.types.arrow_types import Array, RecordBatch
 
 _WORD_BYTES = 8
+# Word positions, counted from the text's end: in `<uuid>-c000.snappy.parquet` the UUID extends from 56 to 20. The
+# second word ends where the UUID ends, because names that only contain a counter differ there.
 FIRST_LOOK = (40, 28)
-"""Where words begin, counted from the end of a text: `<uuid>-c000.snappy.parquet` has its UUID from 56 to 20. The
-second word ends where it does, for names that are only counted differ there.
-"""
 _FACTOR = 0x9E3779B97F4A7C15
 _BITS = (1 << 64) - 1
 
@@ -30,7 +29,7 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class UniqueKeys:
-    """Takes batches that have `path` and `deletion_vector`, and tells which identity came twice."""
+    """Collects batches with `path` and `deletion_vector` and finds an identity that occurs twice."""
 
     def __init__(self) -> None:
         self._batches: list[RecordBatch] = []
@@ -42,7 +41,7 @@ class UniqueKeys:
             self._hashes.append(_hash_keys(batch, FIRST_LOOK))
 
     def repeated(self) -> str | None:
-        """The path of some file whose identity was added twice."""
+        """Returns the path for a file identity that was added twice, or None."""
         alike = list(_alike(self._batches, self._hashes))
         alike = list(_alike(alike, [_hash_keys(batch, None) for batch in alike]))
         if not alike:
@@ -53,7 +52,7 @@ class UniqueKeys:
 
 
 def _alike(batches: list[RecordBatch], hashes: list[Hashes]) -> Iterator[RecordBatch]:
-    """The rows that have a hash which some other row has."""
+    """Yields the rows whose hash equals another row's hash."""
     if not hashes:
         return
     ordered = np.sort(np.concatenate(hashes))
@@ -75,7 +74,7 @@ def _hash_keys(batch: RecordBatch, look: Sequence[int] | None) -> Hashes:
 
 
 def hash_texts(texts: Array, look: Sequence[int] | None = None) -> Hashes:
-    """Equal for equal texts. `look` are the places of the words that count, None: all count."""
+    """Returns hashes that are equal for equal texts. `look` has the positions of the words to hash; None: all words."""
     _, offsets, data = texts.buffers()
     bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     starts, ends = bounds[:-1], bounds[1:]
@@ -83,13 +82,13 @@ def hash_texts(texts: Array, look: Sequence[int] | None = None) -> Hashes:
     hashes = lengths.astype(np.uint64)
     short = np.flatnonzero(lengths < _WORD_BYTES)
     if len(short) < len(texts):
-        # The eight bytes from each byte on. A text that is too short for a place gives its first ones.
+        # The eight bytes starting at each byte. A text too short for a position contributes its first bytes.
         words = np.ndarray((len(data) - _WORD_BYTES + 1,), "<u8", buffer=data, strides=(1,))
         last = len(words) - 1
         for back in look or range(_WORD_BYTES, int(lengths.max()) + _WORD_BYTES, _WORD_BYTES):
             at = np.maximum(ends - back, starts)
             found = words[np.minimum(at, last, out=at)] * np.uint64(_FACTOR**back & _BITS)
-            # What counts must not depend on the other texts of the array.
+            # A text's hash must not depend on the other texts in the array.
             hashes += found if look else found * (lengths > back - _WORD_BYTES)
     for row in short.tolist():
         hashes[row] = hash(texts[row].as_py()) & _BITS

@@ -1,5 +1,5 @@
-"""Transactions: staged actions, read sets, conflicts, and the put that makes a version.
+"""Transactions: staged actions, read sets, conflict detection, and the put that creates a version.
 
-Imports `engine.delta.snapshot` and what that may import. Start at `transaction.py`; `conflicts.py` has the rules for
-concurrent commits.
+Imports `engine.delta.snapshot` and its imports. Start at `transaction.py`; `conflicts.py` has the rules for concurrent
+commits.
 """

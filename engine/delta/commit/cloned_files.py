@@ -1,12 +1,12 @@
-"""The files of a table as those of a clone: rows of `FILES_SCHEMA` with other paths.
+"""Converts a table's files to a clone's files: `FILES_SCHEMA` rows with other paths.
 
-Everything else that the log says of a file (size, statistics, partition values, deletion vector) is true of it in the
-clone too, but for row ids, which every table gives out itself.
+All other values in the log (size, statistics, partition values, deletion vector) are valid in the clone too, except row
+ids, which every table assigns itself.
 
-A shallow clone names the files where they are, by absolute paths; so are deletion vectors. In a deep clone each file is
-a copy under a name that no file had before, since the folder may hold others that older versions need. The copy's tags
-say which file of which table it is of, and which vectors both had, so that a later clone of the same table copies only
-what is new. A file whose vector has changed since, in the source or in the clone, needs the source's vector alone.
+A shallow clone refers to the original files by absolute paths; the same applies to deletion vectors. In a deep clone
+each file is a copy under a new name, since the directory may contain files that older versions need. The copy's tags
+record the source file, its table, and both deletion vectors, so that a later clone from the same table copies only new
+files. If a file's deletion vector has changed since, in the source or in the clone, only the source's vector is copied.
 
 Protocol: "Add File and Remove File" (paths), "Deletion Vector Descriptor Schema".
 """
@@ -30,15 +30,15 @@ from engine.storage.paths import hadoop_path, is_absolute_path
 from engine.types.arrow_types import Array
 
 SOURCE_TABLE, SOURCE_FILE = "CLONE_SOURCE_TABLE", "CLONE_SOURCE_FILE"
+# A copy's tags with deletion vector ids, which are absent if there is no vector.
 SOURCE_VECTOR, OWN_VECTOR = "CLONE_SOURCE_VECTOR", "CLONE_VECTOR"
-"""Tags of a copy; ids of vectors are missing where there is none."""
 
 _TAGS = frozenset({SOURCE_TABLE, SOURCE_FILE, SOURCE_VECTOR, OWN_VECTOR})
 _KEPT = ("size", "modification_time", "partition_values", "stats", "clustering_provider")
 
 
 def absolute_paths(files: pa.Table, confinement: Confinement) -> Array:
-    """Returns the paths of a table's files as they lead to the same files from anywhere, as delta-spark writes them."""
+    """Returns absolute paths for a table's files, valid from any location, as delta-spark writes them."""
     texts = _column(files, "log_path")
     below = pc.binary_join_element_wise(_absolute(confinement.root), texts, "/")
     is_absolute = np.array([is_absolute_path(path) for path in files["path"].to_pylist()], bool)
@@ -50,12 +50,15 @@ def absolute_paths(files: pa.Table, confinement: Confinement) -> Array:
 
 
 def absolute_vectors(files: pa.Table, confinement: Confinement) -> Array:
-    """The deletion vectors of a table's files, those in files with their absolute paths."""
+    """Returns the files' deletion vectors, with absolute paths for vectors stored in files."""
     return changed_vectors(files, lambda path: _absolute(confinement.resolve(path)), ABSOLUTE)
 
 
 def changed_vectors(files: pa.Table, place: Callable[[str], str], storage_type: str) -> Array:
-    """The deletion vectors of a table's files, those in files with another place: `place` of the path there is now."""
+    """Returns the files' deletion vectors, with new paths.
+
+    For vectors stored in files, `place` maps the current path to the new one.
+    """
     column = _column(files, "deletion_vector")
     if column.null_count == len(column):
         return column
@@ -71,14 +74,14 @@ def changed_vectors(files: pa.Table, place: Callable[[str], str], storage_type: 
 
 
 def vector_path(value: Mapping[str, Any]) -> str:
-    """The path, decoded, of the file that a descriptor is of. Raises `MalformedLogEntry`."""
+    """Returns the decoded path from a descriptor. Raises `MalformedLogEntry`."""
     return deletion_vector_path(DeletionVectorDescriptor(**value))
 
 
 def cloned_files(files: pa.Table, log_paths: Array, vectors: Array, copies_of: str | None = None) -> pa.RecordBatch:
-    """The files of a table as adds of another one, under `log_paths` and with `vectors`.
+    """Returns a table's files as adds for another table, under `log_paths` and with `vectors`.
 
-    `copies_of` is the id of the table if these are copies.
+    `copies_of` is the table's id if these are copies.
     """
     columns = {name: _column(files, name) for name in _KEPT}
     tags = _tags(files, vectors, copies_of)
@@ -89,24 +92,24 @@ def cloned_files(files: pa.Table, log_paths: Array, vectors: Array, copies_of: s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
-    """A file of a clone that is a copy: `position` among the clone's files, `vector` the id of its own vector."""
+    """A copied file in a clone: `position` in the clone's files, `vector` the id of its own deletion vector."""
 
     position: int
     vector: str | None
+    # The source's vector when the file was copied.
     source_vector: str | None
-    """The source's when it was copied."""
+    # True if the current vector is the copied one.
     has_copied_vector: bool
-    """Whether its vector is the one that was copied."""
 
     def is_of(self, vector: str | None) -> bool:
-        """Whether the same rows of it are deleted as by the source's vector of this id."""
+        """Returns whether the copy has the same deleted rows as the source's vector with this id."""
         if self.has_copied_vector and vector == self.source_vector:
             return True
         return vector == self.vector and (vector is None or vector.startswith(INLINE))
 
 
 def copies_among(files: pa.Table, table_id: str) -> dict[str, Copy]:
-    """Which of a clone's files are copies of that table's: the path of the source's file -> the copy."""
+    """Maps source paths to copies, for the clone's files that are copies from the table `table_id`."""
     found = {}
     columns = zip(files["tags"].to_pylist(), file_vectors(files), strict=True)
     for position, (pairs, (path, vector)) in enumerate(columns):
@@ -122,12 +125,12 @@ def copies_among(files: pa.Table, table_id: str) -> dict[str, Copy]:
 
 
 def file_vectors(files: pa.Table) -> list[tuple[str, str | None]]:
-    """The path of each file, decoded, and the id of its deletion vector."""
+    """Returns each file's decoded path and deletion vector id."""
     return list(zip(files["path"].to_pylist(), _ids(files), strict=True))
 
 
 def _tags(files: pa.Table, vectors: Array, copies_of: str | None) -> Array:
-    """Those of the files, without what tells of another copying."""
+    """Returns the files' tags without those from other copy operations."""
     column = _column(files, "tags")
     if copies_of is None and column.null_count == len(column):
         return column
@@ -160,5 +163,8 @@ def _column(files: pa.Table, name: str) -> Array:
 
 
 def _absolute(place: str) -> str:
-    """Returns the log's text for a place. A local one needs its scheme, or it would be on the clone's own storage."""
+    """Returns the log's text for a location.
+
+    A local one needs its scheme, or it would refer to the clone's own storage.
+    """
     return hadoop_path(f"file:{place}" if place.startswith("/") else place)

@@ -1,11 +1,10 @@
-"""The protocol's requirements for every commit, checked before anything is put.
+"""The protocol's requirements for every commit, checked before anything is written.
 
-`COMMIT_CHECKS` is a tuple of checks; each raises a named error or returns nothing. They see the commit as it was staged
-and the table as it will be governed. They hold for whatever asked for the commit, so that no path of the engine can
-write a log that breaks the protocol; what concerns *rows* (constraints, generated columns) is enforced where rows are
-written.
+`COMMIT_CHECKS` is a tuple of checks. Each raises a named error or returns nothing, given the staged commit and the
+table's configuration after it. They apply to all callers, so that no code path in the engine can write a log that
+violates the protocol. Requirements for *rows* (constraints, generated columns) are enforced when rows are written.
 
-Protocol: "Delta Log Entries" of the writer requirements, "Consistency Between Table Metadata and Data Files",
+Protocol: "Delta Log Entries" in the writer requirements, "Consistency Between Table Metadata and Data Files",
 "Append-only Tables", "Writer Requirements for Deletion Vectors", "Writer Requirements for Domain Metadata".
 """
 
@@ -44,21 +43,21 @@ from engine.types.arrow_types import Array
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCommit:
-    """A staged commit and what governs the table before and after it."""
+    """A staged commit with the table's configuration before and after it."""
 
     staged: StagedCommit
+    # None: the commit creates the table.
     before: TableConfig | None
-    """None: the commit creates the table."""
     after: TableConfig
+    # Features that this commit intentionally removes from the protocol.
     drops: frozenset[str]
-    """Features that this commit means to take out of the protocol."""
 
 
 CommitCheck: TypeAlias = Callable[[PendingCommit], None]
 
 
 def ensure_commit_checks(pending: PendingCommit) -> None:
-    """Raises the error of the first check that the commit does not pass."""
+    """Raises the error from the first failing check."""
     for check in COMMIT_CHECKS:
         check(pending)
 
@@ -85,7 +84,8 @@ def _protocol_never_weakens(pending: PendingCommit) -> None:
 
 def _one_action_per_file(pending: PendingCommit) -> None:
     adds, removes = pending.staged.adds, pending.staged.removes
-    # Two adds of a path are wrong whatever their deletion vectors; an add and a remove may share the path only.
+    # Two adds with the same path are always wrong, even with different deletion vectors. An add and a remove may share
+    # a path.
     texts = [adds.column("path")]
     if removes.num_rows:
         texts.append(pa.concat_arrays([file_keys(adds), file_keys(removes)]))
@@ -126,7 +126,7 @@ def _partition_values_complete(pending: PendingCommit) -> None:
     lengths = pc.subtract(values.offsets.slice(1), values.offsets.slice(0, len(values)))
     incomplete = pc.fill_null(pc.not_equal(lengths, len(expected)), True)
     for column in expected:
-        # A value may be null, so it is the key that is looked for.
+        # A value may be null, so the check looks for the key.
         incomplete = pc.or_(incomplete, pc.invert(_has_key(values, column)))
     row = pc.index(incomplete, True).as_py()
     if row >= 0:
@@ -160,7 +160,7 @@ COMMIT_CHECKS: tuple[CommitCheck, ...] = (
 
 
 def _has_key(maps: Array, key: str) -> Array:
-    """For each map, does it hold `key`?"""
+    """Returns whether each map contains `key`."""
     keys = pa.ListArray.from_arrays(maps.offsets, pc.equal(maps.keys, key))
     parents = pc.list_parent_indices(keys)
     found = pc.list_flatten(keys)

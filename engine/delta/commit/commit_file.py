@@ -1,17 +1,17 @@
-"""The bytes of one attempt: a staged commit as the file of a certain version.
+"""The commit file for one attempt: a staged commit as a certain version.
 
-What depends on the version, or on who committed before, is settled here and again at every attempt:
+Values that depend on the version, or on winning commits, are computed here and recomputed in each attempt:
 
-- `commitInfo` is the first line. With in-commit timestamps it carries the commit's own time, later than that of the
-  version before by at least a millisecond, whatever the clock says.
+- `commitInfo` is the first line. With in-commit timestamps it contains the commit's own time, at least one millisecond
+  later than the previous version's, independent of the clock.
 - The commit that enables in-commit timestamps on an existing table records its version and time in the metadata.
-- Under row tracking every new file gets a range of row ids above the head's high-water mark, and the new one is
-  recorded in its domain. Files that come with ids keep them.
+- With row tracking every new file gets a row id range above the head's high-water mark, and the new mark is recorded in
+  the row tracking domain. Files that already have row ids keep them.
 
-A commit that gives out identity values moves the high-water mark, which is metadata: of two writers that give out
-values at once the protocol's conflict rules let only one through.
+A commit that assigns identity values moves their high-water mark, which is metadata: if two writers assign values
+concurrently, the conflict rules let only one succeed.
 
-Protocol: "Commit Provenance Information", "In-Commit Timestamps", "Row Tracking"; nulls are omitted throughout.
+Protocol: "Commit Provenance Information", "In-Commit Timestamps", "Row Tracking". Nulls are always omitted.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from engine.types.arrow_types import Array, RecordBatch
 ENGINE_INFO = "delta-gateway"
 _MANY_FILES = 10_000
 ROW_IDS_PRESERVED = "delta.rowTracking.preserved"
+# Tags commits whose metadata only enables row tracking: delta-spark rebases other commits on them.
 ROW_TRACKING_ONLY = "rowTrackingEnablementOnly"
-"""The tag of commits whose metadata does nothing but enable row tracking: delta-spark rebases other commits on them."""
 
 _OF_ROW_TRACKING = {
     prop.key for prop in (properties.ROW_TRACKING, properties.ROW_ID_COLUMN, properties.ROW_COMMIT_VERSION_COLUMN)
@@ -50,27 +50,27 @@ _OF_ROW_TRACKING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFile:
-    """One attempt, ready to be put."""
+    """One attempt, ready for the put."""
 
     version: int
+    # The in-commit timestamp, or the clock's time.
     timestamp_ms: int
-    """In-commit timestamp, or the clock's."""
+    # The table's configuration after the commit.
     config: TableConfig
-    """What governs the table after the commit."""
+    # As committed, with row ids.
     adds: RecordBatch
-    """As committed, with row ids."""
+    # As committed, including row tracking's high-water mark.
     domain_metadata: tuple[DomainMetadata, ...]
-    """As committed, row tracking's high-water mark included."""
+    # The actions that are not file actions.
     actions: tuple[Action, ...]
-    """Those that are no file's."""
     removes: RecordBatch
     cdc_files: tuple[AddCdcFile, ...]
 
     def to_bytes(self) -> bytes:
-        """The text is made when it is put: with many files it is large."""
+        """Formats the commit. Called directly before the put, since the text is large for many files."""
         if self.adds.num_rows > _MANY_FILES:
-            pa.default_memory_pool().release_unused()  # what the checks took is not needed beside it
-        data = BytesIO()  # which keeps the text once, where a join would have its parts as well
+            pa.default_memory_pool().release_unused()  # release the checks' memory, which is no longer needed
+        data = BytesIO()  # holds the text once, while a join would hold its parts too
         data.write(format_actions(self.actions))
         for name, files in (("remove", self.removes), ("add", self.adds)):
             if files.num_rows:
@@ -80,7 +80,7 @@ class CommitFile:
 
 
 def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, now_ms: int) -> CommitFile:
-    """The commit as version `head.version + 1`. Pure. Raises `RowIdsWithoutStatistics`."""
+    """Makes the commit file for version `head.version + 1`, without I/O. Raises `RowIdsWithoutStatistics`."""
     version = head.version + 1
     config = _governing(staged, head)
     metadata = config.metadata
@@ -117,9 +117,9 @@ def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, no
 
 
 def assign_row_ids(adds: RecordBatch, version: int, high_water_mark: int, table: str) -> tuple[RecordBatch, int]:
-    """Row ids for the files that have none, from `high_water_mark` + 1 on, and the new high-water mark.
+    """Assigns row ids, from `high_water_mark` + 1 on, to files without them; also returns the new high-water mark.
 
-    Raises `RowIdsWithoutStatistics` where the number of rows of such a file is not known.
+    Raises `RowIdsWithoutStatistics` if such a file's row count is unknown.
     """
     fresh = adds.column("base_row_id").is_null()
     if not pc.any(fresh).as_py():
@@ -135,7 +135,7 @@ def assign_row_ids(adds: RecordBatch, version: int, high_water_mark: int, table:
 
 
 def _governing(staged: StagedCommit, head: Head) -> TableConfig:
-    """What governs the table after the commit, in-commit timestamps aside."""
+    """Returns the table's configuration after the commit, except for in-commit timestamps."""
     config = head.config
     if config is not None and staged.protocol is None and staged.metadata is None:
         return with_clustering(config, staged.domain_metadata)
@@ -147,7 +147,7 @@ def _governing(staged: StagedCommit, head: Head) -> TableConfig:
 
 
 def _with_enablement(metadata: Metadata, head: Head, version: int, timestamp_ms: int) -> Metadata:
-    """Records since when in-commit timestamps count; a table that began with them needs no record."""
+    """Records the version from which in-commit timestamps are valid; a table created with them needs no record."""
     before = head.config
     if before is None:
         return metadata
@@ -166,11 +166,11 @@ def _with_enablement(metadata: Metadata, head: Head, version: int, timestamp_ms:
 def _commit_info(
     staged: StagedCommit, head: Head, config: TableConfig, level: IsolationLevel, timestamp_ms: int
 ) -> CommitInfo:
-    """`config` governs the table after the commit."""
+    """Builds the `commitInfo`; `config` is the configuration after the commit."""
     described = staged.description
     tags = dict(HIGH_WATER_MARK_ONLY_TAG if described.only_moves_high_water_marks else {})
     if config.is_enabled("rowTracking"):
-        # Rows that were rewritten by someone who says nothing of their ids have lost them.
+        # Rewritten rows have lost their row ids, unless the operation declares that it keeps them.
         tags[ROW_IDS_PRESERVED] = "false" if staged.removes.num_rows and not described.keeps_row_ids else "true"
         if _only_enables_row_tracking(staged, head):
             tags[ROW_TRACKING_ONLY] = "true"
@@ -193,7 +193,7 @@ def _commit_info(
 
 
 def _only_enables_row_tracking(staged: StagedCommit, head: Head) -> bool:
-    """The table tracks rows after the commit."""
+    """Returns whether the commit only enables row tracking; the table must track rows after it."""
     if head.config is None or staged.metadata is None or head.config.is_enabled("rowTracking"):
         return False
     before, after = (
@@ -206,7 +206,7 @@ def _only_enables_row_tracking(staged: StagedCommit, head: Head) -> bool:
 
 
 def _parameter(value: Json) -> str | None:
-    """Parameters are strings in the log, or null; what is neither becomes JSON, as Delta users see it."""
+    """Formats an operation parameter: strings and null stay, other values become JSON, as Delta users see it."""
     return value if isinstance(value, str | None) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -223,5 +223,5 @@ def _with_column(batch: RecordBatch, name: str, column: Array) -> RecordBatch:
     return batch.set_column(batch.schema.get_field_index(name), batch.schema.field(name), column)
 
 
+# Tags commits whose metadata only changes identity high-water marks: other commits need not fail because of them.
 HIGH_WATER_MARK_ONLY_TAG: Mapping[str, str] = {"delta.identity.schemaUpdate": "true"}
-"""The tag of commits whose metadata changes nothing but high-water marks: other commits need not fail for them."""

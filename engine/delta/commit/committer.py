@@ -1,7 +1,6 @@
-"""Writes version N of a log exactly once, and finds out who did.
+"""Writes version N of a log exactly once, and detects if another writer wrote it.
 
-Every commit carries a transaction id that nobody else has, by which a put whose answer is in doubt is settled
-(`engine.storage.settled_put`).
+Every commit has a unique transaction id, which resolves a put with an unknown outcome (`engine.storage.settled_put`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from engine.storage.storage import FileStatus, Storage
 
 
 def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries: StorageRetries) -> bool:
-    """True: version `version` of the log is ours. False: it is another writer's.
+    """Writes the commit by put-if-absent. Returns True if `version` is ours, False if another writer has it.
 
     Raises `StorageNotWritable`, `LogWriteFailed`, `ConcurrentDrop`, `CommitOutcomeUnknown`.
     """
@@ -29,7 +28,7 @@ def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries
             data,
             lambda found: _txn_id_of(name, found) == txn_id,
             retries,
-            in_place=version > 0,  # only the first version makes a log: where it is gone, so is the table
+            in_place=version > 0,  # only the first version creates a log: if the log is gone, so is the table
         )
     except FolderGone as error:
         raise ConcurrentDrop(storage.root) from error
@@ -40,9 +39,9 @@ def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries
 
 
 def take_back(storage: Storage, version: int, txn_id: str) -> None:
-    """Removes a version of ours from a log that is no longer our table's, unless somebody built upon it.
+    """Removes our version from a log that no longer belongs to our table, unless another commit follows it.
 
-    The log may have become another table's since, with a version of that number: what is not ours stays.
+    The log may belong to another table now, with its own version of that number: a foreign commit is not removed.
     """
     name = f"{LOG_DIR}/{commit_name(version)}"
     with suppress(OSError):
@@ -52,7 +51,7 @@ def take_back(storage: Storage, version: int, txn_id: str) -> None:
 
 
 def read_winners(storage: Storage, first: int) -> list[WinningCommit]:
-    """The commits from version `first` to the newest, oldest first. One listing, and one read each.
+    """Reads the commits from version `first` to the newest, oldest first, with one listing and one read per commit.
 
     Raises `MalformedLogEntry`, `OSError`.
     """
@@ -67,9 +66,9 @@ def read_winners(storage: Storage, first: int) -> list[WinningCommit]:
 
 
 def _commits_from(storage: Storage, first: int) -> list[FileStatus]:
-    """The unbroken run of commits that begins with `first`.
+    """Returns the contiguous commits that begin with `first`.
 
-    A listing may miss a file that is being written; what follows a gap is left for the next attempt.
+    A listing may miss a file that is being written; commits after a gap are left for the next attempt.
     """
     run: list[FileStatus] = []
     for status in storage.list_files(LOG_DIR, version_prefix(first)):
@@ -80,9 +79,9 @@ def _commits_from(storage: Storage, first: int) -> list[FileStatus]:
 
 
 def _txn_id_of(name: str, data: bytes) -> str | None:
-    """The transaction id of a commit; None where it has none, which is not ours then."""
+    """Returns a commit's transaction id, or None if it has none and therefore is not ours."""
     try:
         info = parse_commits([(name, data)]).commit_info
     except DeltaError:
-        return None  # another writer's garbage; the next reader of the log will name it
+        return None  # malformed commit from another writer; the next reader of the log reports it
     return info.txn_id if info else None

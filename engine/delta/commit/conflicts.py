@@ -1,31 +1,32 @@
-"""Does a commit that won the race conflict with ours? The rules as a table.
+"""Conflict detection: checks if a winning commit conflicts with ours. The rules form a table.
 
-`RULES` is asked in order about each winning commit, oldest first; the first rule that answers ends the transaction with
-its error. A winner that no rule objects to is *taken up*: `Head.after` gives the state on which ours is then built
-(its protocol, a tolerated change of metadata, row ids given out, its timestamp), and the commit is tried again.
+Each winning commit, oldest first, is checked by `RULES` in order; the first rule that returns an error ends the
+transaction. If no rule matches, our commit is *rebased* on the winning commit: `Head.after` returns the state on which
+ours is then built (its protocol, a tolerated metadata change, assigned row ids, its timestamp), and the commit is
+retried.
 
-=====================  ============================================================================================
-rule                   the winner …
-=====================  ============================================================================================
-exclusive              … exists, and ours replaces the table as a whole
-protocol               … changes the protocol, as ours does too; or drops a feature; or adds one that ours ignored;
-                       unless ours changes nothing
-feature drop           … exists, and ours drops a feature that the winner may have used
-metadata               … changes the metadata, unless the change is one that leaves every other commit valid, or
-                       ours changes nothing; or the clustering columns, where ours changes the metadata
-domain metadata        … writes a domain that ours writes too (row tracking's own is merged)
-transactions           … commits for an application that ours read or wrote
-appended files         … adds a file that our reads would have seen. At WriteSerializable blind appends are let
-                       pass unless ours changes metadata; at SnapshotIsolation all are
-read files removed     … removes a file that we read
-both remove            … removes a file that ours removes
-=====================  ============================================================================================
+    =====================  ============================================================================================
+    rule                   the winning commit …
+    =====================  ============================================================================================
+    exclusive              … exists, and ours replaces the table as a whole
+    protocol               … changes the protocol, as ours does too; or drops a feature; or adds one that ours ignored;
+                           unless ours changes nothing
+    feature drop           … exists, and ours drops a feature that the winning commit may have used
+    metadata               … changes the metadata, unless the change leaves every other commit valid, or ours changes
+                           nothing; or the clustering columns, if ours changes the metadata
+    domain metadata        … writes a domain that ours writes too (row tracking's own is merged)
+    transactions           … commits for an application that ours read or wrote
+    appended files         … adds a file that our reads would have seen. WriteSerializable permits blind appends unless
+                           ours changes metadata; SnapshotIsolation permits all appends
+    read files removed     … removes a file that we read
+    both remove            … removes a file that ours removes
+    =====================  ============================================================================================
 
-Files are compared by path here, not by path and deletion vector: two commits that each change the vector of one file
-would lose one of the two changes.
+Files are compared by path, not by path and deletion vector: if two commits each changed one file's deletion vector, one
+change would be lost.
 
-Protocol leaves concurrency to writers; the rules are those of delta-spark's conflict checker, so that mixed writers are
-serializable together.
+The protocol leaves concurrency control to writers. The rules are those in delta-spark's conflict checker, so that
+commits from mixed writers are serializable together.
 """
 
 from __future__ import annotations
@@ -61,12 +62,12 @@ from engine.types.arrow_types import RecordBatch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WinningCommit:
-    """A commit that took a version we wanted."""
+    """A concurrent commit that took a version which we tried to write."""
 
     version: int
     actions: LogActions
+    # The file's modification time; it is the commit time if in-commit timestamps are off.
     modified_ms: int
-    """Of its file; the commit's time where in-commit timestamps are off."""
 
     @property
     def operation(self) -> str:
@@ -87,19 +88,19 @@ class WinningCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The version that a commit is built upon, as far as a commit has to know it."""
+    """The version that a commit is built upon, with the state that the commit needs."""
 
     table: str
+    # -1 if the table does not exist.
     version: int
-    """-1 where there is no table."""
     config: TableConfig | None
+    # The version's commit time; 0 if the table does not exist.
     timestamp_ms: int
-    """Of the version; 0 where there is none."""
+    # The highest assigned row id; -1 if none was assigned.
     row_id_high_water_mark: int
-    """The highest row id given out; -1 where none was."""
 
     def after(self, winner: WinningCommit) -> Head:
-        """The head with a winner taken up. Raises what `TableConfig.of` raises."""
+        """Returns the head rebased on a winning commit. Raises the errors of `TableConfig.of`."""
         actions, config = winner.actions, self.config
         protocol = actions.protocol or (config.protocol if config else None)
         metadata = actions.metadata or (config.metadata if config else None)
@@ -118,7 +119,7 @@ class Head:
 
 
 def row_id_high_water_mark(domain: DomainMetadata | None) -> int:
-    """The high-water mark in row tracking's domain; -1 where there is none."""
+    """Returns the high-water mark in row tracking's domain, or -1 if it has none."""
     if domain is None or domain.removed:
         return -1
     try:
@@ -130,17 +131,17 @@ def row_id_high_water_mark(domain: DomainMetadata | None) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """Ours against one winner."""
+    """Our commit and one winning commit."""
 
     staged: StagedCommit
     level: IsolationLevel
+    # The head before the winning commit.
     head: Head
-    """Before the winner."""
     winner: WinningCommit
 
     @property
     def facts(self) -> tuple[str, int, str]:
-        """What every conflict says: table, version, operation."""
+        """The arguments that all conflict errors share: table, version, operation."""
         return self.head.table, self.winner.version, self.winner.operation
 
 
@@ -148,7 +149,7 @@ Rule: TypeAlias = Callable[[Contest], ConcurrentModification | None]
 
 
 def find_conflict(contest: Contest) -> ConcurrentModification | None:
-    """The first objection, or None."""
+    """Returns the first rule's error, or None if there is no conflict."""
     return next((error for rule in RULES if (error := rule(contest)) is not None), None)
 
 
@@ -160,6 +161,7 @@ def _protocol(contest: Contest) -> ConcurrentModification | None:
     protocol = contest.winner.actions.protocol
     if protocol is None or contest.staged.is_empty:
         return None
+    # Two protocol changes cannot be merged.
     if contest.staged.protocol is not None or contest.head.config is None:
         return ProtocolChanged(*contest.facts)
     before = contest.head.config.features
@@ -167,6 +169,8 @@ def _protocol(contest: Contest) -> ConcurrentModification | None:
     head = contest.head.after(contest.winner)
     facts = head.config.facts if head.config else contest.head.config.facts
     added = [FEATURES[name] for name in after - before if name in FEATURES]
+    # Our actions may use a dropped feature. Of the added features, only those in use that other commits must have
+    # obeyed conflict, as in delta-spark.
     if before - after or any(feature.aborts_concurrents and feature.is_in_use(facts) for feature in added):
         return ProtocolChanged(*contest.facts)
     return None
@@ -182,10 +186,10 @@ def _feature_drop(contest: Contest) -> ConcurrentModification | None:
 def _metadata(contest: Contest) -> ConcurrentModification | None:
     after, config = contest.winner.actions.metadata, contest.head.config
     if after is None:
-        # A definition that was made for other clustering columns may lack what these need.
+        # A definition made under other clustering columns may lack the statistics that the new ones need.
         reclustered = CLUSTERING_DOMAIN in contest.winner.actions.domain_metadata
         return MetadataChanged(*contest.facts) if reclustered and contest.staged.metadata is not None else None
-    if contest.staged.is_empty:  # such as the end of a VACUUM
+    if contest.staged.is_empty:  # for example VACUUM END
         return None
     if contest.staged.metadata is None and config is not None and is_tolerable_change(config.metadata, after):
         return None
@@ -193,6 +197,7 @@ def _metadata(contest: Contest) -> ConcurrentModification | None:
 
 
 def _domain_metadata(contest: Contest) -> ConcurrentModification | None:
+    # Row tracking's domain is merged: row ids are assigned again in each attempt.
     ours = {domain.domain for domain in contest.staged.domain_metadata} - {ROW_TRACKING_DOMAIN}
     shared = sorted(ours & contest.winner.actions.domain_metadata.keys())
     return ConcurrentTransaction(*contest.facts, f"the metadata domain {shared[0]}") if shared else None
@@ -209,6 +214,7 @@ def _appended_files(contest: Contest) -> ConcurrentModification | None:
         case IsolationLevel.SNAPSHOT_ISOLATION:
             return None
         case IsolationLevel.WRITE_SERIALIZABLE:
+            # A blind append read nothing, so it can be ordered after our commit, although its version is lower.
             if contest.winner.is_blind_append and contest.staged.metadata is None:
                 return None
         case IsolationLevel.SERIALIZABLE:
@@ -252,8 +258,9 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-# --- Changes of metadata that leave other commits valid ---------------------------------------------------------------
+# --- Metadata changes that leave other commits valid ------------------------------------------------------------------
 
+# Properties that a winning commit may set, with the permitted values (None: any).
 _TOLERATED_SETTINGS: Mapping[str, tuple[str | None, ...] | None] = {
     properties.ROW_TRACKING.key: ("true",),
     properties.ROW_ID_COLUMN.key: None,
@@ -266,18 +273,17 @@ _TOLERATED_SETTINGS: Mapping[str, tuple[str | None, ...] | None] = {
     properties.ICT_ENABLEMENT_VERSION.key: None,
     properties.ICT_ENABLEMENT_TIMESTAMP.key: None,
 }
-"""Properties that a winner may set, and the values it may set them to (None: any)."""
 
 _HIGH_WATER_MARK = "delta.identity.highWaterMark"
 _MAPPING_KEYS = ("delta.columnMapping.id", "delta.columnMapping.physicalName")
 
 
 def is_tolerable_change(before: Metadata, after: Metadata) -> bool:
-    """Is a commit that was prepared under `before` as valid under `after`?
+    """Returns whether a commit that was prepared under `before` is equally valid under `after`.
 
-    So it is after changes that switch on what only adds requirements that we meet at commit time, or that move the
-    high-water mark of an identity column. Turning on column mapping by name keeps every physical name, so files written
-    without it stay readable. Nothing may be switched off.
+    This holds if the change enables features that only add requirements which we meet at commit time, or moves an
+    identity column's high-water mark. Enabling column mapping by name keeps all physical names, so files written
+    without it stay readable. Nothing may be disabled.
     """
     old, new = before.configuration, after.configuration
     changed = {key for key in {*old, *new} if old.get(key) != new.get(key)}
@@ -297,7 +303,7 @@ def is_tolerable_change(before: Metadata, after: Metadata) -> bool:
 
 
 def _without_keys(schema_string: str, keys: tuple[str, ...]) -> Any:
-    """The schema's JSON without some keys of column metadata."""
+    """Returns the schema's JSON without some column metadata keys."""
 
     def drop(value: dict[str, Any]) -> dict[str, Any]:
         return {key: item for key, item in value.items() if key not in keys}

@@ -1,9 +1,9 @@
-"""The statistics of a file that was just written, from its Parquet footer: nothing of the data is read again.
+"""Statistics for a newly written file from its Parquet footer, without reading the data again.
 
-A footer has minimum, maximum and count of nulls for each column of each row group. They become the file's statistics
-where they are the column's own: bounds only if every row group with values has them, no upper one above a NaN, which
-Spark's writer takes for the greatest number, and nothing for what is inside arrays and maps, whose footers count
-elements. How many of these are null is for the writer to say.
+A footer has minimum, maximum and null count for each column chunk. They become the file's statistics only if they
+describe the column itself. Bounds require that every row group with values has them. There is no upper bound for NaN,
+which Spark's writer treats as the greatest number. Arrays and maps have no statistics, because their footers count
+elements; the writer must supply their null counts.
 
 Protocol: "Per-file Statistics".
 """
@@ -30,45 +30,46 @@ Path: TypeAlias = tuple[str, ...]
 
 _NO_BOUNDS = frozenset({PrimitiveType.BINARY, PrimitiveType.BOOLEAN, PrimitiveType.VARIANT, PrimitiveType.VOID})
 _FLOATS = frozenset({PrimitiveType.FLOAT, PrimitiveType.DOUBLE})
+# The field that every variant has unless it is an SQL null.
 _OF_VARIANT = ("metadata",)
-"""What every variant has that is none of SQL's nulls."""
+# The writer whose bounds are NaN if a value is NaN. Other writers ignore NaN, which is greater than their upper bound.
 _TELLS_NAN = "parquet-mr"
-"""The writer whose bounds are NaN where a value is; those of others leave NaN out, which is above their upper bound."""
 _NO_COUNTS: Mapping[Path, int] = MappingProxyType({})
 _SPARK_VERSION = b"org.apache.spark.version"
 _SPARK_LEAST = 3
 _OLD_CALENDAR = frozenset({b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"})
+# Errors for a bound that Python cannot represent, such as a date after the year 9999.
 _UNREADABLE = (pa.ArrowException, UnicodeDecodeError, OverflowError, ValueError)
-"""A bound that is no value of Python's, such as a date after the year 9999."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
+    # Physical names.
     path: Path
-    """Physical names."""
     has_bounds: bool
     is_in_footer: bool = True
     is_float: bool = False
+    # The column's inner part that is null exactly when the column is null.
     below: Path = ()
-    """The part of the column that is null wherever the column is."""
 
 
 class FooterStats:
-    """Reads the statistics that a table's files have."""
+    """Reads statistics for a table's files from their footers."""
 
     def __init__(self, storage: Storage, config: TableConfig) -> None:
         self._storage = storage
         self._leaves = tuple(_leaves(physical_schema(measured_columns(config), config.column_mapping_mode)))
 
     def load(self, path: str) -> FileStats:
-        """The statistics of the file at `path`, decoded and relative to the table's root."""
+        """Reads statistics for the file at `path`, decoded and relative to the table root."""
         with self._storage.open_input(path) as source:
             return self._stats(pq.read_metadata(source), _NO_COUNTS)
 
     def load_foreign(self, path: str) -> FileStats:
-        """As `load`, of a file that anybody may have written: bounds only where its writer's are known to be right.
+        """Reads statistics like `load`, for a file from any writer.
 
-        These are Spark's from version 3 on, unless it wrote dates and times of the Julian calendar.
+        Bounds are only read if the writer's bounds are known to be correct. This is the case for Spark 3 or newer,
+        unless it wrote dates and times in the Julian calendar.
         """
         with self._storage.open_input(path) as source:
             footer = pq.read_metadata(source)
@@ -82,20 +83,20 @@ class FooterStats:
     def load_measured(
         self, path: str, columns: Sequence[str], null_counts: Mapping[Path, int] = _NO_COUNTS
     ) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
-        """Of a file that we wrote; and the least and the greatest value of top-level `columns` (physical names) that
-        have values.
+        """Reads a file that we wrote.
 
-        They are exact for whole numbers, and do not depend on which columns the table keeps statistics of.
-        `null_counts` are those of columns that the footer does not count, by physical path.
+        Also returns minimum and maximum for top-level `columns` (physical names) with values. They are exact for
+        integers, and independent of the columns with table statistics. `null_counts` has the null counts that the
+        footer lacks, by physical path.
         """
         with self._storage.open_input(path) as source:
             footer = pq.read_metadata(source)
         return self._stats(footer, null_counts, is_own=True), dict(_extremes(footer, columns))
 
     def of_footer(self, footer: Any, positions: Mapping[str, int] | None = None) -> FileStats:
-        """The statistics of a file whose footer is at hand; arrays and maps have none.
+        """Returns statistics from a loaded footer, without arrays and maps.
 
-        `positions` are its columns by dotted physical paths, where it may have other names for them.
+        `positions` maps dotted physical paths to the footer's columns, if the file uses other names.
         """
         return self._stats(footer, _NO_COUNTS, positions)
 
@@ -107,7 +108,7 @@ class FooterStats:
         *,
         is_own: bool = False,
     ) -> FileStats:
-        """`is_own`: the file is ours, by Spark's writer or of literals, which are never NaN."""
+        """Returns statistics; `is_own`: the file is ours, from Spark's writer or from literals, never NaN."""
         positions = _positions(footer) if positions is None else positions
         tells_nan = is_own or (footer.created_by or "").startswith(_TELLS_NAN)
         low: dict[str, Any] = {}
@@ -157,7 +158,7 @@ def _extremes(footer: Any, columns: Sequence[str]) -> Iterator[tuple[str, tuple[
 
 
 def _positions(footer: Any) -> dict[str, int]:
-    """Columns by their dotted paths; a path that two have, since names may hold dots, is nobody's."""
+    """Maps dotted paths to columns. Names may contain dots; a path that two columns share is omitted."""
     paths = [footer.schema.column(position).path for position in range(footer.num_columns)]
     counts = Counter(paths)
     return {path: position for position, path in enumerate(paths) if counts[path] == 1}
@@ -170,7 +171,7 @@ def _null_count(groups: list[Any]) -> int | None:
 
 
 def _bounds(groups: list[Any]) -> tuple[list[BoundValue], list[BoundValue]] | None:
-    """The extremes of each row group with values; None where one has none, or there is no value."""
+    """Returns minimums and maximums from all row groups with values; None if one lacks them or there are no values."""
     low: list[BoundValue] = []
     high: list[BoundValue] = []
     for group in groups:
@@ -186,7 +187,7 @@ def _bounds(groups: list[Any]) -> tuple[list[BoundValue], list[BoundValue]] | No
             high.append(statistics.max)
         except _UNREADABLE:
             return None
-        if isinstance(low[-1], bytes):  # of a string that the file says to be something else, such as an enum
+        if isinstance(low[-1], bytes):  # from a string that the file annotates as another type, such as an enum
             return None
     return (low, high) if low else None
 

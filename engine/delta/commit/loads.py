@@ -1,16 +1,16 @@
-"""Which files COPY INTO has loaded into a table: kept beside the table's log, and tied to its commits.
+"""Files that COPY INTO has loaded into a table: stored in the log's directory and linked to the table's commits.
 
     _delta_log/_copy_into_log/00f3a1…c2.parquet      one segment: the paths that some loads have loaded
 
-A load writes the segment of its files first. Its commit then has a `txn` action of one application id for all loads,
-whose version is the number that the segment is called by. So the files count as loaded exactly if their rows are there:
-a segment that no commit names is nobody's. Two loads that run at once conflict by the application id; the one that is
-later looks again, and finds the other's files among those that were loaded.
+A load first writes a segment with its files. Its commit then has a `txn` action, with the same application id for all
+loads; its version is the number in the segment's name. So files count as loaded exactly if their rows are in the table,
+and a segment without a commit is ignored. Two concurrent loads conflict by the application id; the later one is retried
+and finds the other's files among the loaded ones.
 
-A segment names those before it that still count. One that is at least as large as the last of these takes its rows
-over, so that a table that was loaded n times has about log n segments, and no action grows with the number of files.
+A segment names the earlier segments that are still valid. If it is at least as large as the last of them, it takes over
+its rows. So a table with n loads has about log n segments, and no action grows with the number of files.
 
-Protocol: "Transaction Identifiers". The version of such an action is a number of the application's own.
+Protocol: "Transaction Identifiers". The `txn` version is an application-defined number.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from engine.storage.storage import Storage
 APP_ID = "delta-gateway.copy-into"
 LOADS_DIR = f"{LOG_DIR}/_copy_into_log"
 
+# A segment's schema: absolute path or URL, bytes, milliseconds since the epoch; as of the load.
 SCHEMA = pa.schema([("path", pa.string()), ("size", pa.int64()), ("modification_time", pa.int64())])
-"""Of a segment: absolute paths or URLs, bytes, milliseconds since the epoch; of the files when they were loaded."""
 
 _BEFORE = b"segments"
 _NUMBER_BITS = 62
@@ -43,8 +43,8 @@ _NUMBER_BITS = 62
 @dataclass(frozen=True, slots=True)
 class Segment:
     number: int
+    # The number of rows.
     count: int
-    """Of its rows."""
 
     @property
     def name(self) -> str:
@@ -53,21 +53,21 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loads:
-    """All that was loaded into a table, oldest segment first."""
+    """All files loaded into a table, oldest segment first."""
 
     segments: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenLoad:
-    """A segment that was written, and the action by which it counts."""
+    """A written segment, and the action that makes it valid."""
 
     segment: Segment
     action: SetTransaction
 
 
 def read_loads(snapshot: Snapshot) -> Loads:
-    """The segments that count at a version. Raises `LogFileNotFound`, `MalformedLogEntry`."""
+    """Reads a version's valid segments. Raises `LogFileNotFound`, `MalformedLogEntry`."""
     last = snapshot.set_transactions.get(APP_ID)
     if last is None:
         return Loads()
@@ -80,7 +80,7 @@ def read_loads(snapshot: Snapshot) -> Loads:
 
 
 def not_loaded(storage: Storage, loads: Loads, paths: Any) -> Any:
-    """For each of `paths` (an Arrow array), whether it is in no segment."""
+    """Returns, for each path in `paths` (an Arrow array), whether it is in no segment."""
     fresh = pa.repeat(True, len(paths))
     for segment in loads.segments:
         fresh = pc.and_(fresh, pc.invert(pc.is_in(paths, value_set=_read(storage, segment)["path"])))
@@ -88,7 +88,7 @@ def not_loaded(storage: Storage, loads: Loads, paths: Any) -> Any:
 
 
 def write_load(storage: Storage, loads: Loads, files: pa.Table) -> WrittenLoad:
-    """A segment of `files` (rows of `SCHEMA`), with those of small segments before it."""
+    """Writes a segment with `files` (`SCHEMA` rows) and the rows from small segments before it."""
     before, parts = list(loads.segments), [files.cast(SCHEMA)]
     while before and before[-1].count <= sum(part.num_rows for part in parts):
         parts.append(_read(storage, before.pop()))

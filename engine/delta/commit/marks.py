@@ -1,10 +1,10 @@
-"""Rows that a commit marks as deleted in files that stay: writing their vectors, and taking up those of others.
+"""Row-level concurrency: writes deletion vectors, and merges them with those in winning commits.
 
-Two commits that mark different rows of one file do not concern each other, if each depends on nothing but the rows that
-it marks. The one that loses the race takes up the vector of the winner: its own becomes the union of both. It is a
-conflict as before where both mark a row, where the winner brought rows back, and where it removed the file.
+Two commits that delete different rows in one file do not conflict if each depends only on the rows that it deletes. The
+commit that loses the race merges the winning commit's deletion vector: its own becomes the union. It remains a conflict
+if both delete the same row, if the winning commit restored rows, or if it removed the file.
 
-Protocol: "Deletion Vectors". delta-spark has conflicts by file here; the versions that come of it are valid for it.
+Protocol: "Deletion Vectors". delta-spark detects conflicts by file here; the resulting versions are valid for it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from engine.types.arrow_types import RecordBatch
 
 
 def read_vector(storage: Storage, value: VectorRow | None) -> Rows:
-    """No rows where there is no vector."""
+    """Reads a deletion vector; without one, returns no rows."""
     return np.empty(0, np.int64) if value is None else load_deleted_rows(storage, DeletionVectorDescriptor(**value))
 
 
 @dataclass(slots=True)
 class RowMarks:
-    """The rows that a transaction marks, by the decoded path of their file, and the files of vectors it wrote; `staged`
-    are those that it was given.
+    """Rows that a transaction deletes, by decoded file path, and the deletion vector files that it wrote; `staged` has
+    those that it was given.
     """
 
     storage: Storage
@@ -47,14 +47,17 @@ class RowMarks:
     staged: set[str] = field(default_factory=set)
 
     def take_up(self, staged: StagedCommit, winner: WinningCommit, now_ms: int) -> tuple[StagedCommit, WinningCommit]:
-        """The commit with the winner's vectors in its own, and what of the winner is left to ask about."""
+        """Merges the winning commit's deletion vectors into ours.
+
+        Returns ours, and the winner's actions still to check.
+        """
         added, removed = _by_path(winner.actions.adds), _by_path(winner.actions.removes)
         merged: dict[str, Rows] = {}
         grown = []
         for path in added.keys() & removed.keys():
             theirs = self._vector(added[path])
             known = self._vector(removed[path])
-            if not np.isin(known, theirs, assume_unique=True).all():  # rows came back
+            if not np.isin(known, theirs, assume_unique=True).all():  # rows were restored
                 continue
             grown.append(path)
             came = np.setdiff1d(theirs, known, assume_unique=True)
@@ -72,7 +75,7 @@ class RowMarks:
         return _replaced(staged, frozenset(merged), files, marked, now_ms), left
 
     def unused(self, committed: RecordBatch) -> set[str]:
-        """Those of the files that none of the added data files has: their vectors became others."""
+        """Returns the deletion vector files that no added data file uses, because their vectors were merged."""
         return {*self.written, *self.staged} - _vector_files(committed)
 
     def _vector(self, file: RecordBatch) -> Rows:
@@ -80,7 +83,7 @@ class RowMarks:
 
 
 def _vector_files(adds: RecordBatch) -> set[str]:
-    """Names below the table's root."""
+    """Returns names relative to the table root."""
     vectors = [DeletionVectorDescriptor(**value) for value in _column(adds, "deletion_vector") if value is not None]
     return {deletion_vector_path(vector) for vector in vectors if vector.storage_type == RELATIVE}
 
@@ -88,14 +91,14 @@ def _vector_files(adds: RecordBatch) -> set[str]:
 def _replaced(
     staged: StagedCommit, paths: frozenset[str], files: pa.Table, marked: pa.Table, now_ms: int
 ) -> StagedCommit:
-    """The files as the winner left them go, those with the new vectors come."""
+    """Removes the files as the winning commit left them, and adds them with the merged vectors."""
     adds = [*_others(staged.adds, paths), *_ours(marked, staged)]
     removes = [*_others(staged.removes, paths), *(remove_rows(batch, now_ms) for batch in files.to_batches())]
     return replace(staged, adds=one_batch(adds, FILES_SCHEMA), removes=one_batch(removes, TOMBSTONES_SCHEMA))
 
 
 def _ours(marked: pa.Table, staged: StagedCommit) -> list[RecordBatch]:
-    """The statistics of a file with a new vector are those that ours say: its bounds are no longer tight."""
+    """Uses our statistics for files with a merged vector, because they declare wide bounds."""
     known = dict(zip(_column(staged.adds, "path"), _column(staged.adds, "stats"), strict=True))
     stats = pa.array([known[path] for path in marked["path"].to_pylist()], pa.string())
     changed = pa.array([True] * len(marked), pa.bool_())
@@ -103,7 +106,7 @@ def _ours(marked: pa.Table, staged: StagedCommit) -> list[RecordBatch]:
 
 
 def _without(winner: WinningCommit, grown: frozenset[str], merged: frozenset[str]) -> WinningCommit:
-    """A file whose vector grew has no new rows; with those that are merged ours has nothing to do any more."""
+    """Drops the adds whose vectors only grew, since they have no new rows, and the removes for merged files."""
     actions = winner.actions
     adds, removes = _left(actions.adds, grown), _left(actions.removes, merged)
     return replace(winner, actions=replace(actions, adds=adds, removes=removes))

@@ -1,4 +1,4 @@
-"""Data files that were written for a table, as the actions that make them part of it."""
+"""Converts newly written data files to the actions that add them to the table."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _READERS_MAX = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFiles:
-    """What a write adds to a table; see `engine.tables.transaction`."""
+    """The files that a write adds to a table; see `engine.tables.transaction`."""
 
     adds: tuple[Add, ...]
     num_rows: int
     num_bytes: int
+    # Minimum and maximum by measured column (logical name), for columns with values.
     extremes: Mapping[str, tuple[Any, Any]]
-    """Logical name of a measured column -> its least and greatest value; none where it has no values."""
+    # Paths (decoded, relative) of files that were written without rows and are not added.
     empty: tuple[str, ...] = ()
-    """Paths (decoded, relative) of files that were written without rows, and are not added."""
 
     @property
     def num_files(self) -> int:
@@ -45,11 +45,11 @@ class NewFiles:
 
     @property
     def files(self) -> pa.Table:
-        """Of `FILES_SCHEMA`."""
+        """The files in `FILES_SCHEMA`."""
         return pa.Table.from_batches([adds_of(self.adds)])
 
     def with_others(self, others: Self) -> Self:
-        """The files of two writes."""
+        """Combines the files from two writes."""
         return replace(
             self,
             adds=(*self.adds, *others.adds),
@@ -63,9 +63,9 @@ class NewFiles:
 def describe_files(
     storage: Storage, config: TableConfig, files: Iterable[DataFile], measured: Iterable[str] = ()
 ) -> NewFiles:
-    """Reads the footer of each file. Those without rows are not added; nobody would ever look at them.
+    """Reads each file's footer. Files without rows are not added, since no query would need them.
 
-    `measured` are columns of whole numbers whose extremes are wanted, by logical name.
+    `measured` has the integer columns, by logical name, whose minimum and maximum are requested.
     """
     physical = physical_names(config.schema, config.column_mapping_mode)
     columns = {physical[name]: name for name in measured}
@@ -111,7 +111,7 @@ def _union(ranges: list[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 def _partition_values(config: TableConfig, texts: Mapping[str, str | None]) -> dict[str, str | None]:
-    """In the protocol's form, for every partition column."""
+    """Returns values in the protocol's form, for every partition column."""
     values = {}
     for name in config.metadata.partition_columns:
         column = config.schema.field(name)

@@ -1,15 +1,15 @@
-"""What a transaction read: the part of the table on which its result depends.
+"""A transaction's read set: the part of the table on which its result depends.
 
-A commit is serializable if nothing that it read was changed by those who committed in between. What was read is kept as
-values and asked questions at commit time only (`engine.delta.commit.conflicts`):
+A commit is serializable if no concurrent commit changed anything that it read. The read set is stored as values and
+evaluated only at commit time (`engine.delta.commit.conflicts`):
 
-- `predicates`: the conditions under which files were looked for. A concurrently added file conflicts when a predicate
-  may hold for some of its rows. A predicate is a function from a batch of `FILES_SCHEMA` to a mask; null means maybe.
+- `predicates`: the conditions for which files were read. A concurrently added file conflicts if a predicate may be true
+  for one of its rows. A predicate is a function from a `FILES_SCHEMA` batch to a mask; null means maybe.
 - `files`: the files that were read. Removing one of them concurrently conflicts.
-- `whole_table`: everything was looked at; any added or removed file conflicts.
-- `app_ids`: applications whose last transaction was asked for.
+- `whole_table`: the whole table was read; any added or removed file conflicts.
+- `app_ids`: applications whose last transaction was read.
 
-The metadata is always read, since nothing can be written without the schema.
+The metadata is always read, since every write needs the schema.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from engine.types.arrow_types import Array, RecordBatch
 class ReadSet:
     whole_table: bool = False
     predicates: tuple[FilePredicate, ...] = ()
+    # Decoded paths, one array per read.
     files: tuple[Array, ...] = ()
-    """Decoded paths, in as many arrays as there were reads."""
     app_ids: frozenset[str] = frozenset()
 
     def with_predicate(self, predicate: FilePredicate, paths: Array) -> ReadSet:
-        """And the files that `predicate` selected."""
+        """Adds a predicate and the files that it selected."""
         return replace(self, predicates=(*self.predicates, predicate), files=(*self.files, _flat(paths)))
 
     def with_files(self, paths: Array) -> ReadSet:
-        """And files that were read by name."""
+        """Adds files that were read by name."""
         return replace(self, files=(*self.files, _flat(paths)))
 
     def with_whole_table(self) -> ReadSet:
@@ -51,7 +51,7 @@ class ReadSet:
         return self.whole_table or bool(self.predicates) or bool(self.files)
 
     def first_match(self, batch: RecordBatch) -> int | None:
-        """The first row of `FILES_SCHEMA` that a read may have seen, had it been there."""
+        """Returns the first row in a `FILES_SCHEMA` batch that a read would have seen."""
         if len(batch) == 0:
             return None
         if self.whole_table:
@@ -63,7 +63,7 @@ class ReadSet:
         return None
 
     def first_read(self, batch: RecordBatch) -> int | None:
-        """The first row whose file was read. Deletion vectors play no part: a file is read as a whole."""
+        """Returns the first row whose file was read. Deletion vectors are ignored: a file is read as a whole."""
         if len(batch) == 0:
             return None
         if self.whole_table:

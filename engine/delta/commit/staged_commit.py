@@ -1,7 +1,7 @@
-"""What a transaction wants to commit, as one value that does not know its version yet.
+"""A transaction's staged commit, as one value without a version yet.
 
-File actions are columns from here on, whether a caller staged three `Add`s or a batch of a million: one form for the
-checks, the conflict rules and the JSON. The other actions are few and stay values.
+File actions are columns from here on, for three staged `Add`s as for a batch with a million: checks, conflict rules and
+JSON formatting have one form. The other actions are few and stay values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROW_TRACKING_DOMAIN = "delta.rowTracking"
 
 
 class IsolationLevel(Enum):
-    """The value is the spelling of the log and of `delta.isolationLevel`."""
+    """Isolation levels, with the spelling in the log and in `delta.isolationLevel` as values."""
 
     SERIALIZABLE = "Serializable"
     WRITE_SERIALIZABLE = "WriteSerializable"
@@ -38,14 +38,14 @@ class StagedCommit:
 
     description: CommitDescription
     read_set: ReadSet
+    # Unique; identifies our commit if the outcome is unknown.
     txn_id: str
-    """Ours alone; how a commit of unknown outcome is recognized."""
+    # -1 for a table that does not exist yet.
     read_version: int
-    """-1 for a table that does not exist yet."""
+    # In `FILES_SCHEMA`.
     adds: RecordBatch
-    """Of `FILES_SCHEMA`."""
+    # In `TOMBSTONES_SCHEMA`.
     removes: RecordBatch
-    """Of `TOMBSTONES_SCHEMA`."""
     cdc_files: tuple[AddCdcFile, ...] = ()
     protocol: Protocol | None = None
     metadata: Metadata | None = None
@@ -54,25 +54,25 @@ class StagedCommit:
 
     @property
     def is_empty(self) -> bool:
-        """It says what was done, and leaves the table as it is."""
+        """True if the commit only records an operation and leaves the table unchanged."""
         files = (self.adds.num_rows, self.removes.num_rows, self.cdc_files)
         return not any((*files, self.protocol, self.metadata, self.set_transactions, self.domain_metadata))
 
     @property
     def is_blind_append(self) -> bool:
-        """It adds at most, and depends on no file."""
+        """True if the commit adds files at most, and depends on no file."""
         return self.removes.num_rows == 0 and not self.cdc_files and not self.read_set.depends_on_files
 
     @property
     def is_rearrangement(self) -> bool:
-        """Nothing but file actions without data change, so that no reader could tell the difference."""
+        """True if the commit has only file actions without data change, invisible to readers."""
         domains = {domain.domain for domain in self.domain_metadata} - {ROW_TRACKING_DOMAIN}
         if self.protocol or self.metadata or self.set_transactions or domains or self.cdc_files:
             return False
         return not any(pc.any(batch.column("data_change")).as_py() for batch in (self.adds, self.removes))
 
     def isolation_level(self, of_table: IsolationLevel) -> IsolationLevel:
-        """The level to check at: rearrangements conflict with nobody's new rows."""
+        """Returns the level for conflict detection: rearrangements do not conflict with concurrently added rows."""
         downgrade = self.is_rearrangement and (
             of_table is IsolationLevel.SERIALIZABLE or not self.description.changes_data
         )
@@ -80,25 +80,25 @@ class StagedCommit:
 
 
 def adds_of(actions: Iterable[Add]) -> RecordBatch:
-    """`FILES_SCHEMA` from values."""
+    """Builds a `FILES_SCHEMA` batch from values."""
     return make_adds(list(actions))
 
 
 def with_data_change(files: RecordBatch, data_change: bool) -> RecordBatch:
-    """A batch of `FILES_SCHEMA` whose files all change data, or all only rearrange it."""
+    """Returns a `FILES_SCHEMA` batch with `data_change` set for all files."""
     at = files.schema.get_field_index("data_change")
     return files.set_column(at, files.schema.field(at), pa.repeat(data_change, files.num_rows))
 
 
 def removes_of(actions: Iterable[Remove]) -> RecordBatch:
-    """`TOMBSTONES_SCHEMA` from values."""
+    """Builds a `TOMBSTONES_SCHEMA` batch from values."""
     return make_removes(list(actions))
 
 
 def remove_rows(files: RecordBatch, deletion_timestamp_ms: int, *, data_change: bool = True) -> RecordBatch:
-    """The removes of live files, given as a batch of `FILES_SCHEMA`.
+    """Returns removes for live files, given as a `FILES_SCHEMA` batch.
 
-    A remove carries what of its add a later reader may need: partition values, size, deletion vector, row ids.
+    A remove includes the add's fields that a later reader may need: partition values, size, deletion vector, row ids.
     """
     length = files.num_rows
     columns = {
@@ -120,7 +120,7 @@ def remove_rows(files: RecordBatch, deletion_timestamp_ms: int, *, data_change: 
 
 
 def one_batch(batches: Iterable[RecordBatch], schema: Any) -> RecordBatch:
-    """All rows in one batch, in which columns share what they share in `make_batch`."""
+    """Combines all rows into one batch, whose columns share memory as in `make_batch`."""
     rows = list(batches)
     if len(rows) == 1:
         return rows[0]

@@ -1,4 +1,4 @@
-"""Transaction: what was read, what shall be written, and the attempts to make it a version.
+"""Transactions: the read set, the staged actions, and the attempts to commit them as a version.
 
     transaction = Transaction.on(snapshot, description)
     files = transaction.read(predicate)          # or read_whole_table(), read_files(paths), last_version_of(app_id)
@@ -8,15 +8,15 @@
 Nothing is checked twice and nothing is re-executed. `commit` checks the operation against the protocol and the staged
 actions against the protocol's requirements for writers, then tries versions:
 
-1. make the file of version `head + 1` and put it if absent;
-2. if another writer has that version, read every commit since, ask the conflict rules about each, and take it up;
-3. go on with the next version, until it is ours, a rule objects, or the retry policy allows no more.
+- Make the file for version `head + 1` and write it by put-if-absent.
+- If another writer has that version, read all commits since, apply the conflict rules to each, and rebase on it.
+- Continue with the next version until it is ours, a rule finds a conflict, or the retry policy gives up.
 
-Guarantees: at most one version carries the transaction; when `commit` returns, one does; when it raises anything but
-`CommitOutcomeUnknown`, none does. Two transactions that both commit are serializable in the order of their versions (at
-the table's isolation level).
+Guarantees: at most one version contains the transaction. If `commit` returns, one does; if it raises anything except
+`CommitOutcomeUnknown`, none does. Two committed transactions are serializable in the order of their versions (at the
+table's isolation level).
 
-What comes after (checkpoint, checksum, clean-up) is `engine.delta.maintenance.after_commit`, by means of the
+Work after the commit (checkpoint, checksum, cleanup) is in `engine.delta.maintenance.after_commit`, which takes the
 `Committed` value.
 """
 
@@ -81,43 +81,43 @@ from engine.types.arrow_types import RecordBatch
 
 
 def clock_ms() -> int:
-    """Milliseconds since the epoch."""
+    """Returns milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """A version that is ours."""
+    """A committed version that is ours."""
 
     storage: Storage
     version: int
     timestamp_ms: int
+    # The table's configuration from this version on.
     config: TableConfig = field(repr=False)
-    """What governs the table from this version on."""
     attempts: int
     txn_id: str
+    # The commit file's size.
     size_bytes: int
-    """Of the commit file."""
     staged: StagedCommit = field(repr=False)
+    # As committed, with row ids; in `FILES_SCHEMA`.
     adds: RecordBatch = field(repr=False)
-    """As committed, with row ids; of `FILES_SCHEMA`."""
+    # As committed, including row tracking's high-water mark.
     domain_metadata: tuple[DomainMetadata, ...] = field(repr=False)
-    """As committed, row tracking's high-water mark included."""
+    # The same statement's previous version, which has not been announced yet (`Sources.after_commit`).
     untold: Committed | None = field(default=None, repr=False)
-    """A version of the same statement before this one, of which nobody has been told (`Sources.after_commit`)."""
 
     def is_whole(self, *, with_files: bool) -> bool:
-        """As `TableCommit.is_whole`."""
+        """See `TableCommit.is_whole`."""
         files = self.adds.column("path").to_pylist() if with_files else ()
         return all(self.storage.exists(name) for name in (f"{LOG_DIR}/{commit_name(self.version)}", *files))
 
     def take_back(self) -> None:
-        """As `TableCommit.take_back`."""
+        """See `TableCommit.take_back`."""
         take_back(self.storage, self.version, self.txn_id)
 
 
 class Transaction:
-    """Mutable and for one thread, until `commit`; a transaction is committed once."""
+    """A transaction on one table. Mutable and for one thread until `commit`; it is committed once."""
 
     def __init__(
         self,
@@ -129,7 +129,10 @@ class Transaction:
         clock: Callable[[], int] = clock_ms,
         txn_id: str | None = None,
     ) -> None:
-        """`snapshot` None creates a table. `table` is its name for messages, by default its root."""
+        """Creates a transaction.
+
+        `snapshot` None creates a table. `table` is its name for messages (default: its root).
+        """
         self.storage = storage
         self.snapshot = snapshot
         self.description = description
@@ -155,24 +158,27 @@ class Transaction:
 
     @classmethod
     def on(cls, snapshot: Snapshot, description: CommitDescription, **options: Any) -> Transaction:
-        """A transaction that changes the table as `snapshot` shows it."""
+        """Creates a transaction that changes the table in `snapshot`."""
         return cls(snapshot.storage, snapshot, description, **options)
 
     @classmethod
     def create(cls, storage: Storage, description: CommitDescription, **options: Any) -> Transaction:
-        """A transaction whose commit is version 0; `Protocol` and `Metadata` have to be staged."""
+        """Creates a transaction that commits version 0; `Protocol` and `Metadata` must be staged."""
         return cls(storage, None, description, **options)
 
     def after(self, before: Committed | None) -> Transaction:
-        """Returns this transaction, which depends on nothing, behind a commit of ours: no earlier one conflicts with
-        it. None: behind none."""
+        """Makes this transaction, which depends on nothing, follow our commit `before`, and returns it.
+
+        Earlier commits do not conflict with it. None: it follows no commit.
+        """
         self._before = before
         return self
 
     def only_telling(self, *, is_told_again: bool = False) -> Transaction:
-        """Returns this transaction, whose version only says something: it brings no rows into another table that was
-        made in the place of its own, so that one look behind the put is enough. `is_told_again`: not even that, since a
-        transaction that is soon to come behind this one looks, and takes both back.
+        """Marks this transaction, which only records an operation, as not adding rows, and returns it.
+
+        It cannot add rows to another table created in the same place, so one check after the put is sufficient.
+        `is_told_again` omits that too, because a following transaction checks, and takes both back.
         """
         self._looks_before = False
         self._looks_after = not is_told_again
@@ -183,12 +189,12 @@ class Transaction:
         """-1 for a table that is being created."""
         return self.snapshot.version if self.snapshot is not None else -1
 
-    # --- What it depends on ------------------------------------------------------------------------------------------
+    # --- Read set ----------------------------------------------------------------------------------------------------
 
     def read(self, predicate: FilePredicate) -> Any:
-        """The files for which `predicate` is true or unknown, as a table of `FILES_SCHEMA`; the commit depends on them.
+        """Returns the files for which `predicate` is true or unknown, in `FILES_SCHEMA`; the commit depends on them.
 
-        A concurrently added file for which it is true or unknown conflicts, as does one of these removed.
+        A concurrently added file for which it is true or unknown conflicts, as does the removal of a returned file.
         """
         files = self._files()
         masks = [pc.fill_null(predicate(batch), True) for batch in files.to_batches()]
@@ -197,7 +203,7 @@ class Transaction:
         return selected
 
     def read_whole_table(self) -> Any:
-        """All files; any file added or removed concurrently conflicts."""
+        """Returns all files; any concurrently added or removed file conflicts."""
         self._read_set = self._read_set.with_whole_table()
         return self._files()
 
@@ -206,27 +212,27 @@ class Transaction:
         self.stage_removes(self.read_whole_table())
 
     def read_files(self, paths: Any) -> None:
-        """Files that were read, as an Arrow array of decoded paths; removing one of them concurrently conflicts."""
+        """Adds read files, an Arrow array with decoded paths, to the read set; their concurrent removal conflicts."""
         self._read_set = self._read_set.with_files(paths)
 
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
-        """As `read`, for a caller that has selected the files by itself."""
+        """Adds to the read set as `read` does, for a caller that has selected the files itself."""
         self._read_set = self._read_set.with_predicate(predicate, paths)
 
     def last_version_of(self, app_id: str) -> int | None:
-        """The last transaction of an application; a newer one that is committed concurrently conflicts."""
+        """Returns an application's last transaction version; a concurrently committed newer one conflicts."""
         self._read_set = self._read_set.with_app_id(app_id)
         return self.snapshot.last_write_of(app_id) if self.snapshot is not None else None
 
     def _files(self) -> Any:
         return self.snapshot.files if self.snapshot is not None else FILES_SCHEMA.empty_table()
 
-    # --- What it changes ---------------------------------------------------------------------------------------------
+    # --- Staged changes ----------------------------------------------------------------------------------------------
 
     def stage(
         self, *actions: Add | Remove | AddCdcFile | Protocol | Metadata | SetTransaction | DomainMetadata
     ) -> None:
-        """Actions as values, for those of which a commit has a handful."""
+        """Stages actions as values, for a small number."""
         for action in actions:
             match action:
                 case Add():
@@ -247,28 +253,29 @@ class Transaction:
                     assert_never(action)
 
     def stage_adds(self, files: RecordBatch, *, data_change: bool = True) -> None:
-        """Files as a batch of `FILES_SCHEMA`, for many."""
+        """Stages added files as a `FILES_SCHEMA` batch, for many."""
         self._add_batches.append(with_data_change(files, data_change))
 
     def stage_removes(self, files: Any, *, data_change: bool = True) -> None:
-        """Live files, as a batch or a table of `FILES_SCHEMA` (rows of `Snapshot.files`)."""
+        """Stages the removal of live files, a `FILES_SCHEMA` batch or table (rows from `Snapshot.files`)."""
         batches = files.to_batches() if isinstance(files, pa.Table) else [files]
         now = self._clock()
         self._remove_batches += [remove_rows(batch, now, data_change=data_change) for batch in batches]
 
     def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
-        """Of files that are removed and added with new vectors, the commit depends on these rows and no others: by
-        decoded path, those that it marks. Others may mark other rows of the files concurrently.
+        """Restricts the dependency on files that get new deletion vectors to the rows that this commit deletes.
+
+        `marked` has the rows by decoded path. Other commits may delete other rows in these files concurrently.
         """
         self._marks = RowMarks(self.storage, marked)
 
     def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
-        """As `TableTransaction.note_write`: an action `txn`."""
+        """See `TableTransaction.note_write`; stages a `txn` action."""
         self.last_version_of(numbered.app_id)
         self.stage(SetTransaction(app_id=numbered.app_id, version=numbered.version, last_updated=now_ms))
 
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
-        """The table as `definition` says after `changes`, whatever of it is new."""
+        """Stages the parts of `definition`, after `changes`, that are new."""
         assert isinstance(definition, Definition)
         folded = tuple(changes)
         if folded:
@@ -279,28 +286,28 @@ class Transaction:
         self._drops |= definition.drops
 
     def drop_feature(self, feature: str) -> None:
-        """The staged protocol lacks `feature` on purpose."""
+        """Permits the staged protocol to lack `feature`."""
         self._drops |= {feature}
 
     def add_files(self, new: NewFiles) -> None:
-        """Files that were written for the table, as `describe_files` gives them."""
+        """Stages files that were written for the table, as returned by `describe_files`."""
         assert isinstance(new, DeltaFiles)
         self.stage(*new.adds)
 
     def add_marked(self, marked: MarkedFiles) -> None:
-        """As `TableTransaction.add_marked`: the files again, with their new vectors."""
+        """See `TableTransaction.add_marked`: stages the files with their new deletion vectors."""
         for batch in marked.files.to_batches():
             self.stage_adds(batch)
 
     def add_change_files(self, new: NewFiles) -> None:
-        """As `TableTransaction.add_change_files`: actions `cdc`."""
+        """See `TableTransaction.add_change_files`; stages `cdc` actions."""
         assert isinstance(new, DeltaFiles)
         self.stage(
             *(AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in new.adds)
         )
 
     def note_loads(self, files: pa.Table) -> tuple[str, ...]:
-        """As `TableTransaction.note_loads`: a segment beside the log, and an action `txn` that makes it count."""
+        """See `TableTransaction.note_loads`; writes a segment in the log's directory and stages its `txn` action."""
         assert self.snapshot is not None
         load = write_load(self.storage, read_loads(self.snapshot), files)
         self.last_version_of(LOADS_APP_ID)
@@ -311,7 +318,7 @@ class Transaction:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is staged."""
+        """True if nothing is staged."""
         batches = (*self._add_batches, *self._remove_batches)
         files = (self._adds, self._removes, self._cdc_files)
         others = (self._protocols, self._metadata, self._set_transactions, self._domains)
@@ -320,12 +327,11 @@ class Transaction:
     # --- Commit ------------------------------------------------------------------------------------------------------
 
     def commit(self, policy: RetryPolicy | None = None, storage_retries: StorageRetries | None = None) -> Committed:
-        """Makes the transaction a version.
+        """Commits the transaction.
 
-        Raises a `ConcurrentModification` when another writer's commit conflicts with it, or the table was dropped,
-        `CommitAttemptsExceeded`,
-        `CommitOutcomeUnknown`, `LogWriteFailed`, `StorageNotWritable`, and the errors of
-        `TableConfig.ensure_supported` and of `engine.delta.commit.commit_checks`.
+        Raises a `ConcurrentModification` if another writer's commit conflicts with it or the table was dropped,
+        `CommitAttemptsExceeded`, `CommitOutcomeUnknown`, `LogWriteFailed`, `StorageNotWritable`, and the errors of
+        `TableConfig.ensure_supported` and `engine.delta.commit.commit_checks`.
         """
         assert not self._is_closed, "a transaction is committed once"
         self._is_closed = True
@@ -344,15 +350,17 @@ class Transaction:
                 self._ensure_there()
             data = file.to_bytes()
             size_bytes = len(data)
+            # Put-if-absent decides the race: False means that another writer has this version.
             if put_commit(self.storage, file.version, data, self._txn_id, retries):
                 if self._looks_after:
                     self._ensure_there(file.version)
                 if self.snapshot is not None and self.snapshot.recent is not None:
                     self.snapshot.recent.keep(commit_name(file.version), data)
                 return file
+            # Lost the race: raise the first conflict, or rebase on the winning commits and retry with the next version.
             before = head
             staged, head = self._take_up_winners(staged, head, level)
-            if head is before:  # the storage has the winner's file, but does not list it yet
+            if head is before:  # the storage has the winning commit's file, but does not list it yet
                 retries.pause(1)
             return None
 
@@ -369,7 +377,7 @@ class Transaction:
                 raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, head.version)
         except CommitOutcomeUnknown:
             raise
-        except SqlError:  # any other failure may have come behind the put: what no version has is left to VACUUM
+        except SqlError:  # other errors may occur after the put: files that no version uses are left to VACUUM
             self._discard(self._marks.written if self._marks is not None else ())
             raise
         self._discard(self._marks.unused(file.adds) if self._marks is not None else ())
@@ -395,7 +403,7 @@ class Transaction:
         removes = one_batch(
             [*self._remove_batches, *([removes_of(self._removes)] if self._removes else [])], TOMBSTONES_SCHEMA
         )
-        self._add_batches = []  # they may be many, and are in `adds` by now
+        self._add_batches = []  # the batches may be large, and are in `adds` now
         before = self.config
         metadata = self._metadata[0] if self._metadata else None
         protocol = self._protocols[0] if self._protocols else None
@@ -426,7 +434,10 @@ class Transaction:
         )
 
     def _attempt(self, staged: StagedCommit, head: Head) -> tuple[CommitFile, IsolationLevel]:
-        """The file of the next version, after all checks: winners may have changed what governs the table."""
+        """Makes the next version's file, after all checks.
+
+        Each attempt checks again, because winning commits may have changed the table's configuration.
+        """
         if head.config is None and (staged.protocol is None or staged.metadata is None):
             raise NoMetadata(self.table)
         operation = self.description.operation
@@ -434,16 +445,17 @@ class Transaction:
             head.config.ensure_supported(operation)
         level = staged.isolation_level(_isolation_of(head.config))
         file = make_commit_file(staged, head, level, self._clock())
+        # Again with the configuration after the commit, which may bring a feature into use.
         file.config.ensure_supported(operation)
         ensure_commit_checks(PendingCommit(staged=staged, before=head.config, after=file.config, drops=self._drops))
         return file, level
 
     def _ensure_there(self, put: int | None = None) -> None:
-        """The log is still that of the table that was read; else the version that was `put` goes again, and with it
-        the one of ours that it came behind.
+        """Raises `ConcurrentDrop` if the log no longer belongs to the table that was read.
 
-        The look before the put keeps rows out of a table of the same name, the one after it finds a table whose
-        removal began in between: storages without folders then have the beginning of a log without versions.
+        In that case removes the version `put`, and our version before it. The check before the put keeps rows out of
+        another table with the same name. The check after it detects a table whose removal began in between: storages
+        without directories then have the beginning of a log without versions.
         """
         if self.snapshot is None or not self.snapshot.is_gone():
             return
@@ -456,16 +468,18 @@ class Transaction:
     def _take_up_winners(self, staged: StagedCommit, head: Head, level: IsolationLevel) -> tuple[StagedCommit, Head]:
         for winner in read_winners(self.storage, head.version + 1):
             left = winner
+            # Deletion vectors are merged first: the rules then see only the winning commit's remaining changes.
             if self._marks is not None:
                 staged, left = self._marks.take_up(staged, winner, self._clock())
             conflict = find_conflict(Contest(staged=staged, level=level, head=head, winner=left))
             if conflict is not None:
                 raise conflict
+            # Rebase on the whole winning commit: its metadata, row ids and timestamp precede ours.
             head = head.after(winner)
         return staged, head
 
     def _discard(self, vectors: Iterable[str]) -> None:
-        """Files of vectors that are in no version, since those of winners were taken up."""
+        """Deletes deletion vector files that no version uses, because the vectors were merged with others."""
         for name in vectors:
             with suppress(OSError):
                 self.storage.delete(name)

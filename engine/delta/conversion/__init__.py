@@ -1,4 +1,5 @@
-"""A folder of Parquet files as a table: its files, their schema, and the partition values of its folders.
+"""CONVERT TO DELTA: a directory with Parquet files as a table, with its files, their schema, and partition values from
+directory names.
 
-Imports `engine.delta.commit` and what that may import. Start at `converted_files.py`.
+Imports `engine.delta.commit` and its imports. Start at `converted_files.py`.
 """

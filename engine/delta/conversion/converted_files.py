@@ -1,8 +1,8 @@
-"""The footers of a folder's files, read once: their common schema, and the files as adds of a table.
+"""Reads a directory's Parquet footers once: their merged schema, and the files as adds for a table.
 
-Whether statistics belong to a column is known when the schema is. The schema of the first file is usually that of all,
-so statistics are taken under it while the footers are read, and only if it turns out to be another one are they read
-again. What is kept of a file is a row of a batch; so a folder of 100,000 files takes what its commit takes.
+Selecting the columns with statistics requires the schema. The first file's schema usually is the final one, so
+statistics are taken under it while the footers are read, and footers are read again only if the final schema differs.
+Only a batch row per file is kept, so a directory with 100,000 files needs as much memory as its commit.
 
 Protocol: "Per-file Statistics", "Add File and Remove File".
 """
@@ -41,10 +41,10 @@ _BATCH_FILES = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How a folder becomes a table: `define` gives the configuration of a table with these columns.
+    """The conversion of a directory to a table: `define` returns the configuration for a table with these columns.
 
-    `partition_columns` are the columns that folders tell; `zone` is that of timestamps in their names. With
-    `has_bounds` False statistics tell the numbers of rows alone.
+    `partition_columns` come from directory names; `zone` applies to timestamps in them. Without `has_bounds`,
+    statistics contain row counts only.
     """
 
     define: Callable[[StructType], TableConfig]
@@ -53,7 +53,7 @@ class Layout:
     has_bounds: bool = True
 
     def schema(self, columns: StructType) -> StructType:
-        """The table's: columns of the files that folders tell too are of the folders' types and have their values."""
+        """Returns the table's schema: file columns that also occur as partition columns take those types and values."""
         partitions = {column.name.casefold(): column for column in self.partition_columns}
         stored = [partitions.pop(column.name.casefold(), column) for column in columns.fields]
         return StructType((*stored, *partitions.values()))
@@ -61,7 +61,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertedFiles:
-    """`schema` is the table's, `batches` its files as rows of `FILES_SCHEMA`."""
+    """`schema` is the table's schema, `batches` its files as `FILES_SCHEMA` rows."""
 
     schema: StructType
     batches: tuple[RecordBatch, ...]
@@ -71,7 +71,7 @@ class ConvertedFiles:
 
 @dataclass(slots=True)
 class _Reading:
-    """What was found so far."""
+    """The state while reading footers."""
 
     layout: Layout
     storage: Storage
@@ -83,7 +83,7 @@ class _Reading:
     num_bytes: int = 0
 
     def begin(self, file: FolderFile) -> None:
-        """Statistics are taken under the schema of this file."""
+        """Starts to take statistics under this file's schema."""
         self.first = self.columns = schema_of_footer(read_footer(self.storage, file.path), file.path)
         self.stats = self.stats_under(self.first)
 
@@ -94,7 +94,7 @@ class _Reading:
 def convert_files(
     storage: Storage, files: Iterable[FolderFile], layout: Layout, ensure_live: Callable[[], None]
 ) -> ConvertedFiles | None:
-    """The files as those of a table; None if there are none. Raises what the modules of this room raise."""
+    """Returns the files as a table's files, or None if there are none. Raises the errors of this package's modules."""
     reading = _Reading(layout=layout, storage=storage)
     for some in _batched(files, _BATCH_FILES):
         ensure_live()
@@ -115,12 +115,12 @@ def convert_files(
 
 
 def read_footer(storage: Storage, path: str) -> Any:
-    """The metadata of a Parquet file. Raises `FooterNotReadable`."""
+    """Returns a Parquet file's metadata. Raises `FooterNotReadable`."""
     return read_sized_footer(storage, path)[0]
 
 
 def read_sized_footer(storage: Storage, path: str) -> tuple[Any, int]:
-    """The metadata of a Parquet file, and its size in bytes. Raises `FooterNotReadable`."""
+    """Returns a Parquet file's metadata and its size in bytes. Raises `FooterNotReadable`."""
     try:
         with storage.open_input(path) as source:
             return pq.read_metadata(source), source.seek(0, os.SEEK_END)
@@ -160,14 +160,14 @@ def _read(reading: _Reading, files: Sequence[FolderFile], ensure_live: Callable[
 
 
 def _physical_names(layout: Layout, columns: StructType) -> dict[str, str]:
-    """Of the partition columns."""
+    """Maps partition columns to physical names."""
     config = layout.define(layout.schema(columns))
     fields = ((column.name, config.schema.field(column.name)) for column in layout.partition_columns)
     return {name: physical_name(item, config.column_mapping_mode) if item else name for name, item in fields}
 
 
 def _measured(batch: RecordBatch, storage: Storage, stats: FooterStats, ensure_live: Callable[[], None]) -> RecordBatch:
-    """The files with statistics under another schema."""
+    """Returns the files with statistics under another schema."""
 
     def read(path: str) -> str:
         ensure_live()

@@ -1,9 +1,9 @@
-"""The Parquet files of a folder, and what the names of its folders say of them.
+"""The Parquet files below a directory, and partition values from directory names.
 
-Files and folders whose names begin with an underscore or a dot are nobody's data, as in Spark, but for folders of a
-partition column whose own name begins with an underscore (`_day=1`). Links are left out: they lead to what is somebody
-else's. Partition folders are above all others, in the order of the columns; their values are escaped as Hive does it,
-with per cent signs.
+Files and directories whose names begin with an underscore or a dot are ignored, as in Spark, except directories for a
+partition column whose own name begins with an underscore (`_day=1`). Symbolic links are skipped, because their targets
+belong to somebody else. Partition directories are above all others, in column order; their values are percent-encoded
+as in Hive.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.types.schema import StructField, format_data_type
 
 
 def find_files(storage: Storage, ensure_live: Callable[[], None]) -> Iterator[FolderFile]:
-    """All data files below the root of `storage`, folder by folder. Raises `TableInside`."""
+    """Yields all data files below the root of `storage`, directory by directory. Raises `TableInside`."""
     waiting = [""]
     while waiting:
         ensure_live()
@@ -44,9 +44,9 @@ def find_files(storage: Storage, ensure_live: Callable[[], None]) -> Iterator[Fo
 
 
 def folder_values(path: str, columns: Sequence[StructField], zone: tzinfo) -> dict[str, str | None]:
-    """The partition values of the file at `path` as the log has them, by the names of `columns`.
+    """Returns the partition values for the file at `path` as stored in the log, by the names in `columns`.
 
-    `zone` is that of timestamps without one. Raises `PartitionCountDiffers`, `PartitionNameDiffers`,
+    `zone` applies to timestamps without one. Raises `PartitionCountDiffers`, `PartitionNameDiffers`,
     `FolderValueNotCastable`.
     """
     found = [(name, value) for name, equals, value in (part.partition("=") for part in path.split("/")[:-1]) if equals]

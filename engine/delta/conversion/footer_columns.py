@@ -1,7 +1,7 @@
-"""Which column of a Parquet file is which field of a table whose columns have ids, and of which type it is there.
+"""Maps a Parquet file's columns to fields in a table with column ids, with the types in the file.
 
-Files of a table whose columns were renamed have them under several names, and a name may be that of another column by
-now; so statistics are found by ids. Files that are older than a change of a type have the narrower one.
+If columns were renamed, files contain them under several names, and a name may belong to another column now; therefore
+statistics are found by id. Files older than a type change have the narrower type.
 
 Protocol: "Column Mapping" (mode `id`), "Type Widening".
 """
@@ -21,22 +21,22 @@ from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, Str
 from engine.types.schema_changes import is_widening
 
 _FILE_ID = b"PARQUET:field_id"
+# Types that occur in files, with the table type that has the same storage.
 _STORED_AS = {
     PrimitiveType.BYTE: PrimitiveType.INTEGER,
     PrimitiveType.SHORT: PrimitiveType.INTEGER,
 }
-"""Types that files may say, and the one of tables that is stored alike."""
 
 
 class NotShared(Exception):
-    """Why a file's columns are not those of the table."""
+    """The reason why a file's columns do not match the table's."""
 
 
 @dataclass(slots=True)
 class FooterColumns:
-    """`positions` are those of the leaves by their dotted physical paths, outside of arrays and maps. `ids` are the
-    fields that the file has, `narrower` those that have a narrower type there. It is read right by its ids if it
-    `has_ids`, and by the physical names if it `has_names`.
+    """A file's columns. `positions` has leaf positions by dotted physical path, outside arrays and maps. `ids` has the
+    fields in the file, `narrower` those with a narrower type. The file is read correctly by ids if `has_ids`, by
+    physical names if `has_names`.
     """
 
     has_ids: bool = True
@@ -47,7 +47,7 @@ class FooterColumns:
 
 
 def footer_columns(footer: Any, schema: StructType) -> FooterColumns:
-    """Raises `NotShared`."""
+    """Maps a footer's columns. Raises `NotShared`."""
     found = FooterColumns()
     reader = _Reader(footer, found)
     reader.struct(list(footer.schema.to_arrow_schema()), schema, ())
@@ -57,7 +57,7 @@ def footer_columns(footer: Any, schema: StructType) -> FooterColumns:
 
 
 def stored_name(item: StructField) -> str:
-    """The physical name of a field: one that files have of it, or no file of any."""
+    """Returns a field's physical name: one that files use for this field or for none."""
     names = item.metadata.get(STORED_NAMES)
     if names is None:
         return item.name
@@ -65,7 +65,7 @@ def stored_name(item: StructField) -> str:
 
 
 class _Reader:
-    """Takes the leaves of a footer, which come in the order of its columns."""
+    """Consumes a footer's leaves, which are in column order."""
 
     def __init__(self, footer: Any, found: FooterColumns) -> None:
         self._footer = footer
@@ -74,7 +74,7 @@ class _Reader:
         self.paths: list[str] = []
 
     def struct(self, columns: list[pa.Field], known: StructType | None, path: tuple[str, ...] | None) -> None:
-        """`path` None: within an array or a map. `known` None: the table does not have it."""
+        """Reads a struct. `path` None: within an array or a map. `known` None: the table lacks it."""
         items = () if known is None else known.fields
         aliases = {name for each in items for name in each.metadata.get(STORED_NAMES, ())[1:]}
         by_id, by_name = (
@@ -124,7 +124,7 @@ class _Reader:
             self._found.narrower[item.metadata[FIELD_ID]] = stored
         if (
             item is not None and path is not None and (stored == known or stored is not PrimitiveType.DATE)
-        ):  # bounds of dates are none of times
+        ):  # date bounds are not timestamp bounds
             self.paths.append(".".join(path))
             self._found.positions[self.paths[-1]] = position
 

@@ -1,13 +1,13 @@
-"""The schema of a Parquet file as Spark reads it, from the footer; and one schema for the files of a folder.
+"""Derives the Spark schema from a Parquet footer, and merges the schemas in a directory.
 
-The types are those of Spark's own reader without special settings: INT96 and times adjusted to UTC are `timestamp`,
-times that are not are `timestamp_ntz`; unsigned integers are the next wider signed ones; text, enums and JSON are
-strings. What a writer noted for itself (Arrow's schema, such as durations) counts only as far as other readers see it.
-A type that Delta has none for is refused. All columns may be null, for a footer promises nothing of other files.
+Types follow Spark's own reader with default settings: INT96 and timestamps adjusted to UTC are `timestamp`, other
+timestamps are `timestamp_ntz`; unsigned integers become the next wider signed type; text, enums and JSON are strings. A
+writer's own annotations (Arrow's schema, such as durations) are used only if other readers see them too. A type without
+a Delta equivalent is rejected. All columns are nullable, since one footer does not constrain other files.
 
-Files of a folder may lack columns of others, at any depth, and may have narrower whole numbers, which Parquet stores
-alike; in everything else columns of one name must agree, also in the case of the name, since some readers find columns
-by their exact names only.
+Files in a directory may lack columns, at any depth, and may have narrower integers with the same Parquet storage. In
+all other respects columns with the same name must agree, including the name's case, since some readers find columns by
+exact name.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _PRIMITIVES: Mapping[Any, PrimitiveType] = MappingProxyType(
         pa.date64(): PrimitiveType.DATE,
     }
 )
+# Narrowest first; all three are 32 bits in a file.
 _WHOLE_NUMBERS = (PrimitiveType.BYTE, PrimitiveType.SHORT, PrimitiveType.INTEGER)
-"""Narrowest first; all three are 32 bits in a file."""
 _TEXTS = frozenset({"ENUM", "JSON"})
 _INT96, _NANOSECONDS = "INT96", "ns"
 
 
 def schema_of_footer(footer: Any, path: str) -> StructType:
-    """The columns of the file at `path`. Raises `ConvertedTypeNotSupported`, `ConvertedColumnsRepeated`."""
+    """Returns the columns in the file at `path`. Raises `ConvertedTypeNotSupported`, `ConvertedColumnsRepeated`."""
     leaves = iter([footer.schema.column(position) for position in range(footer.num_columns)])
     return _struct(footer.schema.to_arrow_schema(), leaves, path, "")
 
@@ -74,7 +74,7 @@ def _struct(fields: Any, leaves: Iterator[Any], path: str, parent: str) -> Struc
 
 
 def _type(data_type: Any, leaves: Iterator[Any], path: str, name: str) -> DataType:
-    """The type of a column; takes its leaves, which come in the order of the columns."""
+    """Returns a column's type and consumes its leaves, which are in column order."""
     if pa.types.is_struct(data_type):
         return _struct(list(data_type), leaves, path, f"{name}.")
     if pa.types.is_map(data_type):
@@ -93,7 +93,7 @@ def _type(data_type: Any, leaves: Iterator[Any], path: str, name: str) -> DataTy
 
 
 def leaf_type(data_type: Any, leaf: Any) -> DataType | None:
-    """Of a column that is stored as `leaf`; None for one that no column can have."""
+    """Returns the type for a column stored as `leaf`, or None if no column type matches."""
     if pa.types.is_timestamp(data_type):
         if leaf.physical_type == _INT96:
             return PrimitiveType.TIMESTAMP
@@ -112,11 +112,11 @@ def leaf_type(data_type: Any, leaf: Any) -> DataType | None:
     return _PRIMITIVES.get(data_type)
 
 
-# --- One schema of many -----------------------------------------------------------------------------------------------
+# --- Merged schema ----------------------------------------------------------------------------------------------------
 
 
 def merged_schema(known: StructType, found: StructType, path: str) -> StructType:
-    """The columns of both: those of `known` first. `path` is the file of `found`, for messages.
+    """Returns the union of the columns, those in `known` first. `path` is the file with `found`, for messages.
 
     Raises `ConvertedSchemasDiffer`.
     """

@@ -1,9 +1,9 @@
-"""A table of another format as a Delta table over the same files.
+"""Exposes a table in another format as a Delta table over the same files.
 
-Columns keep the ids that the files have (column mapping of the mode `id`). Where files have no ids, all have to have a
-column under one name, which is the physical one then (mode `name`). Statistics come from the footers. Where older files
-have a narrower type of a column, the schema notes the change. Rows that are deleted by position become deletion vectors
-in one new file.
+Columns keep their field ids from the files (column mapping mode `id`). If files have no ids, all must use the same
+column name, which becomes the physical name (mode `name`). Statistics come from the footers. If older files have a
+narrower type for a column, the schema records the type change. Position deletes become deletion vectors in one new
+file.
 
 Protocol: "Column Mapping", "Type Widening", "Deletion Vectors", "Per-file Statistics".
 """
@@ -54,7 +54,7 @@ _ITS_OWN = frozenset({"comment", _DEFAULT})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedTable:
-    """`files` are those of the Delta table; `written` is the file of vectors that was written for it, if any."""
+    """`files` are the Delta table's files; `written` is the deletion vector file that was written for it, if any."""
 
     definition: Definition
     files: ConvertedFiles
@@ -63,9 +63,8 @@ class SharedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing:
-    """What becomes of `shared`, whose folder is that of `storage`: `label` is its name for messages, `changes` are
-    those of a new table, `now_ms` the time that files have. Without `has_bounds` statistics tell the numbers of rows
-    alone.
+    """The conversion of `shared`, whose directory is `storage`: `label` is its name for messages, `changes` belong to
+    the new table, `now_ms` is the files' time. Without `has_bounds`, statistics contain row counts only.
     """
 
     label: str
@@ -80,9 +79,9 @@ class Sharing:
 
 
 def share_files(sharing: Sharing, ensure_live: Callable[[], None]) -> SharedTable:
-    """Raises `FilesNotShareable`, `FooterNotReadable`, and the errors of `define_table`.
+    """Converts the files. Raises `FilesNotShareable`, `FooterNotReadable`, and the errors of `define_table`.
 
-    What is kept of a file between two batches is its row.
+    Between two batches only a row per file is kept.
     """
     files = sharing.shared.files
     elsewhere = next((path for path in _texts(files["path"]) if is_absolute_path(path)), None)
@@ -108,13 +107,13 @@ def share_files(sharing: Sharing, ensure_live: Callable[[], None]) -> SharedTabl
 
 
 def _texts(column: pa.ChunkedArray) -> Iterator[str]:
-    """Some at a time."""
+    """Yields texts in chunks."""
     for batch in pa.table([column], ["texts"]).to_batches(max_chunksize=_BATCH_FILES):
         yield from batch.column(0).to_pylist()
 
 
 class _Looking:
-    """What the footers say: rows of files, and what all files have in common."""
+    """Information from the footers: file rows, and properties that all files share."""
 
     def __init__(self, sharing: Sharing, config: TableConfig) -> None:
         self._sharing = sharing
@@ -122,13 +121,13 @@ class _Looking:
         self._stats = FooterStats(sharing.storage, config)
         self._has_ids = True
         self._has_names = all(STORED_NAMES in each.metadata for each in sharing.shared.schema.fields)
+        # Types for fields in files, if they differ from the table's.
         self.narrower: dict[int, dict[DataType, None]] = {}
-        """The types that files have of fields, beside those of the table."""
         self.batches: list[RecordBatch] = []
         self.num_bytes = 0
 
     def mode(self) -> str:
-        """How columns are found in all these files. Raises `FilesNotShareable`."""
+        """Returns how columns are found in all these files. Raises `FilesNotShareable`."""
         if self._has_ids or self._has_names:
             return BY_ID if self._has_ids else BY_NAME
         reason = "some of its files have no field ids, and names alone do not tell the columns of all"
@@ -137,7 +136,7 @@ class _Looking:
     def look(
         self, at: slice, marks: Mapping[int, Rows], threads: ThreadPoolExecutor, ensure_live: Callable[[], None]
     ) -> None:
-        """Takes up the files of these rows; those that are among `marks` have rows that are deleted."""
+        """Reads the footers for these rows; files in `marks` have deleted rows."""
         shared, count = self._sharing.shared, at.stop - at.start
         paths = shared.files["path"].slice(at.start, count).to_pylist()
 
@@ -164,7 +163,7 @@ class _Looking:
 
     def _read(self, path: str, *, is_marked: bool) -> tuple[FooterColumns, str, int]:
         sharing = self._sharing
-        footer, size = read_sized_footer(sharing.storage, path)  # what a table says of sizes, few readers look at
+        footer, size = read_sized_footer(sharing.storage, path)  # few readers verify the sizes that a table records
         columns = _columns(sharing, footer, path)
         found = self._stats.of_footer(footer, columns.positions) if sharing.has_bounds else FileStats()
         found = replace(found, num_records=footer.num_rows, tight_bounds=False if is_marked else None)
@@ -215,7 +214,7 @@ def _definition(
 
 
 def _schema(schema: StructType, narrower: Mapping[int, Iterable[DataType]]) -> StructType:
-    """With ids and physical names as Delta has them."""
+    """Adds ids and physical names in Delta's form."""
 
     def mapped(item: StructField) -> StructField:
         number = item.metadata[FIELD_ID]
@@ -233,7 +232,7 @@ def _schema(schema: StructType, narrower: Mapping[int, Iterable[DataType]]) -> S
 
 
 def _marks(sharing: Sharing) -> dict[int, Rows]:
-    """The rows that are deleted by position, by the number of their file."""
+    """Returns the rows deleted by position, by file number."""
     column = sharing.shared.files["deletion_vector"]
     if column.null_count == len(column):
         return {}
@@ -245,7 +244,7 @@ def _marks(sharing: Sharing) -> dict[int, Rows]:
 def _with_vectors(
     sharing: Sharing, batches: Sequence[RecordBatch], marks: Mapping[int, Rows]
 ) -> tuple[tuple[RecordBatch, ...], tuple[str, ...]]:
-    """The files with the vectors of the new table, and the names of the files that were written for them."""
+    """Returns the files with the new table's deletion vectors, and the names of the vector files written."""
     if not marks:
         return tuple(batches), ()
     written, name = write_vectors(sharing.storage, list(marks.values()))

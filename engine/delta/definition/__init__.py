@@ -1,5 +1,5 @@
-"""The definition of a table: protocol, metadata and properties joined, and the changes of them.
+"""Table definitions: protocol, metadata and properties combined, and changes to them.
 
-Imports `engine.delta.schema`, `spec` and the changes of `engine.tables`. Start at `table_config.py` for reading and
-`metadata_changes.py` for the fold of changes.
+Imports `engine.delta.schema`, `spec` and the definition changes in `engine.tables`. Start at `table_config.py` for
+reading and at `metadata_changes.py` for applying changes.
 """

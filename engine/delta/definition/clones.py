@@ -1,18 +1,17 @@
-"""The definition of a clone: another table's, without what belongs to that table's own history.
+"""A clone's definition: the source table's, without the parts that belong to the source's own history.
 
-Schema, partitioning, constraints, mapping of columns, clustering and properties are the source's, so that its files
-mean the same in the clone. What is not taken over:
+Schema, partitioning, constraints, column mapping, clustering and properties come from the source, so that its files
+have the same meaning in the clone. Not copied:
 
-- the id, for the clone is a table of its own; one that replaces a table keeps the id of that table;
-- row tracking: rows get new ids. Ids that rows of the source keep in columns of their files are told by the names of
-  these columns, so the clone has none of these names;
-- since when commits have timestamps of their own, and which checkpoints are protected: both count the source's
-  versions.
+- The id, since the clone is a separate table; a clone that replaces a table keeps the replaced table's id.
+- Row tracking: rows get new row ids. Columns with materialized row ids in the source's files are identified by their
+  names, so the clone uses other names.
+- The in-commit timestamp enablement and checkpoint protection, which refer to the source's versions.
 
-A table that is replaced keeps what its older versions hang on, as with REPLACE TABLE, and its row tracking. Its
-protocol is then the least one that carries both tables' features.
+A replaced table keeps the parts that its older versions need, as with REPLACE TABLE, and its row tracking. Its protocol
+is then the weakest one that carries both tables' features.
 
-Protocol: "Row Tracking", "In-Commit Timestamps"; delta-spark for what is inherited.
+Protocol: "Row Tracking", "In-Commit Timestamps"; inheritance follows delta-spark.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ _OF_VERSIONS = (
     properties.CHECKPOINT_PROTECTION_VERSION.key,
 )
 _FEATURES_OF_VERSIONS = frozenset({"checkpointProtection"})
+# Domains that are created for the clone, not copied.
 _OWN_DOMAINS = frozenset({"delta.rowTracking", CLUSTERING_DOMAIN})
-"""Domains that are made for the clone, not copied."""
 
 
 def define_clone(
@@ -55,7 +54,7 @@ def define_clone(
     settings: Mapping[str, str],
     created_ms: int | None = None,
 ) -> Definition:
-    """The definition of a clone of `source` with the properties `settings`; `target` is the table that it replaces.
+    """Returns the definition for a clone of `source` with properties `settings`, which may replace `target`.
 
     Raises the errors of `change_table`, and `ClusteredTableNotPartitionable`.
     """
@@ -78,7 +77,7 @@ def define_clone(
 def cloned_domains(
     source: Mapping[str, DomainMetadata], target: Mapping[str, DomainMetadata]
 ) -> tuple[DomainMetadata, ...]:
-    """The domains of others' making: those of the source, and the end of those that only the target has."""
+    """Returns user-defined domains: the source's, and tombstones for domains that only the target has."""
     copied = [domain for name, domain in source.items() if name not in _OWN_DOMAINS]
     gone = [
         replace(domain, removed=True)

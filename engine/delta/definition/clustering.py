@@ -1,17 +1,18 @@
-"""Clustering columns: by which rows that belong together may be put into the same files.
+"""Clustering columns: rows with similar values in them may be placed in the same files.
 
-They are in the metadata domain `delta.clustering`, as paths of physical names, so that a renamed column stays one of
-them. An empty list, or no domain, means that the table is clustered by nothing. What is clustered is a matter of
-OPTIMIZE; every other writer must write statistics of these columns in every file and keep the domain as it is.
+They are stored in the metadata domain `delta.clustering`, as paths with physical names, so that a renamed column
+remains a clustering column. An empty list, or no domain, means no clustering columns. OPTIMIZE performs the clustering;
+all other writers must write statistics for these columns in every file and preserve the domain.
 
-So a column can be clustered by only if the table's settings give it statistics, and settings that would take them away
-are refused. Tables of other writers may lack that; what we write into them has the statistics all the same
-(`measured_columns`). Files that are there are not looked at: one from before a column was added has none of it.
+Therefore a column can be a clustering column only if the table's settings provide statistics for it, and settings that
+would remove them are rejected. Other writers' tables may violate this; files that we write into them have the
+statistics nevertheless (`measured_columns`). Existing files are not checked: a file from before a column was added has
+no statistics for it.
 
-The configuration of the domain has come in three spellings: paths as lists, top-level columns as bare texts, and
-objects with the path as `physicalName`. We write the first, as delta-spark does.
+The domain's configuration occurs in three forms: paths as lists, top-level columns as plain strings, and objects with
+the path as `physicalName`. This module writes the first, like delta-spark.
 
-Protocol: "Clustered Table". The number and the types of the columns are limited as by delta-spark.
+Protocol: "Clustered Table". Limits on the columns' number and types follow delta-spark.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from engine.delta.spec.actions import DomainMetadata
 from engine.types.column_paths import Path, field_at, format_name
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructType
 
+# The table feature.
 CLUSTERING = "clustering"
-"""The table feature."""
 CLUSTERING_DOMAIN = "delta.clustering"
 COLUMNS_MAX = 4
 
@@ -52,12 +53,12 @@ _TYPES = frozenset(
 
 
 def can_cluster(data_type: DataType) -> bool:
-    """Whether columns of the type have the bounds that clustering is for."""
+    """Returns whether columns with this type have the minimum and maximum values that clustering requires."""
     return isinstance(data_type, DecimalType) or (isinstance(data_type, PrimitiveType) and data_type in _TYPES)
 
 
 def format_clustering(paths: Iterable[Path]) -> DomainMetadata:
-    """The domain of physical paths."""
+    """Returns the domain for physical paths."""
     configuration = {_PATHS: [list(path) for path in paths], "domainName": CLUSTERING_DOMAIN}
     return DomainMetadata(
         domain=CLUSTERING_DOMAIN, configuration=json.dumps(configuration, separators=(",", ":"), ensure_ascii=False)
@@ -65,7 +66,7 @@ def format_clustering(paths: Iterable[Path]) -> DomainMetadata:
 
 
 def parse_clustering(domain: DomainMetadata | None) -> tuple[Path, ...]:
-    """Physical paths. Raises `MalformedLogEntry`."""
+    """Returns physical paths. Raises `MalformedLogEntry`."""
     if domain is None:
         return ()
     try:
@@ -76,7 +77,7 @@ def parse_clustering(domain: DomainMetadata | None) -> tuple[Path, ...]:
 
 
 def with_clustering(config: TableConfig, domains: Iterable[DomainMetadata]) -> TableConfig:
-    """As a commit of these domains leaves it."""
+    """Returns the configuration after a commit with these domains."""
     for domain in domains:
         if domain.domain == CLUSTERING_DOMAIN:
             config = replace(config, clustering=None if domain.removed else domain)
@@ -84,24 +85,24 @@ def with_clustering(config: TableConfig, domains: Iterable[DomainMetadata]) -> T
 
 
 def clustering_columns(config: TableConfig) -> tuple[Path, ...]:
-    """Logical paths; a path that leads to no column is as the log has it. Raises `MalformedLogEntry`."""
+    """Returns logical paths; a path without a matching column is returned as in the log. Raises `MalformedLogEntry`."""
     if not config.is_supported(CLUSTERING):
         return ()
     return logical_paths(config.schema, config.column_mapping_mode, parse_clustering(config.clustering))
 
 
 def clustering_names(config: TableConfig) -> list[str]:
-    """The columns as SQL names them."""
+    """Returns the columns as spelled in SQL."""
     return [format_name(path) for path in clustering_columns(config)]
 
 
 def measured_columns(config: TableConfig) -> StructType:
-    """The part of the schema (logical names) whose leaves have statistics in the files that we write."""
+    """Returns the part of the schema (logical names) whose leaves have statistics in files that we write."""
     return _measured(config, besides=clustering_columns(config))
 
 
 def unmeasured_columns(config: TableConfig) -> Mapping[Path, Path]:
-    """The clustering columns that have no statistics by the table's settings alone: physical to logical path."""
+    """Maps clustering columns without statistics by the table's own settings: physical to logical path."""
     if not config.is_supported(CLUSTERING):
         return {}
     measured = _measured(config)
@@ -115,7 +116,7 @@ def logical_paths(schema: StructType, mode: str, paths: Iterable[Path]) -> tuple
 
 
 def physical_path(schema: StructType, mode: str, path: Path) -> Path:
-    """Of a field that is there."""
+    """Returns an existing field's physical path."""
     names: list[str] = []
     for end in range(1, len(path) + 1):
         field = field_at(schema, path[:end])

@@ -1,4 +1,4 @@
-"""What changes of columns do to the draft of a table."""
+"""Applies column changes to a table draft."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ from engine.types.schema_changes import (
 
 
 def add_column(draft: TableDraft, parent: Path, field: StructField, position: Position) -> TableDraft:
-    """Raises `AddedColumnNotNull` for a column that is NOT NULL, or has such a field: that demands its parents, too."""
+    """Adds a column.
+
+    Raises `AddedColumnNotNull` for a NOT NULL column or nested field, which requires its parents too.
+    """
     required = [path for path, each in walk_fields(StructType((field,))) if not each.nullable]
     if required and not draft.is_new:
         raise AddedColumnNotNull(".".join((*parent, *required[0])))
@@ -50,12 +53,12 @@ def add_column(draft: TableDraft, parent: Path, field: StructField, position: Po
 
 
 def rename_column(draft: TableDraft, path: Path, name: str) -> TableDraft:
-    """Partition columns and the columns of statistics keep pace; stored names do not change."""
+    """Renames a column, also in partition and statistics columns; its physical name does not change."""
     if draft.mapping_mode == NO_MAPPING:
         raise RenameNeedsMapping(".".join(path))
     old = resolve_path(draft.schema, path)
     _ensure_no_key(draft, old)
-    # Ids first: a field that never had a physical name keeps its old name as that.
+    # Assign ids first: a field without a physical name keeps its old name as its physical name.
     renamed = draft.with_ids()
     renamed = renamed.with_schema(replace_field(renamed.schema, old, lambda item: replace(item, name=name)))
     if len(old) == 1:
@@ -83,7 +86,7 @@ def move_column(draft: TableDraft, path: Path, position: Position) -> TableDraft
 
 
 def change_type(draft: TableDraft, path: Path, data_type: DataType) -> TableDraft:
-    """To the same type, or to a wider one where type widening is enabled."""
+    """Changes a column to the same type, or to a wider one if type widening is enabled."""
 
     def change(field: StructField) -> StructField:
         if field.data_type == data_type:
@@ -111,7 +114,7 @@ def change_nullable(draft: TableDraft, path: Path, nullable: bool, *, rows_check
 
 
 def _ensure_no_key(draft: TableDraft, path: Path, kind: type[PrimaryKey] | None = None) -> None:
-    """Keys have columns by their names; what is inside of a column is in none."""
+    """Raises if a key uses the column. Keys contain top-level columns only, by name."""
     keys = [key for key in keys_of(draft.configuration, draft.schema.names) if kind is None or isinstance(key, kind)]
     holding = [key.name for key in keys if path[0] in key.columns] if len(path) == 1 else []
     if holding:
@@ -119,7 +122,7 @@ def _ensure_no_key(draft: TableDraft, path: Path, kind: type[PrimaryKey] | None 
 
 
 def change_column_metadata(draft: TableDraft, path: Path, key: str, value: Any) -> TableDraft:
-    """None takes the key away."""
+    """Sets a column metadata key; None removes it."""
 
     def change(field: StructField) -> StructField:
         metadata = {name: item for name, item in field.metadata.items() if name != key}
@@ -129,7 +132,10 @@ def change_column_metadata(draft: TableDraft, path: Path, key: str, value: Any) 
 
 
 def cluster_by(draft: TableDraft, columns: tuple[Path, ...]) -> TableDraft:
-    """By no columns: a table that was clustered remembers that it is no more, others stay as they are."""
+    """Sets the clustering columns.
+
+    With no columns, a clustered table gets an empty domain; other tables are unchanged.
+    """
     if not columns and draft.clustering is None:
         return draft
     partitions = draft.metadata.partition_columns
@@ -145,7 +151,7 @@ def cluster_by(draft: TableDraft, columns: tuple[Path, ...]) -> TableDraft:
 
 
 def _clusterable(schema: StructType, columns: tuple[Path, ...]) -> list[Path]:
-    """The columns as the schema spells them. Raises for what no table can be clustered by."""
+    """Returns the columns as spelled in the schema. Raises for columns that cannot be clustering columns."""
     unfit = []
     for path in columns:
         field = field_at(schema, path)
@@ -168,7 +174,7 @@ def _kind(data_type: DataType) -> str:
 
 
 def _with_statistics_of(draft: TableDraft, old: Path, new: Path | None) -> TableDraft:
-    """`delta.dataSkippingStatsColumns` with `old`, and what is below it, under its new name; without it where None."""
+    """Renames `old`, including nested columns, in `delta.dataSkippingStatsColumns`, or removes it if `new` is None."""
     listed = DATA_SKIPPING_COLUMNS.read(draft.configuration)
     if listed is None:
         return draft

@@ -1,7 +1,8 @@
-"""What a table's log demands of every row, as text: CHECK constraints, column invariants.
+"""The row requirements in a table's log, as text: CHECK constraints and column invariants.
 
-A CHECK is a property `delta.constraints.<name>`, an invariant is in a column's metadata as
-`{"expression": {"expression": "x > 3"}}`. Both are SQL; a row satisfies one if it is true of it, and null is not true.
+A CHECK constraint is a property `delta.constraints.<name>`. An invariant is stored in a column's metadata as
+`{"expression": {"expression": "x > 3"}}`. Both are SQL; a row satisfies one if it evaluates to true, and null is not
+true.
 
 Protocol: "CHECK Constraints", "Column Invariants".
 """
@@ -18,12 +19,12 @@ from engine.tables.rules import Constraint
 from engine.types.schema import StructType, walk_fields
 
 INVARIANTS = "delta.invariants"
+# Properties with the Spark settings captured with a CHECK constraint of that name, as JSON; not in the protocol.
 CONSTRAINT_SETTINGS_PREFIX = "gateway.constraintSettings."
-"""Properties with the settings of Spark that were captured with a CHECK of that name, as JSON; not of the protocol."""
 
 
 def check_constraints(configuration: Configuration) -> list[Constraint]:
-    """By name."""
+    """Returns CHECK constraints, sorted by name."""
     found = (
         Constraint(key.removeprefix(CONSTRAINT_PREFIX), text, _captured_with(configuration, key))
         for key, text in configuration.items()
@@ -38,13 +39,13 @@ def _captured_with(configuration: Configuration, key: str) -> tuple[tuple[str, s
 
 
 def find_constraint(configuration: Configuration, name: str) -> str | None:
-    """The key of the constraint that a statement means by `name`."""
+    """Returns the key of the constraint that `name` refers to in a statement."""
     wanted = f"{CONSTRAINT_PREFIX}{name}".lower()
     return next((key for key in configuration if key.lower() == wanted), None)
 
 
 def column_invariants(schema: StructType) -> Iterator[Constraint]:
-    """In the order of the columns. Raises `MalformedLogEntry`."""
+    """Yields invariants in column order. Raises `MalformedLogEntry`."""
     for path, column in walk_fields(schema):
         text = column.metadata.get(INVARIANTS)
         if text is not None:

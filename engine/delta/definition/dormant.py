@@ -1,28 +1,27 @@
-"""Dormant metadata: what a table's metadata says for features that its protocol does not support.
+"""Dormant metadata: table metadata for features that the protocol does not support.
 
-Writers of every age leave such metadata behind: a copied schema, a property of a newer engine, a protocol from before
-table features. It must not begin to mean something because somebody changes a comment, so there are three kinds:
+Writers of all ages leave this behind: a copied schema, a newer engine's property, a protocol from before table
+features. It must not become effective because somebody changes a comment. There are three kinds:
 
-1. *What counts by itself* (`Feature.by_metadata`). Rules that older engines took from the metadata alone: constraints,
-   invariants, append-only, change data, defaults, and types. Under legacy versions rows are written by them, and the
-   next change of metadata brings the features that existing tables get by themselves into the protocol.
-2. *What is idle.* Generation expressions and identities (the column is an ordinary one), column mapping, row tracking,
-   Iceberg compatibility and the like: they would tell another thing of rows and files that are there. No read and no
-   write sees them, and a change of metadata leaves them out, also when it upgrades the protocol. Who wants them sets
-   them again.
-3. *Switches of what writers may do from now on*: deletion vectors, type widening, timestamps in commits, version 2
-   checkpoints. No write sees them; a change of metadata upgrades the protocol for them, since that gives no row another
-   meaning.
+- *Effective by itself* (`Feature.by_metadata`): rules that older engines took from the metadata alone (constraints,
+  invariants, append-only, change data, defaults, types). With legacy versions they apply to row writes, and the next
+  metadata change adds the features that existing tables get automatically to the protocol.
+- *Idle*: generation expressions and identities (the column is an ordinary one), column mapping, row tracking, Iceberg
+  compatibility and similar. If they became effective they would change the meaning of existing rows and files. Reads
+  and writes ignore them, and a metadata change drops them, even if it upgrades the protocol. To use them, set them
+  again.
+- *Switches* for future writes: deletion vectors, type widening, in-commit timestamps, v2 checkpoints. Writes ignore
+  them; a metadata change upgrades the protocol for them, since that does not change the meaning of any row.
 
-                       read            write rows                  change the metadata
-    counts by itself   -               obeyed                      kept, protocol upgraded where that is allowed
-    idle               ordinary        ordinary                    left out, protocol kept
-    switch             -               ordinary                    kept, protocol upgraded
+                           read            write rows                  change the metadata
+        by itself          -               enforced                    kept, protocol upgraded if permitted
+        idle               ordinary        ordinary                    dropped, protocol kept
+        switch             -               ordinary                    kept, protocol upgraded
 
-That is for legacy versions. A protocol that lists its features promises that metadata and list agree; writing rows is
-then refused (`TableConfig.ensure_protocol_carries_metadata`), and a change of metadata mends the table.
+This applies to legacy versions. In a protocol that lists its features, metadata and list must agree. If they do not,
+row writes are rejected (`TableConfig.ensure_protocol_carries_metadata`), and a metadata change repairs the table.
 
-Protocol: "Table Features"; delta-spark for what becomes of generation expressions.
+Protocol: "Table Features"; the treatment of generation expressions follows delta-spark.
 """
 
 from __future__ import annotations
@@ -37,13 +36,14 @@ from engine.delta.spec.properties import Configuration
 from engine.tables.column_metadata import GENERATION
 from engine.types.schema import StructField, StructType, map_fields
 
+# Prefixes of idle column metadata keys, by feature.
 _COLUMN_KEYS: Mapping[str, str] = {
     "generatedColumns": GENERATION,
     "identityColumns": "delta.identity.",
     "columnMapping": MAPPING_PREFIX,
 }
-"""What begins the idle keys of column metadata, by feature."""
 
+# Idle properties, by feature.
 _SETTINGS: Mapping[str, tuple[str, ...]] = {
     "columnMapping": (properties.COLUMN_MAPPING_MODE.key, properties.COLUMN_MAPPING_MAX_ID.key),
     "rowTracking": (
@@ -59,13 +59,12 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
     "icebergWriterCompatV3": (properties.ICEBERG_WRITER_COMPAT_V3.key,),
     "materializePartitionColumns": (properties.MATERIALIZE_PARTITION_COLUMNS.key,),
 }
-"""The idle properties, by feature."""
 
 
 def effective_schema(schema: StructType, column_keys: Collection[str], features: frozenset[str]) -> StructType:
-    """The schema without idle metadata of columns, at any depth.
+    """Returns the schema without idle column metadata, at any depth.
 
-    `column_keys` are all keys of that metadata, `features` those of the protocol.
+    `column_keys` are all column metadata keys, `features` the protocol's features.
     """
     idle = tuple(prefix for name, prefix in _COLUMN_KEYS.items() if not is_listed(name, features))
     if not any(key.startswith(idle) for key in column_keys):
@@ -78,6 +77,6 @@ def effective_schema(schema: StructType, column_keys: Collection[str], features:
 
 
 def without_idle_settings(configuration: Configuration, features: frozenset[str]) -> Configuration:
-    """The properties without idle ones."""
+    """Returns the properties without idle ones."""
     idle = {key for name, keys in _SETTINGS.items() if not is_listed(name, features) for key in keys}
     return {key: value for key, value in configuration.items() if key not in idle}

@@ -1,6 +1,6 @@
-"""Tables like another one: their definition, and the properties of a statement that makes one.
+"""CREATE TABLE LIKE: definitions that copy another table's, and properties for SHOW CREATE TABLE.
 
-What tells of the other table's own past (ids of columns, widened types, high-water marks) is no part of either.
+State from the other table's own history (column ids, type changes, high-water marks) is not included in either.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _OF_THE_PAST = ("delta.columnMapping.", "delta.typeChanges", "delta.identity.hig
 
 
 def define_like(table: str, config: TableConfig, written: Mapping[str, str] = MappingProxyType({})) -> Definition:
-    """The definition of a new table like another one, with the properties that a statement writes.
+    """Returns the definition of a new table like another one, with the properties that the statement sets.
 
-    Its protocol is the weakest that carries all of it.
+    Its protocol is the weakest one that carries everything.
     """
     return define_table(
         table,
@@ -53,7 +53,10 @@ def define_like(table: str, config: TableConfig, written: Mapping[str, str] = Ma
 
 
 def define_like_other(table: str, schema: StructType, details: TableDetails, written: Mapping[str, str]) -> Definition:
-    """Like a table of another format. Raises `LayoutNotSupported` where its partitions are no columns of it."""
+    """Returns a definition like a table in another format.
+
+    Raises `LayoutNotSupported` if its partitions are not columns.
+    """
     odd = [term for term in details.partition_terms if term.transform != IDENTITY or len(term.column) > 1]
     if odd:
         raise LayoutNotSupported(f"PARTITIONED BY {odd[0]}", "Create the table with partition columns, or CLUSTER BY.")
@@ -105,24 +108,24 @@ def _type(data_type: DataType) -> DataType:
 
 
 def creating_properties(label: str, config: TableConfig) -> list[tuple[str, str]]:
-    """What TBLPROPERTIES of a statement says that makes such a table: properties that may be set, and the protocol.
+    """Returns the TBLPROPERTIES for a statement that creates this table: settable properties, and the protocol.
 
-    Constraints have a clause of their own.
+    Constraints have their own clause.
     """
     settable = [(key, value or "") for key, value in sorted(config.metadata.configuration.items()) if _is_said(key)]
     return settable + _protocol_properties(label, config)
 
 
 def _protocol_properties(label: str, config: TableConfig) -> list[tuple[str, str]]:
-    """What asks for the protocol, where the rest of the statement would make a weaker one.
+    """Returns properties that select the protocol, if the rest of the statement would create a weaker one.
 
-    The feature of defaults is always said: other engines do not add it by themselves.
+    The column defaults feature is always included: other engines do not add it automatically.
     """
     protocol = config.protocol
     present = protocol_features(config.protocol)
     try:
         implied = protocol_features(define_like(label, config).protocol)
-    except SqlError:  # another writer's table, of which no statement could make one
+    except SqlError:  # another writer's table, which no statement can create
         implied = DEFAULT_FEATURES
     if protocol.min_writer_version < WRITER_FEATURES_VERSION:
         if present <= implied:
@@ -135,5 +138,8 @@ def _protocol_properties(label: str, config: TableConfig) -> list[tuple[str, str
 
 
 def _is_said(key: str) -> bool:
-    """Whether TBLPROPERTIES may say it; constraints have a clause of their own, and some keys are the product's."""
+    """Returns whether TBLPROPERTIES may contain the key.
+
+    Constraints have their own clause, and some keys are internal.
+    """
     return not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)

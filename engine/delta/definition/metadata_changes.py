@@ -1,13 +1,12 @@
-"""The fold that applies changes of a table's definition, and the changes that only Delta has.
+"""Applies definition changes to a table, including the changes that only Delta has.
 
-A statement of DDL is a tuple of changes (`engine.tables.definition_changes`). `change_table` folds them onto the
-protocol and the metadata of a table, `define_table` begins a new one; both give a `Definition`, which a transaction
-stages. A change sees what the changes before it did, and at the end, once for all: new columns of a mapped table get
-ids, the protocol becomes the weakest that carries everything, and the schema is checked as at every commit.
+A DDL statement is a tuple of changes (`engine.tables.definition_changes`). `change_table` folds them over a table's
+protocol and metadata, `define_table` starts a new table. Both return a `Definition`, which a transaction stages. Each
+change sees the effects of the previous ones. At the end, once for all changes, new columns in a mapped table get ids,
+the protocol becomes the weakest one that carries everything, and the schema is checked as in every commit.
 
-What concerns rows is left to the planner: do existing rows satisfy a new constraint, do files still hold what a
-dropped feature explained? What concerns expressions (does a constraint mention the column that is renamed?) is left to
-the planner, which understands SQL.
+Checks on rows are left to the planner: whether existing rows satisfy a new constraint, or files still need a dropped
+feature. So are checks on expressions (a constraint that refers to a renamed column), since the planner parses SQL.
 
 Protocol: "Column Mapping", "Type Widening", "Clustered Table", "Table Features".
 """
@@ -74,14 +73,14 @@ from engine.types.schema import StructType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveMapping:
-    """Columns are stored under their own names from now on."""
+    """Removes column mapping: columns are stored under their logical names from now on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropFeature:
     name: str
+    # The commit's version, if older versions must stay readable; None: no version needs the feature any more.
     protect_before: int | None = None
-    """The version of the commit, where older ones are to stay readable; None: none needs the feature any more."""
 
 
 MetadataChange: TypeAlias = DefinitionChange | RemoveMapping | DropFeature
@@ -91,16 +90,16 @@ T = TypeVar("T")
 
 
 def unique_physical_name(_: str) -> str:
-    """A physical name that no column of any table ever had."""
+    """Returns a globally unique physical name."""
     return f"col-{uuid.uuid4()}"
 
 
 def change_table(
     old: TableConfig, changes: Iterable[MetadataChange], new_name: Callable[[str], str] = unique_physical_name
 ) -> Definition:
-    """The definition after `changes`.
+    """Returns the definition after `changes`.
 
-    Raises the errors of `catalog.conditions`, and those of clustering, features and properties.
+    Raises the errors in `catalog.conditions`, and those of clustering, features and properties.
     """
     draft = TableDraft(
         table=old.table,
@@ -123,7 +122,7 @@ def define_table(
     created_ms: int | None = None,
     new_name: Callable[[str], str] = unique_physical_name,
 ) -> Definition:
-    """The definition of a new table with `schema`, after `changes`. Errors as above."""
+    """Returns the definition of a new table with `schema`, after `changes`. Errors as above."""
     metadata = Metadata(id=str(uuid.uuid4()), partition_columns=partition_columns, created_time=created_ms)
     draft = TableDraft(table=table, before=None, metadata=metadata, schema=schema, new_name=new_name)
     return _fold(draft, changes)
@@ -137,10 +136,10 @@ def redefine_table(
     changes: Iterable[MetadataChange] = (),
     new_name: Callable[[str], str] = unique_physical_name,
 ) -> Definition:
-    """The definition of a table that is there as if it were made now: it stays the same table, and its past readable.
+    """Redefines an existing table as if it were newly created. It remains the same table, with readable history.
 
-    Its id, its protocol's features and what older versions hang on remain; ids of columns go on from those given out.
-    A table with the feature of clustering cannot become a partitioned one.
+    It keeps its id, its protocol's features and everything that older versions need; column ids continue from the
+    assigned ones. A table with the clustering feature cannot become partitioned.
     """
     if partition_columns and old.is_supported(CLUSTERING):
         raise ClusteredTableNotPartitionable(old.table)
@@ -168,7 +167,7 @@ _OF_THE_PAST = (
 
 
 def _without_idle_past(metadata: Metadata) -> Metadata:
-    """Without the time from which commits had timestamps of their own, where they no longer do."""
+    """Removes the in-commit timestamp enablement if in-commit timestamps are no longer enabled."""
     if properties.IN_COMMIT_TIMESTAMPS.read(metadata.configuration):
         return metadata
     kept = {key: value for key, value in metadata.configuration.items() if key not in _ENABLEMENT}
@@ -176,7 +175,7 @@ def _without_idle_past(metadata: Metadata) -> Metadata:
 
 
 def with_defaults(changes: Iterable[DefinitionChange], settings: Mapping[str, str]) -> tuple[DefinitionChange, ...]:
-    """The changes of a new table, after the properties that a session's settings give it beside those."""
+    """Returns a new table's changes, preceded by the default properties in the session's settings."""
     said = distinct(changes)
     written = {canonical_key(change.key) for change in said if isinstance(change, SetProperty)}
     defaults = {key: value for key, value in default_properties(settings).items() if key not in written}
@@ -184,7 +183,7 @@ def with_defaults(changes: Iterable[DefinitionChange], settings: Mapping[str, st
 
 
 def distinct(changes: Iterable[T]) -> tuple[T, ...]:
-    """The changes of one statement. Raises `DuplicateKey` where it sets a property twice."""
+    """Returns one statement's changes. Raises `DuplicateKey` if it sets a property twice."""
     said = tuple(changes)
     ensure_distinct(change.key for change in said if isinstance(change, SetProperty))
     return said
@@ -197,7 +196,7 @@ def _fold(draft: TableDraft, changes: Iterable[MetadataChange]) -> Definition:
 
 
 def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
-    """One step of the fold."""
+    """Applies one change to the draft."""
     match change:
         case AddColumn():
             return add_column(draft, change.parent, change.field, change.position)

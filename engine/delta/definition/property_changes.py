@@ -1,8 +1,8 @@
-"""What changes of properties, constraints and features do to the draft of a table.
+"""Applies changes to properties, constraints and features to a table draft.
 
-Some keys are no properties: `delta.minReaderVersion`, `delta.minWriterVersion` and `delta.feature.*` speak to the
-protocol and are not stored; `delta.constraints.*` and the properties of keys have statements of their own. Setting
-`delta.columnMapping.mode` on an existing table gives its columns ids and keeps their names as physical names.
+Some keys are not properties: `delta.minReaderVersion`, `delta.minWriterVersion` and `delta.feature.*` change the
+protocol and are not stored. `delta.constraints.*` and the properties for keys have their own statements. Setting
+`delta.columnMapping.mode` on an existing table assigns column ids and uses the current names as physical names.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from engine.tables.keys import KEY_PREFIX, PrimaryKey, TableKey, is_key_property
 
 _VERSIONS = {MIN_READER_VERSION.lower(): READER_VERSION_MAX, MIN_WRITER_VERSION.lower(): WRITER_VERSION_MAX}
 
+# The properties that are removed when a feature is dropped.
 _SWITCHES = {
     "checkpointProtection": (properties.CHECKPOINT_PROTECTION_VERSION.key,),
     "deletionVectors": (properties.DELETION_VECTORS.key,),
@@ -71,7 +72,6 @@ _SWITCHES = {
     "typeWidening": (properties.TYPE_WIDENING.key,),
     "v2Checkpoint": (properties.CHECKPOINT_POLICY.key,),
 }
-"""The properties that go with a feature when it is dropped."""
 
 
 def set_property(draft: TableDraft, key: str, value: str) -> TableDraft:
@@ -91,7 +91,7 @@ def set_property(draft: TableDraft, key: str, value: str) -> TableDraft:
 
 
 def unset_property(draft: TableDraft, key: str) -> TableDraft:
-    """Nothing happens where the table has no such key, as in Spark."""
+    """Removes a property. Does nothing if the table lacks the key, as in Spark."""
     stored = canonical_key(key)
     if stored.lower().startswith(CONSTRAINT_PREFIX) or is_key_property(stored):
         raise ConstraintsAreNoProperties(key)
@@ -107,7 +107,7 @@ def unset_property(draft: TableDraft, key: str) -> TableDraft:
 def add_constraint(
     draft: TableDraft, name: str, expression: str, settings: tuple[tuple[str, str], ...] = ()
 ) -> TableDraft:
-    """`expression` is the text of a CHECK; that it is one, and that the rows satisfy it, is the caller's to see."""
+    """Adds a CHECK constraint. The caller must validate the text `expression` and the existing rows."""
     key = f"{CONSTRAINT_PREFIX}{name.lower()}"
     present = draft.configuration.get(key)
     if present is not None:
@@ -119,7 +119,7 @@ def add_constraint(
 
 
 def add_key(draft: TableDraft, key: TableKey) -> TableDraft:
-    """Raises where the table has a constraint of that name, or is to have two primary keys."""
+    """Adds a key. Raises if the table already has a constraint with that name, or a primary key."""
     stored, text = property_of(key)
     if stored in draft.configuration or find_constraint(draft.configuration, key.name) is not None:
         raise KeyNameTaken(key.name)
@@ -142,10 +142,10 @@ def drop_constraint(draft: TableDraft, name: str, *, if_exists: bool) -> TableDr
 
 
 def drop_feature(draft: TableDraft, name: str, protect_before: int | None) -> TableDraft:
-    """The protocol without the feature, and the metadata without the properties that ask for it.
+    """Removes the feature from the protocol, and the properties that require it from the metadata.
 
-    `protect_before` is the version that the commit will have, where older versions that need the feature are to stay
-    readable: checkpoints before it are then protected. None: no version needs it any more.
+    `protect_before` is the commit's version, if older versions that need the feature must stay readable: checkpoints
+    before it are then protected. None: no version needs the feature any more.
     """
     assert draft.protocol is not None, "a new table has nothing to drop"
     feature = _droppable(draft, name)
@@ -176,9 +176,9 @@ def _droppable(draft: TableDraft, name: str) -> Feature:
 
 
 def _ask_for_version(draft: TableDraft, folded: str, key: str, value: str) -> TableDraft:
-    """Legacy versions ask for the features that they imply, the one of readers together with that of writers.
+    """Requests the features that legacy versions imply, for the reader and writer versions together.
 
-    The highest ones, which list features, ask for none.
+    The highest versions, which list features, imply none.
     """
     highest = _VERSIONS[folded]
     if not value.strip().isdecimal():
@@ -218,14 +218,14 @@ def _set_mapping_mode(draft: TableDraft, mode: str) -> TableDraft:
     if current != NO_MAPPING or mode != "name":
         raise MappingModeNotChangeable(current, mode)
     changed = draft.with_settings({properties.COLUMN_MAPPING_MODE.key: mode})
-    # The files that are there have the columns under the names they have now, whatever an earlier mapping left behind.
+    # Existing files use the current names, even if an earlier mapping left other metadata.
     bare = changed.with_schema(without_ids(draft.schema))
     mapped = replace(bare, new_name=keep_logical_name).with_ids()
     return replace(mapped, new_name=draft.new_name)
 
 
 def remove_mapping(draft: TableDraft) -> TableDraft:
-    """Files that are there, if any, must have the logical names by then. Raises `MappingNeededByNames`."""
+    """Removes column mapping. Existing files must have the logical names by then. Raises `MappingNeededByNames`."""
     if draft.mapping_mode == NO_MAPPING:
         return draft
     odd = odd_names(draft.schema)
@@ -237,9 +237,9 @@ def remove_mapping(draft: TableDraft) -> TableDraft:
 
 
 def _begin_row_tracking(draft: TableDraft) -> TableDraft:
-    """Names for the columns in which rows keep their ids when they are rewritten; those of before, if it had any.
+    """Sets names for the columns that store rewritten rows' ids; earlier names are reused.
 
-    That every file has ids by then is for the caller to see (`engine.formats.delta.planning.row_tracking`).
+    The caller must ensure that every file has row ids by then (`engine.formats.delta.planning.row_tracking`).
     """
     names = {
         properties.ROW_ID_COLUMN.key: f"_row-id-col-{uuid.uuid4()}",

@@ -1,10 +1,10 @@
-"""The definition of a table that is restored to an older version.
+"""RESTORE: a table's definition after it is restored to an older version.
 
-Metadata is that of the older version, with what must never go back: the high-water marks of identity columns and the
-highest column id, since values and ids that were given out stay given out; and with what the properties say of other
-versions: which checkpoints are protected, since when commits have timestamps of their own. The protocol carries what
-either version needs, because versions in between stay readable. Clustering columns are those of the older version;
-other domains, and the transactions of applications, stay as they are, as with delta-spark.
+The metadata comes from the older version, with exceptions. Identity high-water marks and the highest column id never
+move back, since assigned values and ids stay assigned. Properties about versions, checkpoint protection and in-commit
+timestamp enablement, are kept. The protocol carries all features that either version needs, because versions in between
+stay readable. Clustering columns come from the older version; other domains, and application transactions, are
+unchanged, as in delta-spark.
 
 Protocol: "Identity Columns", "Column Mapping", "Protocol Evolution", "Clustered Table".
 """
@@ -25,7 +25,7 @@ from engine.types.schema import StructField, StructType, parse_schema
 
 
 def restored_definition(now: TableConfig, then: TableConfig) -> Definition:
-    """The definition of the version that restores `then` over `now`; both have features that are known here."""
+    """Returns the definition that restores `then` over `now`; all features in both are known."""
     protocol = add_features(now.protocol, protocol_features(then.protocol))
     protocol = at_least(protocol, then.protocol.min_reader_version, then.protocol.min_writer_version)
     clustering = then.clustering
@@ -47,7 +47,7 @@ def _metadata(now: TableConfig, then: TableConfig) -> Metadata:
     if then.is_enabled("inCommitTimestamp"):
         enabled = now.metadata.configuration if now.is_enabled("inCommitTimestamp") else {}
         for key in (properties.ICT_ENABLEMENT_VERSION.key, properties.ICT_ENABLEMENT_TIMESTAMP.key):
-            configuration.pop(key, None)  # a commit that enables them puts its own
+            configuration.pop(key, None)  # a commit that enables them sets its own
             if key in enabled:
                 configuration[key] = enabled[key]
     text = then.metadata.schema_string if merged == schema else merged.to_json()
@@ -55,7 +55,7 @@ def _metadata(now: TableConfig, then: TableConfig) -> Metadata:
 
 
 def _with_high_water_mark(field: StructField, newer: StructField | None) -> StructField:
-    """The identity column with the furthest value that was given out, by either version."""
+    """Returns the identity column with the furthest assigned value in either version."""
     if newer is None or not is_identity(field) or not is_identity(newer):
         return field
     given = [each.metadata[HIGH_WATER_MARK] for each in (field, newer) if HIGH_WATER_MARK in each.metadata]

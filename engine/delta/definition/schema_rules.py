@@ -1,10 +1,11 @@
-"""What must hold for the schema of every version that we commit.
+"""Schema requirements for every version that we commit.
 
-Names are unique without regard to case, at every level; without column mapping they have no character that Parquet or
-Hive trip over. Partition columns exist, are of simple types, and are not all there is. With column mapping every field
-has an id and a physical name, ids and physical paths are unique, and `maxColumnId` is at least the highest id.
+Names are unique without regard to case, at every level; without column mapping they may not contain characters that are
+invalid in Parquet or Hive. Partition columns exist, have atomic types, and are not the only columns. With column
+mapping every field has an id and a physical name, ids and physical paths are unique, and `maxColumnId` is at least the
+highest id.
 
-Protocol: "Column Mapping"; delta-spark for names and partition columns.
+Protocol: "Column Mapping"; names and partition columns follow delta-spark.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _CDC_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"
 
 
 def ensure_schema(config: TableConfig) -> None:
-    """Raises the error of the first rule that does not hold."""
+    """Raises the error for the first violated requirement."""
     _ensure_names(config)
     _ensure_partition_columns(config)
     if config.column_mapping_mode != NO_MAPPING:
@@ -46,7 +47,7 @@ def ensure_schema(config: TableConfig) -> None:
 
 
 def odd_names(schema: StructType) -> str:
-    """The columns whose names only column mapping allows, as messages list them; empty where there are none."""
+    """Lists columns whose names require column mapping, for error messages; empty if all names are valid."""
     odd = [".".join(path) for path, _ in walk_fields(schema) if _ODD_CHARACTERS & set(path[-1])]
     return ", ".join(map(repr, odd))
 

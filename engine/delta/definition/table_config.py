@@ -1,18 +1,17 @@
-"""TableConfig: protocol, metadata, schema and properties of one version, joined and checked together.
+"""TableConfig: one version's protocol, metadata, schema and properties, combined and validated.
 
-Protocol and metadata are raw as the log has them; a `TableConfig` is the proof that they were understood. It answers
+Protocol and metadata are raw values from the log; a `TableConfig` exists only if they could be interpreted. It answers
 two kinds of questions:
 
-- *May this operation run?* `ensure_supported` is the one function that decides, and it names what stops it. It asks the
-  table in `engine.delta.spec.features` and knows no feature itself.
-- *What holds for this table?* Properties by their rows (`config.get(properties.CHECKPOINT_INTERVAL)`), and whether a
-  feature is enabled. A property counts only if the protocol supports its feature: `delta.columnMapping.mode` in a
-  (1, 2) table is text, not column mapping. `engine.delta.definition.dormant` has the exceptions, and what becomes of
-  such text.
+- *May this operation run?* `ensure_supported` is the only function that decides, and its error names the blocking
+  features. It uses the table in `engine.delta.spec.features` and contains no feature names itself.
+- *Which configuration is effective?* Properties (`config.get(properties.CHECKPOINT_INTERVAL)`), and enabled features. A
+  property is effective only if the protocol supports its feature: `delta.columnMapping.mode` in a (1, 2) table is text,
+  not column mapping. `engine.delta.definition.dormant` has the exceptions, and the treatment of ineffective properties.
 
-`choose_protocol` goes the other way: from what the metadata needs to the weakest protocol that carries it.
+`choose_protocol` is the inverse: it selects the weakest protocol that carries the metadata.
 
-Protocol: "Protocol Evolution", "Table Features", "Clustered Table"; delta-spark for the order of errors.
+Protocol: "Protocol Evolution", "Table Features", "Clustered Table"; the order of errors follows delta-spark.
 """
 
 from __future__ import annotations
@@ -62,32 +61,35 @@ from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
 
+# The only file provider in practice. Spark, which selects a reader by it, ignores its case.
 PARQUET = "parquet"
-"""The one provider of files that there is in practice; Spark, which chooses a reader by it, does not mind its case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableConfig:
-    """What governs a table at one version."""
+    """A table's effective configuration at one version."""
 
+    # Name or path, for messages.
     table: str
-    """Name or path, for messages."""
     protocol: Protocol
     metadata: Metadata
+    # Without column metadata for features that the protocol does not support.
     schema: StructType
-    """Without what the metadata of columns says for features that the protocol does not support."""
+    # Names that the protocol lists or implies, including unknown ones.
     features: frozenset[str]
-    """Names that the protocol lists or implies, unknown ones included."""
+    # From the metadata as in the log.
     facts: MetadataFacts
-    """Of the metadata as the log has it."""
+    # The clustering domain, raw (`engine.delta.definition.clustering`); None if the table has none.
     clustering: DomainMetadata | None = None
-    """The domain of clustering columns, raw (`engine.delta.definition.clustering`); None where the table has none."""
+    # Operations already found to be supported.
     _supported: set[TableOperation] = field(default_factory=set, init=False, repr=False, compare=False)
-    """Operations that were found to be."""
 
     @classmethod
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
-        """Raises `MalformedLogEntry` and `UnsupportedDataType` for what cannot be understood at all."""
+        """Combines protocol and metadata.
+
+        Raises `MalformedLogEntry` and `UnsupportedDataType` if they cannot be interpreted.
+        """
         written = parse_schema(metadata.schema_string)
         features = protocol_features(protocol)
         facts = metadata_facts(metadata.configuration, metadata.schema_string)
@@ -102,27 +104,27 @@ class TableConfig:
         )
 
     def get(self, key: Property[T]) -> T:
-        """The value of a property. Raises `InvalidTableProperty` for an unreadable value of a strict one."""
+        """Returns a property's value. Raises `InvalidTableProperty` for an unreadable value of a strict property."""
         return key.read(self.metadata.configuration)
 
     def is_supported(self, feature: str) -> bool:
-        """Does the protocol carry the feature, by this name or an older one?"""
+        """Returns whether the protocol carries the feature, under this name or an older one."""
         return is_listed(feature, self.features)
 
     def is_enabled(self, feature: str) -> bool:
-        """Does the metadata ask for it, and does that count?"""
+        """Returns whether the metadata demands the feature and is effective."""
         row = FEATURES[feature]
         counts = self.is_supported(feature) or (row.by_metadata and not self.lists_features)
         return counts and row.demanded(self.facts)
 
     @property
     def lists_features(self) -> bool:
-        """Does the protocol name what it supports, instead of implying it by versions?"""
+        """True if the protocol lists its features instead of implying them by versions."""
         return lists_features(self.protocol)
 
     @property
     def lacking(self) -> frozenset[str]:
-        """What the metadata asks for and the protocol does not support."""
+        """Features that the metadata demands and the protocol does not support."""
         return frozenset(name for name in demanded_features(self.facts) if not self.is_supported(name))
 
     @property
@@ -136,14 +138,14 @@ class TableConfig:
 
     @property
     def partition_keys(self) -> tuple[str, ...]:
-        """The keys of `partitionValues`, in the order of the partition columns."""
+        """The keys of `partitionValues`, in partition column order."""
         mode = self.column_mapping_mode
         fields = {name: self.schema.field(name) for name in self.metadata.partition_columns}
         return tuple(physical_name(item, mode) if item else name for name, item in fields.items())
 
     @property
     def stored_schema(self) -> StructType:
-        """Physical names, and with column mapping the ids."""
+        """The schema with physical names, and with column mapping ids."""
         return stored_schema(self.schema, self.column_mapping_mode)
 
     @property
@@ -164,14 +166,19 @@ class TableConfig:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """CHECK constraints and column invariants, which count whatever the protocol says: legacy versions that do not
-        imply them have metadata of writers that do.
+        """CHECK constraints and column invariants.
+
+        They are effective under every protocol: tables with legacy versions that do not imply them have metadata from
+        writers that enforce them.
         """
         return (*check_constraints(self.metadata.configuration), *column_invariants(self.schema))
 
     @property
     def generations(self) -> Mapping[str, str]:
-        """None where the protocol lacks the feature: old writers left such metadata behind."""
+        """Generation expressions by column; empty if the protocol lacks the feature.
+
+        Old writers left such metadata in tables without the feature, where it is not effective.
+        """
         if not self.is_supported("generatedColumns"):
             return {}
         texts = {column.name: column.metadata.get(GENERATION) for column in self.schema.fields}
@@ -179,7 +186,7 @@ class TableConfig:
 
     @property
     def identities(self) -> tuple[IdentityColumn, ...]:
-        """None where the protocol lacks the feature. Raises `InconsistentIdentity`."""
+        """Identity columns; empty if the protocol lacks the feature. Raises `InconsistentIdentity`."""
         return read_identities(self.schema) if self.is_supported("identityColumns") else ()
 
     def has(self, capability: Capability) -> bool:
@@ -221,13 +228,12 @@ class TableConfig:
         return self.get(OPTIMIZE_WRITE)
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """Raises unless this product can run `operation` on the table.
+        """Raises an error unless this product can run `operation` on the table.
 
-        `UnsupportedFileFormat` where its files are no Parquet.
-        `InvalidProtocolVersion` for versions beyond the known ones; `UnsupportedReaderFeatures` or
-        `UnsupportedWriterFeatures` with the names of all features that stop it.
+        `UnsupportedFileFormat` if its files are not Parquet; `InvalidProtocolVersion` for unknown versions;
+        `UnsupportedReaderFeatures` or `UnsupportedWriterFeatures` with the names of all blocking features.
         """
-        if operation not in self._supported:  # which each statement asks
+        if operation not in self._supported:  # every statement checks this
             self._find_unsupported(operation)
             self._supported.add(operation)
 
@@ -260,10 +266,10 @@ class TableConfig:
         return operation not in feature.allows and feature.is_in_use(self.facts)
 
     def ensure_still_writable(self, before: TableConfig | None) -> None:
-        """Raises `UnsupportedWriterFeatures` if a feature that comes into use now keeps rows from being written.
+        """Raises `UnsupportedWriterFeatures` if a feature that comes into use now prevents writing rows.
 
-        A statement must not leave a table behind that its own author cannot write. Tables of other writers are not
-        concerned: a feature in use `before` stays.
+        A statement must not create a table that this product cannot write. Other writers' tables are unaffected: a
+        feature in use `before` stays.
         """
         unwritable = before._blocking(TableOperation.APPEND) if before else []
         blocking = [name for name in self._blocking(TableOperation.APPEND) if name not in unwritable]
@@ -271,10 +277,10 @@ class TableConfig:
             raise UnsupportedWriterFeatures(self.table, ", ".join(blocking), TableOperation.METADATA.value)
 
     def ensure_protocol_carries_metadata(self, before: TableConfig | None) -> None:
-        """Raises `FeaturesProtocolMismatch` where the metadata demands what the protocol lacks.
+        """Raises `FeaturesProtocolMismatch` if the metadata demands features that the protocol lacks.
 
-        A reader does without; a writer must not commit such a pair. Under a protocol of legacy versions older writers
-        left such metadata behind: what was lacking `before` may go on to lack.
+        A reader ignores them; a writer must not commit this combination. With a legacy protocol, older writers left
+        such metadata behind: features lacking `before` may continue to be lacking.
         """
         tolerated = before.lacking if before is not None and not self.lists_features else frozenset()
         missing = sorted(self.lacking - tolerated)
@@ -283,7 +289,7 @@ class TableConfig:
 
 
 def _with_names_of(schema: StructType, metadata: Metadata) -> Metadata:
-    """Partition columns as the schema spells them: names are the same without regard to case, keys of ours are not."""
+    """Spells partition columns as in the schema: names match without regard to case, but dictionary keys do not."""
     found = [(name, schema.field(name)) for name in metadata.partition_columns]
     names = tuple(item.name if item else name for name, item in found)
     return metadata if names == metadata.partition_columns else replace(metadata, partition_columns=names)
@@ -296,11 +302,11 @@ def choose_protocol(
     explicit: frozenset[str] = frozenset(),
     lacking: frozenset[str] = frozenset(),
 ) -> Protocol:
-    """The weakest protocol that carries `metadata`, the `explicit` features, and all that `current` carries.
+    """Returns the weakest protocol that carries `metadata`, the `explicit` features, and all that `current` carries.
 
-    `current` is None for a new table, which begins with what (1, 2) implies. Returns `current` itself where it
-    suffices. Raises `FeaturesRequireManualEnablement` for a feature that an existing table gets only by name; one that
-    was `lacking` before stays so while the protocol lists no features.
+    `current` is None for a new table, which starts with the features that (1, 2) implies. Returns `current` itself if
+    it suffices. Raises `FeaturesRequireManualEnablement` for a feature that an existing table gets only by name. A
+    feature that was `lacking` before may stay so while the protocol lists no features.
     """
     demanded = demanded_features(metadata_facts(metadata.configuration, metadata.schema_string))
     if current is None:

@@ -1,7 +1,7 @@
-"""A table's definition in the making: what changes are applied to, one after the other.
+"""A table definition under construction, to which changes are applied in sequence.
 
-A draft holds what DDL can touch, apart from its final form: the schema as a value, the properties, the features that
-were asked for by name. `finish` turns it into the protocol and the metadata of a commit.
+A draft contains everything that DDL can change, separately from its final form: the schema as a value, the properties,
+the explicitly requested features. `finish` converts it to a commit's protocol and metadata.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from engine.types.voids import ensure_no_nested_void
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """What a transaction stages to define or redefine a table."""
+    """The values that a transaction stages to define or redefine a table."""
 
     protocol: Protocol
     metadata: Metadata
+    # As in `TableConfig`.
     clustering: DomainMetadata | None = None
-    """As in `TableConfig`."""
+    # Features that the protocol intentionally lacks.
     drops: frozenset[str] = frozenset()
-    """Features that the protocol lacks on purpose."""
 
     @classmethod
     def of(cls, config: TableConfig) -> Self:
-        """What a table has."""
+        """Returns an existing table's definition."""
         return cls(protocol=config.protocol, metadata=config.metadata, clustering=config.clustering)
 
     def config(self, table: str) -> TableConfig:
-        """What governs a table of this definition; `table` is its name for messages."""
+        """Returns the configuration for this definition; `table` is its name for messages."""
         return TableConfig.of(table, self.protocol, self.metadata, self.clustering)
 
     def details(self, table: str) -> TableDetails:
-        """What is told of such a table."""
+        """Returns the details that DESCRIBE shows for this definition."""
         return table_details(self.config(table))
 
 
 def table_details(config: TableConfig) -> TableDetails:
-    """What is told of a table; when it was modified its log says."""
+    """Returns a table's details, except the modification time, which the log has."""
     metadata, protocol = config.metadata, config.protocol
     return TableDetails(
         id=metadata.id,
@@ -68,25 +68,25 @@ def table_details(config: TableConfig) -> TableDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDraft:
+    # For messages.
     table: str
-    """For messages."""
+    # The table's current configuration; None for a new table.
     before: TableConfig | None
-    """What governs the table; None for a new one."""
+    # Its `schema_string` is ignored in a draft.
     metadata: Metadata
-    """Its `schema_string` counts for nothing while there is a draft."""
     schema: StructType
+    # Makes a new column's physical name from its logical name.
     new_name: Callable[[str], str]
-    """Makes the physical name of a new column from its logical one."""
+    # Requested by name.
     features: frozenset[str] = frozenset()
-    """Asked for by name."""
+    # Requested by number; 0: not requested.
     versions: LegacyVersions = LegacyVersions(0, 0)
-    """Asked for by number; 0: not."""
     drops: frozenset[str] = frozenset()
+    # The remaining protocol after features were dropped.
     dropped_to: Protocol | None = None
-    """What is left of the protocol where features were dropped."""
     clustering: DomainMetadata | None = None
+    # Clustering columns (physical paths) that had no statistics before.
     unmeasured: frozenset[Path] = frozenset()
-    """Clustering columns (physical paths) that had no statistics before."""
 
     @property
     def is_new(self) -> bool:
@@ -94,7 +94,7 @@ class TableDraft:
 
     @property
     def protocol(self) -> Protocol | None:
-        """What the table has now; None for a new one."""
+        """The table's current protocol; None for a new table."""
         return self.dropped_to or (self.before.protocol if self.before else None)
 
     @property
@@ -107,20 +107,20 @@ class TableDraft:
 
     @property
     def clustered_by(self) -> tuple[Path, ...]:
-        """Logical paths."""
+        """Logical paths of the clustering columns."""
         return logical_paths(self.schema, self.mapping_mode, parse_clustering(self.clustering))
 
     def with_schema(self, schema: StructType) -> TableDraft:
         return replace(self, schema=schema)
 
     def with_settings(self, settings: Mapping[str, str | None]) -> TableDraft:
-        """None takes a key away."""
+        """Sets properties; None removes a key."""
         changed = {**self.configuration, **settings}
         kept = {key: value for key, value in changed.items() if value is not None}
         return replace(self, metadata=replace(self.metadata, configuration=kept))
 
     def with_ids(self) -> TableDraft:
-        """With an id and a physical name for every field, where the table has column mapping."""
+        """Assigns an id and a physical name to every field, if the table has column mapping."""
         if self.mapping_mode == NO_MAPPING:
             return self
         highest = properties.COLUMN_MAPPING_MAX_ID.read(self.configuration)
@@ -139,7 +139,7 @@ class TableDraft:
         definition = Definition(protocol=protocol, metadata=metadata, clustering=self.clustering, drops=self.drops)
         config = definition.config(self.table)
         kept = sorted(name for name in self.drops if config.is_supported(name))
-        if kept:  # the metadata asks for what was to be dropped
+        if kept:  # the metadata demands the feature to drop
             raise FeaturesProtocolMismatch(self.table, ", ".join(kept))
         config.ensure_protocol_carries_metadata(self.before)
         config.ensure_still_writable(self.before)
@@ -153,7 +153,7 @@ class TableDraft:
         return definition
 
     def _protocol(self, metadata: Metadata) -> Protocol:
-        """That of the finished definition. A pair of legacy versions implies features together."""
+        """Returns the finished definition's protocol. Two legacy versions imply features together."""
         lacking = self.before.lacking if self.before else frozenset[str]()
         if self.versions == LegacyVersions(0, 0):
             return choose_protocol(self.table, self.protocol, metadata, self.features, lacking)

@@ -1,4 +1,4 @@
-"""The change data feed of a range of versions.
+"""The change data feed for a version range.
 
-Imports `engine.delta.snapshot` and what that may import. Start at `change_feed.py`.
+Imports `engine.delta.snapshot` and its imports. Start at `change_feed.py`.
 """

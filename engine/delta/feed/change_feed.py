@@ -1,15 +1,15 @@
-"""The change data feed of a range of versions: may it be read, with which columns, and from which files.
+"""The change data feed for a version range: checks, columns, and files.
 
-Rows are read with the columns of one version: of the latest, as Delta does it, or of the last in the range for a table
-with column mapping. A range in which columns were dropped, renamed or changed cannot be read so and is refused, as is
-one that holds a version without a feed, or one whose features we cannot read. What each commit changed is told in
-`engine.delta.feed.change_files`.
+Rows are read with the columns of one version: the latest, as in Delta, or for a table with column mapping the range's
+last. A range in which columns were dropped, renamed or changed cannot be read this way and is rejected, as is a range
+with a version without a feed or with unsupported reader features. `engine.delta.feed.change_files` determines the
+changes in each commit.
 
-`is_readable_with` decides whether the files of a version can be read with the columns of a later one: if columns were
-only added or widened, every older column is still there under its name, leads to the same physical column, and has a
-type that reads as the newer one.
+`is_readable_with` decides if a version's files can be read with a later version's columns. They can if columns were
+only added or widened: each older column still exists under its name, maps to the same physical column, and has a type
+that can be read as the newer one.
 
-Protocol: "Change Data Files"; delta-spark for the choice of columns and for what is refused.
+Protocol: "Change Data Files"; the choice of columns and the rejected cases follow delta-spark.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from engine.types.schema_changes import is_widening
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeFeed:
-    """What `versions` of a table changed; `read_version` is the one whose columns are read."""
+    """A table's changes in `versions`; `read_version` is the version whose columns are read."""
 
     versions: range
     read_version: int
@@ -57,10 +57,10 @@ class ChangeFeed:
     partition_columns: tuple[str, ...]
     mapping_mode: str
     file_places: FilePlaces
+    # Data files in `FEED_FILES_SCHEMA`; partition values contain all :data:`FEED_COLUMNS`.
     data_files: pa.Table
-    """Of `FEED_FILES_SCHEMA`; partition values have all of :data:`FEED_COLUMNS`."""
+    # Change files in `FEED_FILES_SCHEMA`; the change type is a column in the files.
     change_files: pa.Table
-    """Of `FEED_FILES_SCHEMA`; the change type is a column of the files."""
 
     @property
     def schema(self) -> StructType:
@@ -69,7 +69,7 @@ class ChangeFeed:
 
     @property
     def kinds(self) -> tuple[ChangeFiles, ...]:
-        """By where the change type of a row is kept: in the log, or in a column of the file."""
+        """The files by the change type's location: in the log, or in a file column."""
         in_log = self._kind(self.data_files, CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
         in_rows = self._kind(self.change_files, COMMIT_VERSION, COMMIT_TIMESTAMP)
         return tuple(kind for kind in (in_log, in_rows) if len(kind.files)) or (in_log,)
@@ -80,7 +80,7 @@ class ChangeFeed:
         return ChangeFiles(with_decoded_vectors(files), columns, layout, collated_columns(self.schema, columns))
 
     def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:
-        """Statistics are known of added files alone."""
+        """Returns file pruning. Only added files have statistics."""
         columns = TableColumns(
             schema=self.schema,
             partition_columns=kind.partition_columns,
@@ -94,11 +94,11 @@ class ChangeFeed:
 def load_change_feed(
     table: Snapshot, times: CommitTimes, versions: range, load: Callable[[int], Snapshot]
 ) -> ChangeFeed:
-    """The changes of `versions`; `table` is the newest snapshot, `times` are its own, `load` gives older ones.
+    """Loads the changes in `versions`.
 
-    Raises `ChangeDataMissing`, `IncompatibleSchemaChange`, `IncompatibleDataSchema`, `UnsupportedReaderFeatures`,
-    `UnsupportedTypeChange`, `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and what
-    `load_changes` raises.
+    `table` is the newest snapshot, `times` belong to it, `load` returns older snapshots. Raises `ChangeDataMissing`,
+    `IncompatibleSchemaChange`, `IncompatibleDataSchema`, `UnsupportedReaderFeatures`, `UnsupportedTypeChange`,
+    `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and the errors of `load_changes`.
     """
     changed = ChangedFiles(table.storage, versions)
     configs: list[tuple[int, TableConfig]] = []
@@ -143,7 +143,7 @@ def _ensure_feed(versions: range, version: int, config: TableConfig) -> None:
 def _choose_columns(
     table: Snapshot, versions: range, configs: Sequence[tuple[int, TableConfig]]
 ) -> tuple[int, TableConfig]:
-    """The version whose columns are read, and what governs it."""
+    """Returns the version whose columns are read, and its configuration."""
     ends = [table.config, *(config for _, config in configs[:1]), *(config for _, config in configs[-1:])]
     if versions and any(config.column_mapping_mode != NO_MAPPING for config in ends):
         return versions[-1], configs[-1][1]
@@ -168,9 +168,9 @@ def _ensure_readable(
 
 
 def is_readable_with(old: TableConfig, new: TableConfig, *, without_dropped: bool = False) -> bool:
-    """Whether rows written under `old` lose nothing when they are read under `new`.
+    """Returns whether rows written under `old` can be read under `new` without loss.
 
-    `without_dropped`: but the values of columns that `new` does not have.
+    With `without_dropped`, the values in columns that `new` lacks do not count.
     """
     if old.partition_keys != new.partition_keys:
         return False

@@ -1,11 +1,11 @@
-"""What the file actions of commits changed, as files to read with what the log says of each.
+"""Converts commits' file actions to change files: files to read, with version and change type from the log.
 
-A commit that has `cdc` actions says its changes in these files alone, whose rows have their `_change_type`. Any other
-commit says them by its data files: rows of an added file were inserted, rows of a removed one deleted, where the action
-has `dataChange`. A file that is removed and added in one commit stays, and has another deletion vector: the rows
-deleted are those of the new vector that the old one lacks, the rows inserted again those of the old that the new one
-lacks. So every row of a feed is a row of a file: the columns `FEED_COLUMNS` are constants of the file, a vector
-says which rows are left out and another which alone are read.
+A commit with `cdc` actions has its changes in these files only; their rows have a `_change_type`. For other commits the
+data files contain the changes: if the action has `dataChange`, rows in an added file were inserted and rows in a
+removed file deleted. A file that one commit removes and adds remains with another deletion vector: the deleted rows are
+in the new vector but not in the old, rows restored are in the old vector but not in the new. So every row in a feed is
+a row in a file: the columns `FEED_COLUMNS` are file constants, one deletion vector lists rows to skip and another the
+only rows to read.
 
 Protocol: "Change Data Files", "Add CDC File", "Reader Requirements for AddCDCFile"; delta-spark for MERGE commits that
 changed nothing.
@@ -37,11 +37,11 @@ FEED_FILES_SCHEMA = pa.schema(
     [
         ("path", pa.string()),  # as in `FILES_SCHEMA`
         ("size", pa.int64()),  # bytes
-        ("stats", pa.string()),  # of the rows that are read; null where they are not known
-        ("modification_time", pa.int64()),  # not known: 0
-        ("partition_values", STRING_MAP),  # by physical name, with the feed's columns, as texts
-        ("deletion_vector", DELETION_VECTOR),  # rows that are left out
-        ("selected_rows", DELETION_VECTOR),  # rows that alone are read; null: all
+        ("stats", pa.string()),  # for the rows to read; null if unknown
+        ("modification_time", pa.int64()),  # unknown: 0
+        ("partition_values", STRING_MAP),  # by physical name, including the feed's columns, as text
+        ("deletion_vector", DELETION_VECTOR),  # rows to skip
+        ("selected_rows", DELETION_VECTOR),  # the only rows to read; null: all
     ]
 )
 
@@ -50,7 +50,9 @@ _MERGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRow
 
 
 class ChangedFiles:
-    """The file actions of all commits that count, each with its version; what they mean is computed for all at once."""
+    """File actions from all relevant commits, with their versions; change rows are computed for all commits
+    together.
+    """
 
     def __init__(self, storage: Storage, versions: range) -> None:
         self._storage = storage
@@ -61,7 +63,7 @@ class ChangedFiles:
         self._cdc = _Actions(CDC_SCHEMA)
 
     def take(self, change: VersionChanges) -> None:
-        """The next version's."""
+        """Adds the next version's changes."""
         moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=change.timestamp_ms)
         self._times.append(format_partition_value(moment, PrimitiveType.TIMESTAMP))
         if change.actions.cdc.num_rows:
@@ -71,7 +73,7 @@ class ChangedFiles:
             self._removes.append(change.actions.removes, change.version)
 
     def reads_removed(self, version: int) -> bool:
-        """Whether rows of files that the version removed are among the changes."""
+        """Returns whether the changes include rows from files that the version removed."""
         _, removed = _where_changed(*self._removes.table())
         return bool((removed == version).any())
 
@@ -80,7 +82,7 @@ class ChangedFiles:
         return self._feed_files(files, versions, None)
 
     def data_files(self, *, is_partitioned: bool) -> pa.Table:
-        """One row for each file and kind of change."""
+        """Returns one row per file and change type."""
         adds, added = _where_changed(*self._adds.table())
         removes, removed = _where_changed(*self._removes.table())
         if is_partitioned:
@@ -101,7 +103,7 @@ class ChangedFiles:
         )
 
     def _changed_vectors(self, files: pa.Table, others: pa.Table, versions: Any, change_type: str) -> pa.Table:
-        """The rows in the vectors of `files` that are not in those of `others`, the same files."""
+        """Returns the rows in the vectors of `files` that are missing in the vectors of `others`, the same files."""
         chosen = _mask(files["deletion_vector"].is_valid())
         picked, left_out = _where(files, chosen), _where(others, chosen)
         at = picked.schema.get_field_index("deletion_vector")
@@ -110,7 +112,7 @@ class ChangedFiles:
         return self._feed_files(selected, versions[chosen], change_type)
 
     def _feed_files(self, files: pa.Table, versions: Any, change_type: str | None) -> pa.Table:
-        """The files with what the log says of them, one version and change type each."""
+        """Returns the files with their log entries, one version and change type each."""
         count = len(files)
         for batch in files.to_batches():
             self._storage.confinement.ensure_files(batch)
@@ -129,18 +131,18 @@ class ChangedFiles:
         names = set(files.column_names)
         for name in ("deletion_vector", "selected_rows"):
             columns[name] = files[name] if name in names else nulls(DELETION_VECTOR, count)
-        # Statistics may be of the live rows alone, of which those in a vector are none.
+        # Statistics may describe the live rows only, which excludes rows in a deletion vector.
         is_whole = "stats" in names and "selected_rows" not in names
         columns["stats"] = files["stats"] if is_whole else nulls(pa.string(), count)
         return pa.table(columns, FEED_FILES_SCHEMA)
 
     def _ensure_partition_values(self, removes: pa.Table, versions: Any) -> None:
-        """A remove need not have them, and they are nowhere else."""
+        """Raises if partition values are missing: a remove may omit them, and they are stored nowhere else."""
         for row in np.flatnonzero(_mask(removes["partition_values"].is_null()))[:1]:
             raise RemoveWithoutMetadata(self._storage.root, int(versions[row]), removes["path"][int(row)].as_py())
 
     def _with_sizes(self, removes: pa.Table, versions: Any) -> pa.Table:
-        """A remove need not have the size of its file; then the file is asked."""
+        """Adds missing file sizes from the storage: a remove may omit its file's size."""
         missing = np.flatnonzero(_mask(removes["size"].is_null()))
         if not len(missing):
             return removes
@@ -156,7 +158,7 @@ class ChangedFiles:
 
 
 class _Actions:
-    """File actions of many commits, and the version of each."""
+    """File actions from many commits, with their versions."""
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
@@ -171,7 +173,7 @@ class _Actions:
             self._counts.append(rows.num_rows)
 
     def table(self) -> tuple[pa.Table, Any]:
-        """The rows in the order of the log, and their versions as a numpy array."""
+        """Returns the rows in log order, and their versions as a numpy array."""
         versions = np.repeat(np.array(self._versions, np.int64), np.array(self._counts, np.int64))
         return pa.Table.from_batches(self._batches, self._schema).combine_chunks(), versions
 
@@ -186,18 +188,21 @@ def _where(files: pa.Table, mask: Mask) -> pa.Table:
 
 
 def _mask(values: Any) -> Mask:
-    """Booleans of Arrow as numpy has them."""
+    """Converts Arrow booleans to numpy."""
     return np.asarray(values, dtype=bool)
 
 
 def _keys(files: pa.Table, versions: Any) -> Array:
-    """A file within its commit."""
+    """Returns keys that identify a file within its commit."""
     numbers = pa.array(versions).cast(pa.string())
     return pc.binary_join_element_wise(numbers, files["path"].combine_chunks(), "\0")
 
 
 def _in_both(added: Array, removed: Array) -> tuple[Mask, Any]:
-    """Which of the added files were removed too, and the places of these among the removed, in the added order."""
+    """Returns a mask over added files that were also removed, and their positions among the removed ones.
+
+    The positions are in the order of the added files.
+    """
     if not len(removed):
         return np.zeros(len(added), bool), np.empty(0, np.int64)
     at = pc.index_in(added, value_set=removed)
@@ -205,7 +210,7 @@ def _in_both(added: Array, removed: Array) -> tuple[Mask, Any]:
 
 
 def _changed_nothing(info: CommitInfo | None) -> bool:
-    """Whether the commit is a MERGE that says so: it may have rewritten files all the same."""
+    """Returns whether the commit is a MERGE that reports no changes. It may have rewritten files nevertheless."""
     if info is None or info.operation != _MERGE or not isinstance(info.operation_metrics, dict):
         return False
     return all(info.operation_metrics.get(metric) == "0" for metric in _MERGE_METRICS)

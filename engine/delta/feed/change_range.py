@@ -1,10 +1,10 @@
-"""What each of a range of versions changed: the actions of its commit, one commit at a time.
+"""The changes in each version in a range: the commit's actions, one commit at a time.
 
-This is the input of a change data feed, and of every caller that asks what happened between two versions. Only commits
-say it; checkpoints and compactions do not, so a commit that has been cleaned up cannot be replaced.
+Change data feeds, and other callers that compare two versions, use this as input. Only commits contain changes;
+checkpoints and compactions do not, so a commit that has been cleaned up cannot be replaced.
 
-A range is given by versions or by times, both ends included: a start is the first version committed at or after the
-time, an end the last one committed at or before it. An end behind the latest version means the latest, as for Delta.
+A range is given by versions or by times, inclusive at both ends. A start time selects the first version committed at or
+after it, an end time the last version at or before it. An end after the latest version means the latest, as in Delta.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from engine.tables.changes import AtTime, AtVersion, Bound
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionChanges:
     version: int
+    # The commit time in milliseconds since the epoch; see `engine.delta.snapshot.commit_times`.
     timestamp_ms: int
-    """When the version was committed; see `engine.delta.snapshot.commit_times`."""
+    # `adds` in `FILES_SCHEMA`, `removes` in `TOMBSTONES_SCHEMA`, `cdc` in `CDC_SCHEMA`, and the commit's other actions.
     actions: LogActions
-    """`adds` of `FILES_SCHEMA`, `removes` of `TOMBSTONES_SCHEMA`, `cdc` of `CDC_SCHEMA`, and the commit's own rest."""
 
 
 def resolve_range(times: CommitTimes, start: Bound, end: Bound | None, *, allow_outside: bool = False) -> range:
-    """The versions from `start` to `end` (the latest by default); empty where both times lie between two commits.
+    """Returns the versions from `start` to `end` (default: the latest).
 
-    `allow_outside` takes a start after the latest version for an empty range, and an end after it for the latest.
-    Raises `StartAfterLatest`, `RangeBackwards`, `TimestampBeforeLog`, `TimestampAfterLog`.
+    The range is empty if both times are between the same two commits. With `allow_outside`, a start after the latest
+    version yields an empty range, and an end after it the latest version. Raises `StartAfterLatest`, `RangeBackwards`,
+    `TimestampBeforeLog`, `TimestampAfterLog`.
     """
     table, latest = times.storage.root, times.latest_version
     first = _first(times, start, allow_outside)
@@ -75,10 +76,10 @@ def _last(times: CommitTimes, end: Bound, allow_outside: bool) -> int:
 def load_changes(
     snapshot: Snapshot, first: int, last: int | None = None, times: CommitTimes | None = None
 ) -> Iterator[VersionChanges]:
-    """The changes of the versions from `first` to `last` (the snapshot's by default), both included, in order.
+    """Yields the changes from version `first` to `last` (default: the snapshot's version), inclusive, in order.
 
-    `times` are the snapshot's, if they are known already. Raises `VersionNotFound` at once where the range is not all
-    there, `LogFileNotFound` and `MalformedLogEntry` on the way.
+    `times` are the snapshot's commit times, if already loaded. Raises `VersionNotFound` immediately if the range is
+    incomplete, `LogFileNotFound` and `MalformedLogEntry` during iteration.
     """
     last = snapshot.version if last is None else last
     known = times or load_commit_times(snapshot)

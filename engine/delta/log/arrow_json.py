@@ -1,8 +1,8 @@
-"""Arrow columns as JSON text, a column at a time.
+"""Formats Arrow columns as JSON text, one column at a time.
 
-`format_json` turns an array of any type that the log uses into an array of JSON texts. Nulls inside a struct are
-omitted, as the log wants it; a null in a map or a list is written as `null`; a null at the top stays null. There is no
-Python per row except for strings with control characters, which `json.dumps` escapes one by one.
+`format_json` converts an array with any type that occurs in the log to an array with JSON texts. Nulls inside a struct
+are omitted, as the log requires; a null in a map or a list is written as `null`; a top-level null stays null. No Python
+runs per row, except for strings with control characters, which `json.dumps` escapes one by one.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import pyarrow.compute as pc
 
 Array: TypeAlias = Any
 
+# Limits intermediate results, so that they stay small compared to the text for many files.
 _LINES_AT_ONCE = 1 << 12
-"""So that what a step makes on its way to the text is small beside the text of many files."""
 _CONTROL = r"[\x00-\x1f]"
+# Up to this number of rows, Python is faster than a few Arrow calls per column.
 _FEW_ROWS = 16
-"""Up to so many rows Python is faster than a few calls of Arrow for each column."""
 
 
 def format_json(array: Array) -> Array:
-    """The JSON text of every value, null where the value is null. Raises `TypeError` for a type it does not know."""
+    """Returns each value's JSON text, or null for null. Raises `TypeError` for an unsupported type."""
     kind = array.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _strings(array.cast(pa.string()))
@@ -46,7 +46,7 @@ def format_json(array: Array) -> Array:
 
 
 def is_json_scalar(data_type: Any) -> bool:
-    """Is it a type without children that `format_json` knows?"""
+    """Returns True for a type without children that `format_json` supports."""
     kinds = (
         pa.types.is_string,
         pa.types.is_large_string,
@@ -61,9 +61,9 @@ def is_json_scalar(data_type: Any) -> bool:
 
 
 def format_lines(name: str, batch: Any) -> Iterator[Any]:
-    """One line `{"<name>":{...}}` for each row of a record batch with the columns `batch.schema.names`.
+    """Yields a line `{"<name>":{...}}` for each row in a record batch with the columns `batch.schema.names`.
 
-    Comes as buffers of many lines each.
+    The result consists of buffers with many lines each.
     """
     for start in range(0, batch.num_rows, _LINES_AT_ONCE):
         yield _format_lines(name, batch.slice(start, _LINES_AT_ONCE))
@@ -86,7 +86,7 @@ def _format_lines(name: str, batch: Any) -> Any:
 
 
 def _is_plain(data_type: Any) -> bool:
-    """Returns whether `json.dumps` writes the values of a type as `format_json` does."""
+    """Returns whether `json.dumps` writes a type's values as `format_json` does."""
     if pa.types.is_struct(data_type):
         return all(_is_plain(field.type) for field in data_type)
     if pa.types.is_map(data_type):
@@ -95,7 +95,7 @@ def _is_plain(data_type: Any) -> bool:
 
 
 def _without_nulls(row: dict[str, Any], fields: Any) -> dict[str, Any]:
-    """The fields of a struct that are not null. Maps are pairs, and keep their nulls."""
+    """Returns a struct's non-null fields. Maps are pairs and keep their nulls."""
     kept: dict[str, Any] = {}
     for field in fields:
         value = row[field.name]
@@ -124,7 +124,7 @@ def _quoted(texts: Array) -> Array:
 
 
 def _floats(array: Array) -> Array:
-    """JSON has no numbers for NaN and the infinities: they are written as texts, as Spark does."""
+    """Formats floats. JSON has no numbers for NaN and infinities: they are written as strings, as in Spark."""
     texts = pc.cast(array, pa.string())
     if pc.all(pc.is_finite(array)).as_py() is not False:
         return texts
@@ -146,13 +146,13 @@ def _timestamps(array: Array) -> Array:
 
 def _structs(array: Array) -> Array:
     names = [field.name for field in array.type]
-    # `flatten` gives the children with the struct's own nulls and offset applied.
+    # `flatten` returns the children with the struct's own nulls and offset applied.
     rows = _join_fields(names, array.flatten(), len(array))
     return pc.if_else(array.is_valid(), rows, pa.scalar(None, pa.string()))
 
 
 def _join_fields(names: list[str], columns: list[Array], length: int) -> Array:
-    """Objects of the fields that are not null."""
+    """Returns JSON objects with the non-null fields."""
     members = [
         pc.coalesce(pc.binary_join_element_wise(f",{json.dumps(name)}:", format_json(column), ""), "")
         for name, column in zip(names, columns, strict=True)
@@ -177,7 +177,7 @@ def _lists(array: Array) -> Array:
 
 
 def _entries(array: Array, *children: Array) -> tuple[Array, ...]:
-    """Offsets that begin at 0 and the children they point into, for an array that may be a slice of another."""
+    """Returns offsets that begin at 0 and the matching children. The array may be a slice."""
     offsets = array.offsets
     first, last = offsets[0].as_py(), offsets[-1].as_py()
     return (pc.subtract(offsets, first), *(child.slice(first, last - first) for child in children))

@@ -1,14 +1,14 @@
-"""Commits and log compactions: JSON in, columns out.
+"""Reads commits and log compactions: JSON in, Arrow columns out.
 
-A log can have ten thousand commits, and a commit a million files, so this is bulk work: msgspec decodes the lines into
-short-lived rows of just the fields that a table's state has, and every few thousand rows become an Arrow batch. On adds
-with statistics this took 0.8 µs an action on one core, less than pyarrow's JSON reader (1.2 µs on two), which moreover
-cannot read an object of unknown keys such as `partitionValues`. The actions of which a table has few (metadata,
-protocol, transactions, domains) become values of `engine.delta.spec.actions`, with their unknown fields.
+A log can have ten thousand commits, and a commit a million files, so this is bulk work. msgspec decodes the lines into
+short-lived rows with only the fields that a table's state has, and every few thousand rows become an Arrow batch. For
+adds with statistics this took 0.8 µs per action on one core, less than pyarrow's JSON reader (1.2 µs on two cores),
+which also cannot read an object with arbitrary keys such as `partitionValues`. Rare actions (metadata, protocol,
+transactions, domains) become `engine.delta.spec.actions` values, including their unknown fields.
 
-Whatever the fast decoder refuses (several objects on a line, one object on several lines, numbers where strings
-belong) is read again by the tolerant one, which then accepts it or names what is wrong. A file without any action is
-refused: so a crash, or a copy that was broken off, leaves a commit, and it must not pass for an empty version.
+Input that the fast decoder rejects (several objects on a line, one object on several lines, numbers instead of strings)
+is parsed again by the tolerant decoder, which accepts it or reports the defect. A file without any action is rejected:
+a crash or an interrupted copy leaves an empty commit file, which must not be read as an empty version.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ from engine.delta.spec.actions import (
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.types.arrow_types import RecordBatch
 
+# For each row, its action's position in the sequence of all file actions read. The later action wins.
 Order: TypeAlias = npt.NDArray[np.int64]
-"""For each row, the position of its action in the sequence of all file actions read; later wins."""
 
+# Every commit has at least one action, if only its `commitInfo`, so an empty file is not a version without changes.
 EMPTY = "it holds no action: it was written in part, or emptied"
-"""Every commit has one, if only its `commitInfo`, so nothing is not a version in which nothing changed."""
 
 _FLUSH_ROWS = 1 << 14
+# Errors that the fast decoder raises for unsupported input.
 _REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What the fast decoder raises for what it does not take."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """Actions on files of one kind in columns, with their places in the sequence of actions."""
+    """File actions of one kind in columns, with their positions in the sequence of actions."""
 
     batches: tuple[RecordBatch, ...]
     orders: tuple[Order, ...]
@@ -67,21 +67,21 @@ class FileRows:
         return sum(map(len, self.orders))
 
     def table(self, schema: Any) -> Any:
-        """The rows as a `pyarrow.Table`, in the order of the log. `schema` is theirs."""
+        """Returns the rows as a `pyarrow.Table` with their `schema`, in log order."""
         return pa.Table.from_batches(self.batches, schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogActions:
-    """What a run of commits says, the newest of each where only the newest counts."""
+    """The actions in a range of commits; only the newest action where newer ones supersede older ones."""
 
     protocol: Protocol | None
     metadata: Metadata | None
     set_transactions: dict[str, SetTransaction]
+    # Includes the tombstones of removed domains.
     domain_metadata: dict[str, DomainMetadata]
-    """Tombstones of domains included."""
+    # From the last commit read.
     commit_info: CommitInfo | None
-    """Of the last commit that was read."""
     adds: FileRows
     removes: FileRows
     cdc: FileRows
@@ -89,10 +89,10 @@ class LogActions:
 
 
 class CommitParser:
-    """Takes the bytes of commits, oldest first, and gives their `LogActions`."""
+    """Parses commits, oldest first, and returns their `LogActions`."""
 
     def __init__(self, *, reconciled: bool = False) -> None:
-        """`reconciled`: all that comes is one checkpoint, which says nothing twice."""
+        """Creates a parser. `reconciled`: the input is one checkpoint and has at most one action per subject."""
         self._said: set[tuple[str, str]] | None = set() if reconciled else None
         self._protocol: Protocol | None = None
         self._metadata: Metadata | None = None
@@ -106,7 +106,7 @@ class CommitParser:
         self._position = 0
 
     def feed(self, data: bytes, source: str) -> None:
-        """One commit. Raises `MalformedLogEntry` naming `source`."""
+        """Parses one commit. Raises `MalformedLogEntry` with `source`."""
         self._commit_info = None
         try:
             lines = _DECODER.decode_lines(data)
@@ -127,10 +127,10 @@ class CommitParser:
             raise MalformedLogEntry(source, error.detail) from error
 
     def feed_compaction(self, data: bytes, source: str) -> range:
-        """One log compaction; the places of its file actions in the sequence of all.
+        """Parses one log compaction and returns its file actions' positions in the sequence of all file actions.
 
-        Raises `MalformedLogEntry`, also where it says two things of one protocol, table, application or domain. Whether
-        it mentions a file twice is left to the caller, who has all rows.
+        Raises `MalformedLogEntry`, also for two actions about the protocol, the table, an application or a domain. The
+        caller, who has all rows, must check if a file occurs twice.
         """
         first, self._said = self._position + 1, set()
         try:
@@ -140,7 +140,7 @@ class CommitParser:
         return range(first, self._position + 1)
 
     def take_json(self, value: Json, source: str) -> None:
-        """One action as a JSON value, such as a row of a checkpoint. Raises `MalformedLogEntry` naming `source`."""
+        """Parses one action from a JSON value, such as a checkpoint row. Raises `MalformedLogEntry` with `source`."""
         try:
             action = parse_action(value)
             if action is not None:
@@ -169,7 +169,7 @@ class CommitParser:
         if line.cdc is not None:
             self._cdc.append(line.cdc, self._next())
         if _is_there(line.commit_info):
-            # Any JSON is legal here and nearly always unread, so it is parsed only where it is asked for.
+            # Any JSON is legal here and it is rarely read, so it is parsed on demand.
             raw = bytes(line.commit_info)
             self._commit_info = lambda: _commit_info(raw, source)
         if _is_there(line.protocol):
@@ -191,7 +191,7 @@ class CommitParser:
             self.take_json(value, source)
 
     def _say_once(self, kind: str, subject: str) -> None:
-        """Where everything is reconciled, one action of a kind has the subject."""
+        """Raises if reconciled input has a second action of this kind about the subject."""
         if self._said is None:
             return
         if (kind, subject) in self._said:
@@ -232,13 +232,13 @@ class CommitParser:
             case AddCdcFile():
                 self._cdc.append(action, self._next())
             case CheckpointMetadata():
-                pass  # says no more than the name of its file
+                pass  # adds no information to its file name
             case _:
                 assert_never(action)
 
 
 def parse_commits(commits: Iterable[tuple[str, bytes]]) -> LogActions:
-    """The actions of commits given as (name, bytes), oldest first."""
+    """Parses commits, given as (name, bytes), oldest first."""
     parser = CommitParser()
     for source, data in commits:
         parser.feed(data, source)
@@ -246,7 +246,7 @@ def parse_commits(commits: Iterable[tuple[str, bytes]]) -> LogActions:
 
 
 def parse_commit_info(data: bytes, source: str) -> CommitInfo | None:
-    """Only the `commitInfo` of a commit; its other actions are passed over. Raises `MalformedLogEntry`."""
+    """Parses a commit's `commitInfo` and skips its other actions. Raises `MalformedLogEntry`."""
     try:
         lines = _COMMIT_INFO_DECODER.decode_lines(data)
     except _REFUSED:
@@ -266,12 +266,12 @@ def _commit_info(data: bytes, source: str) -> CommitInfo:
 
 @lru_cache(maxsize=64)
 def _protocol(data: bytes) -> Protocol:
-    """The tables of a server have a few different ones; a list of all columns reads that of every table."""
+    """Parses a protocol. Cached: tables share few distinct protocols, and listing all columns reads every table's."""
     return Protocol.from_json(_value(data, Protocol.WIRE_NAME))
 
 
 def _value(data: bytes, source: str) -> Json:
-    """What a `Raw` holds: any JSON, also such as the fast decoder does not take."""
+    """Parses a `Raw` value: any JSON, including input that the fast decoder rejects."""
     try:
         return msgspec.json.decode(data)
     except _REFUSED:
@@ -279,12 +279,12 @@ def _value(data: bytes, source: str) -> Json:
 
 
 def _is_there(raw: msgspec.Raw) -> bool:
-    """Null is as good as absent."""
+    """Returns whether the value is present. Null counts as absent."""
     return raw is not _ABSENT and bytes(raw) != b"null"
 
 
 def make_adds(rows: Sequence[Any]) -> RecordBatch:
-    """A batch of `FILES_SCHEMA` from rows that have the attributes of `Add`."""
+    """Builds a batch with `FILES_SCHEMA` from rows that have the attributes of `Add`."""
     columns = {
         "log_path": pa.array([row.path for row in rows], pa.string()),
         "size": pa.array([row.size for row in rows], pa.int64()),
@@ -299,7 +299,7 @@ def make_adds(rows: Sequence[Any]) -> RecordBatch:
 
 
 def make_removes(rows: Sequence[Any]) -> RecordBatch:
-    """A batch of `TOMBSTONES_SCHEMA` from rows that have the attributes of `Remove`."""
+    """Builds a batch with `TOMBSTONES_SCHEMA` from rows that have the attributes of `Remove`."""
     columns = {
         "log_path": pa.array([row.path for row in rows], pa.string()),
         "deletion_timestamp": pa.array([row.deletion_timestamp for row in rows], pa.int64()),
@@ -343,7 +343,7 @@ def _shared_columns(rows: Sequence[Any]) -> dict[str, Any]:
 
 
 class _Columns:
-    """Collects rows and turns them into batches before they become many."""
+    """Collects rows and converts them to batches, to bound the number of row objects."""
 
     def __init__(self, make: Callable[[Sequence[Any]], RecordBatch]) -> None:
         self._make = make
@@ -366,14 +366,14 @@ class _Columns:
         if self._rows:
             try:
                 self._batches.append(self._make(self._rows))
-            except (pa.ArrowException, OverflowError) as error:  # a number beyond its type
+            except (pa.ArrowException, OverflowError) as error:  # a number outside its type's range
                 raise MalformedLogEntry("a file action", str(error)) from error
             self._orders.append(np.array(self._positions, np.int64))
             self._rows.clear()
             self._positions.clear()
 
 
-# --- What msgspec decodes: the fields of a table's state, named as the actions are -----------------------------------
+# --- Types for msgspec: the fields that a table's state has, named like the actions --------------------------------
 
 
 _Int = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
@@ -422,8 +422,8 @@ class _CdcRow(msgspec.Struct, gc=False, rename="camel"):
     tags: dict[str, str | None] | None = None
 
 
+# Default for a field that the line lacks. (`Raw | None` would accept null only.)
 _ABSENT = msgspec.Raw(b"")
-"""What a line does not have. (`Raw | None` would take nothing but null.)"""
 
 
 class _Line(msgspec.Struct, gc=False, rename="camel"):

@@ -1,13 +1,14 @@
-"""Live files and tombstones as Arrow: their schemas, and how rows of the log become columns.
+"""Live files and tombstones in Arrow: schemas, and conversion from log rows to columns.
 
-One row is one logical file, and its identity is `(path, deletion vector id)`. Both tables carry the path twice: `path`
-is decoded and in one spelling, to compare and to open; `log_path` is the text of the log, which a `Remove` has to
-repeat. Where nothing is encoded, as is usual, both columns share one buffer.
+One row is one logical file, identified by `(path, deletion vector id)`. Both tables have the path twice: `path` is
+decoded and normalized, for comparing and opening files; `log_path` is the log's text, which a `Remove` must repeat. If
+nothing is encoded, as is usual, both columns share one buffer.
 
-Columns that hold nothing share a constant: a table of a million files pays only for what its log says.
+Columns without values share a constant, so that a table with a million files uses memory only for the values in its
+log.
 
-Partition values become one dictionary-encoded array of texts per column, in bulk: a map per file, as the log has them,
-is slow to read. A table has few distinct partition values, so four bytes a file and column hold them all.
+Partition values become one dictionary-encoded string array per column, in bulk, because a map per file, as in the log,
+is slow to read. A table has few distinct partition values, so four bytes per file and column are enough.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from engine.types.arrow_types import Array, RecordBatch
 STRING_MAP = pa.map_(pa.string(), pa.string())
 _ENTRIES = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
 
+# The schema for `Snapshot.files`: one row per live file.
 FILES_SCHEMA = pa.schema(
     [
         ("path", pa.string()),  # decoded; relative to the table root, or absolute
         ("log_path", pa.string()),  # as in the log
         ("size", pa.int64()),  # bytes
         ("modification_time", pa.int64()),  # milliseconds since the epoch
-        ("data_change", pa.bool_()),  # of the commit that added it
+        ("data_change", pa.bool_()),  # from the commit that added the file
         ("partition_values", STRING_MAP),  # by physical name
-        ("stats", pa.string()),  # JSON, null where the file has none
+        ("stats", pa.string()),  # JSON, null if the file has none
         ("deletion_vector", DELETION_VECTOR),
         ("tags", STRING_MAP),
         ("base_row_id", pa.int64()),
@@ -44,8 +46,8 @@ FILES_SCHEMA = pa.schema(
         ("clustering_provider", pa.string()),
     ]
 )
-"""`Snapshot.files`: one row per live file."""
 
+# The schema for `Snapshot.tombstones`: one row per removed file that has not expired.
 TOMBSTONES_SCHEMA = pa.schema(
     [
         ("path", pa.string()),
@@ -61,8 +63,8 @@ TOMBSTONES_SCHEMA = pa.schema(
         ("default_row_commit_version", pa.int64()),
     ]
 )
-"""`Snapshot.tombstones`: one row per removed file that has not expired."""
 
+# The schema for a commit's change data files.
 CDC_SCHEMA = pa.schema(
     [
         ("path", pa.string()),
@@ -72,13 +74,12 @@ CDC_SCHEMA = pa.schema(
         ("tags", STRING_MAP),
     ]
 )
-"""The change data files of a commit."""
 
 _NULLS_MAX = 1 << 17
 
 
 def nulls(data_type: Any, length: int) -> Array:
-    """A column of nulls; columns of equal type share their memory."""
+    """Returns a column with nulls. Columns with the same type share memory."""
     if length > _NULLS_MAX:
         return pa.nulls(length, data_type)
     return _shared_nulls(data_type).slice(0, length)
@@ -90,9 +91,9 @@ def _shared_nulls(data_type: Any) -> Array:
 
 
 def make_batch(schema: Any, columns: Mapping[str, Array], length: int) -> RecordBatch:
-    """A batch of one of the schemas above from the columns that are there.
+    """Builds a batch with one of the schemas above from the given columns.
 
-    `columns` has `log_path`; `path` is derived from it. A column that is missing or holds only nulls is shared.
+    `columns` contains `log_path`; `path` is derived from it. Columns that are missing or all null share memory.
     """
     arrays = []
     for field in schema:
@@ -106,7 +107,7 @@ def make_batch(schema: Any, columns: Mapping[str, Array], length: int) -> Record
 
 
 def file_keys(batch: RecordBatch) -> Array:
-    """The identity of each row as one string: the path, and after a NUL the deletion vector's id where there is one."""
+    """Returns each row's identity as one string: the path, then NUL and the deletion vector's id, if any."""
     paths, vectors = batch.column("path"), batch.column("deletion_vector")
     if vectors.null_count == len(vectors):
         return paths
@@ -114,19 +115,20 @@ def file_keys(batch: RecordBatch) -> Array:
 
 
 def vector_ids(vectors: Array) -> Array:
-    """The unique ids of descriptors, as the protocol makes them."""
+    """Returns the descriptors' unique ids, as the protocol derives them."""
     offset = pc.coalesce(pc.binary_join_element_wise("@", pc.cast(vectors.field("offset"), pa.string()), ""), "")
     return pc.binary_join_element_wise(vectors.field("storage_type"), vectors.field("path_or_inline_dv"), offset, "")
 
 
 def map_array(maps: Iterable[Mapping[str, str | None] | None]) -> Array:
-    """A column of string maps; faster than handing pairs to `pa.array`."""
+    """Builds a column with string maps; faster than passing pairs to `pa.array`."""
     offsets: list[int | None] = [0]
     keys: list[str] = []
     items: list[str | None] = []
     for one in maps:
         if one is None:
-            # A null is a null *start*; its entry is replaced, so that the length before stays right.
+            # A null is encoded as a null *start* offset; the value after it is adjusted so that the preceding length
+            # stays right.
             offsets[-1] = None
         else:
             keys.extend(one)
@@ -138,9 +140,10 @@ def map_array(maps: Iterable[Mapping[str, str | None] | None]) -> Array:
 
 
 def with_entries(maps: Array, entries: Mapping[str, Array]) -> Array:
-    """The string maps with one more entry for each of `entries`, whose arrays have a text for each map; null is empty.
+    """Appends an entry to each string map for each key in `entries`.
 
-    An entry follows those that are there, so that it is the last of its key.
+    The arrays in `entries` have one text per map; null adds no entry. Appended entries come after the existing ones, so
+    that they are the last for their keys.
     """
     count, added = len(maps), len(entries)
     lists = maps.cast(_ENTRIES)
@@ -158,7 +161,7 @@ def with_entries(maps: Array, entries: Mapping[str, Array]) -> Array:
 
 
 def use_compact_memory() -> None:
-    """Takes jemalloc for all of the process, where this build of Arrow has it. To be called once, at the start."""
+    """Switches the process to jemalloc if this Arrow build includes it. Call once, at startup."""
     if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())
 
@@ -167,12 +170,12 @@ DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 
 
 def partition_schema(physical_names: Iterable[str]) -> Any:
-    """The `pyarrow.Schema` of the partition values of a table."""
+    """Returns the `pyarrow.Schema` for a table's partition values."""
     return pa.schema([(name, DICTIONARY) for name in physical_names])
 
 
 def encode_partition_values(maps: Array, schema: Any) -> RecordBatch:
-    """A batch of `schema` (a `partition_schema`) with a row for each map; a missing key is null."""
+    """Converts maps to a batch with `schema` (a `partition_schema`), one row per map; a missing key is null."""
     count = len(maps)
     offsets = maps.offsets.to_numpy()
     first, last = int(offsets[0]), int(offsets[-1])
@@ -191,10 +194,10 @@ def encode_partition_values(maps: Array, schema: Any) -> RecordBatch:
 
 
 def _aligned(items: Array, positions: npt.NDArray[np.int64], offsets: npt.NDArray[Any], count: int) -> Array:
-    """The items at `positions`, one for each map; null for a map that has none."""
+    """Returns the items at `positions`, one per map; null for a map without an item."""
     width = len(items) // max(count, 1)
     if width and np.array_equal(offsets, np.arange(count + 1) * width):
-        rows = positions // width  # as one writer does it: the same keys in every map
+        rows = positions // width  # the usual case, one writer: the same keys in every map
     else:
         rows = np.searchsorted(offsets, positions, "right") - 1
     if len(rows) == count and np.array_equal(rows, np.arange(count)):

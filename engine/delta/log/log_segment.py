@@ -1,17 +1,17 @@
-"""Which files of `_delta_log` define one version of a table.
+"""Selects the log segment: the files in `_delta_log` that define one version.
 
-A log segment is a checkpoint (or none, from version 0) and what comes after it up to the version: commits, or log
-compactions in place of runs of commits. `select_segment` chooses it from a listing and guarantees:
+A log segment is a checkpoint (or none, starting from version 0) and the commits after it up to the version; log
+compactions may replace ranges of commits. `select_segment` selects it from a listing and guarantees:
 
-1. commits and compactions together cover every version after the checkpoint exactly once, up to `version`;
-2. a checkpoint of several parts has all of its parts;
-3. of the usable checkpoints the newest is taken, unless it is in `avoid` (it was found to be corrupt);
-4. what is missing is named: a gap, a log cut off at its beginning, a version that is not there, no table at all.
+* Commits and compactions together cover every version after the checkpoint exactly once, up to `version`.
+* A multi-part checkpoint has all its parts.
+* The newest usable checkpoint is selected, unless it is in `avoid` (it was found to be corrupt).
+* Errors name the problem: a gap, a log truncated at its beginning, a missing version, no table.
 
-`find_segment` lists. It begins at the checkpoint that `_last_checkpoint` points to, so that the listing is short, and
-from the beginning wherever that does not lead to a segment: the hint is only a hint.
+`find_segment` lists the log. It starts at the checkpoint in the last-checkpoint hint to keep the listing short, and
+lists from the beginning if that does not yield a segment: the hint may be stale.
 
-`RecentCommits` caches the contents of small commits, which never change: on an object store each read is a request.
+`RecentCommits` caches small commits, which never change: on an object store each read is a request.
 
 Protocol: "Log Compaction Files", "Checkpoints", "Last Checkpoint File".
 """
@@ -48,7 +48,7 @@ _PREFERENCE = {LogFileKind.CHECKPOINT_V2: 2, LogFileKind.CHECKPOINT_CLASSIC: 1, 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A complete checkpoint: one file, or all parts of one."""
+    """A complete checkpoint: a single file, or all its parts."""
 
     version: int
     files: tuple[LogPath, ...]
@@ -62,12 +62,12 @@ class Checkpoint:
 class LogSegment:
     version: int
     checkpoint: Checkpoint | None
+    # Commits and compactions after the checkpoint, oldest first.
     deltas: tuple[LogPath, ...]
-    """Commits and compactions after the checkpoint, oldest first."""
+    # The newest version at or below `version` that has a version checksum file.
     checksum_version: int | None = None
-    """The newest version at or below `version` that has a version checksum file."""
+    # The commit file for `version`; None also if the storage lists names only.
     commit: FileStatus | None = field(default=None, compare=False)
-    """The file of `version`'s commit; None also where the storage lists names only."""
 
     @property
     def last_commit(self) -> str:
@@ -77,12 +77,12 @@ class LogSegment:
 def find_segment(
     storage: Storage, version: int | None = None, avoid: Collection[str] = (), *, use_hint: bool = True
 ) -> LogSegment:
-    """The segment of `version`, or of the newest version. One listing, or two where the hint misled.
+    """Finds the segment for `version`, or for the newest version. Takes one listing, or two if the hint was stale.
 
-    A folder of this machine is listed as a whole whatever is asked for, so it is listed first: most logs have no hint.
+    A local directory is always listed as a whole, so it is listed first: most logs have no hint.
 
-    `avoid` holds the names of checkpoint and compaction files that must not be used.
-    Raises `DeltaTableNotFound`, `VersionNotFound`, `VersionsNotContiguous`, `LogTruncated`, `MissingPartFiles`.
+    `avoid` contains names of checkpoint and compaction files that must not be used. Raises `DeltaTableNotFound`,
+    `VersionNotFound`, `VersionsNotContiguous`, `LogTruncated`, `MissingPartFiles`.
     """
     if not storage.LISTS_WHOLE_FOLDERS:
         return _find_in_listing(storage, version, avoid, use_hint=use_hint)
@@ -97,13 +97,13 @@ def find_segment(
                 if segment.checkpoint is not None:
                     return segment
             except DeltaError:
-                pass  # a stale hint, or a broken log: the whole listing tells which
+                pass  # a stale hint or a broken log: the full listing decides
             return select_segment(list_log(storage), version, storage.root, avoid)  # `names` may be older than the hint
     return select_segment(_log_paths(names), version, storage.root, avoid)
 
 
 def _find_in_listing(storage: Storage, version: int | None, avoid: Collection[str], *, use_hint: bool) -> LogSegment:
-    """Finds the segment as `find_segment` does, if a listing is a request and begins where it is told to."""
+    """Finds the segment as `find_segment` does, on storage where a listing is a request and has a start position."""
     hinted = _read_hint(storage) if use_hint and not avoid else None
     if hinted is not None and (version is None or hinted <= version):
         try:
@@ -111,7 +111,7 @@ def _find_in_listing(storage: Storage, version: int | None, avoid: Collection[st
             if segment.checkpoint is not None:
                 return segment
         except DeltaError:
-            pass  # a stale hint, or a broken log: the whole listing tells which
+            pass  # a stale hint or a broken log: the full listing decides
     return _listed_segment(storage, 0, version, avoid)
 
 
@@ -122,7 +122,7 @@ def _listed_segment(storage: Storage, start: int, version: int | None, avoid: Co
 
 
 def list_log(storage: Storage, start: int = 0) -> list[LogPath]:
-    """The log's files from a version on, sorted; foreign files are left out."""
+    """Returns the log's files from version `start` on, sorted, without foreign files."""
     return _log_paths(storage.list_names(LOG_DIR, version_prefix(start)))
 
 
@@ -133,7 +133,7 @@ def _log_paths(names: Iterable[str]) -> list[LogPath]:
 def select_segment(
     files: Iterable[LogPath], version: int | None, table: str, avoid: Collection[str] = ()
 ) -> LogSegment:
-    """Chooses from a listing; pure. Guarantees and errors as above."""
+    """Selects a segment from a listing, without I/O. See the module for guarantees and `find_segment` for errors."""
     listing = _Listing(files, avoid)
     if not listing.commits and not listing.checkpoints:
         if listing.has_incomplete_checkpoint:
@@ -143,6 +143,7 @@ def select_segment(
     target = newest if version is None else version
     if target > newest or target < 0:
         raise VersionNotFound(table, target, listing.earliest(), newest)
+    # Every complete checkpoint at or before the target is valid; the newest leaves the fewest commits to replay.
     checkpoint = listing.checkpoint_at_or_before(target)
     first = checkpoint.version + 1 if checkpoint else 0
     deltas = listing.cover(first, target)
@@ -153,10 +154,10 @@ def select_segment(
 
 
 def extend_segment(segment: LogSegment, files: Iterable[LogPath]) -> tuple[LogSegment, tuple[LogPath, ...]] | None:
-    """The segment advanced over the commits of a listing that begins at its version, and the new commits.
+    """Advances the segment over the commits in a listing that begins at its version. Also returns the new commits.
 
-    The new segment rests on the newest complete checkpoint in sight, so that what has to be replayed stays short. None
-    where the listing does not continue the segment without a gap; the caller then loads afresh.
+    The new segment starts at the newest complete checkpoint in the listing, so that later replays stay short. Returns
+    None if the listing has a gap after the segment; the caller then loads the version afresh.
     """
     listing = _Listing(files, ())
     newest = max([*listing.commits, *listing.checkpoints], default=segment.version)
@@ -177,9 +178,9 @@ def extend_segment(segment: LogSegment, files: Iterable[LogPath]) -> tuple[LogSe
 
 
 def earliest_version(files: Iterable[LogPath], oldest_commit: int) -> int | None:
-    """The first version that can be reconstructed, given where the unbroken run of commits to the newest begins.
+    """Returns the first version that can be reconstructed. `oldest_commit` is the start of the contiguous commits.
 
-    None where the run begins after version 0 and there is no complete checkpoint at its beginning or in it.
+    Returns None if `oldest_commit` is not 0 and no complete checkpoint exists at version `oldest_commit` - 1 or later.
     """
     if oldest_commit == 0:
         return 0
@@ -188,7 +189,7 @@ def earliest_version(files: Iterable[LogPath], oldest_commit: int) -> int | None
 
 
 class _Listing:
-    """The files of a log by what they are."""
+    """A log's files, grouped by kind."""
 
     def __init__(self, files: Iterable[LogPath], avoid: Collection[str]) -> None:
         self.commits: dict[int, LogPath] = {}
@@ -229,10 +230,12 @@ class _Listing:
         return max(self.checkpoints[max(usable)], key=lambda found: (_PREFERENCE[found.files[0].kind], found.names))
 
     def cover(self, first: int, last: int) -> tuple[LogPath, ...] | None:
-        """Commits and compactions that cover [first, last] exactly once; None where there is a gap."""
+        """Returns commits and compactions that cover [first, last] exactly once, or None if there is a gap."""
         result = []
         at = first
         while at <= last:
+            # The longest compaction that does not pass `last` replaces the most commits (Protocol: "Log Compaction
+            # Files").
             fitting = [file for file in self.compactions.get(at, ()) if file.version_to <= last]
             file = max(fitting, key=lambda file: file.version_to) if fitting else self.commits.get(at)
             if file is None:
@@ -242,14 +245,14 @@ class _Listing:
         return tuple(result)
 
     def earliest(self) -> int:
-        """The first version that can be reconstructed."""
+        """Returns the first version that can be reconstructed."""
         if 0 in self.commits:
             return 0
         return min(self.checkpoints, default=min(self.commits, default=0))
 
 
 def _explain(listing: _Listing, table: str, first: int, target: int) -> DeltaError:
-    """Why the versions from `first` to `target` cannot be covered."""
+    """Returns the error that explains why the versions from `first` to `target` cannot be covered."""
     present = sorted(at for at in listing.commits if first <= at <= target)
     if first == 0 and (not present or present[0] != 0):
         if listing.has_incomplete_checkpoint and listing.incomplete_version <= target:
@@ -280,7 +283,7 @@ _BYTES_MAX = 1 << 18
 
 
 class RecentCommits:
-    """Commits of one table that were read or written last, by file name. Thread-safe."""
+    """A cache of one table's commits that were recently read or written, by file name. Thread-safe."""
 
     def __init__(self) -> None:
         self._contents: dict[str, bytes] = {}
@@ -291,7 +294,7 @@ class RecentCommits:
         return self._contents.get(name)
 
     def keep(self, name: str, data: bytes) -> None:
-        """Keeps a commit, in place of the oldest ones; none that is large."""
+        """Caches a commit and evicts the oldest ones. Ignores large commits."""
         if len(data) > _COMMIT_BYTES_MAX:
             return
         with self._lock:

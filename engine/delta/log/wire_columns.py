@@ -1,7 +1,7 @@
-"""Columns of file actions under the names that they have in the log.
+"""Renames file action columns to their names in the log.
 
-Inside the product a column is `base_row_id`, in JSON commits and in checkpoints it is `baseRowId`; `log_path`, the text
-of the log, is the action's `path`.
+In this product a column is named `base_row_id`; in JSON commits and checkpoints it is `baseRowId`. `log_path`, the
+log's text, becomes the action's `path`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from engine.delta.log.file_table import nulls
 from engine.delta.spec.actions import camel_case
 from engine.types.arrow_types import Array, RecordBatch
 
+# The customary order.
 _ORDER = (
     "log_path",
     "partition_values",
@@ -31,11 +32,10 @@ _ORDER = (
     "default_row_commit_version",
     "clustering_provider",
 )
-"""As people are used to read them."""
 
 
 def wire_columns(batch: RecordBatch, without: Container[str] = ()) -> RecordBatch:
-    """The columns of a batch of file actions, renamed and in the usual order."""
+    """Returns a file action batch's columns, renamed and in the customary order."""
     present = set(batch.schema.names)
     names = [name for name in _ORDER if name in present and name not in without]
     columns = [_wire_struct(batch.column(name)) for name in names]
@@ -48,7 +48,7 @@ def wire_name(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def wire_type(data_type: Any) -> Any:
-    """The type of a column after renaming: only structs have names inside."""
+    """Returns a column's type after renaming. Only structs contain names."""
     if not pa.types.is_struct(data_type):
         return data_type
     return pa.struct([(camel_case(field.name), field.type) for field in data_type])

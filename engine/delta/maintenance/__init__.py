@@ -1,4 +1,4 @@
-"""Upkeep of a table after a commit: checkpoints, checksums, clean-up of the log, files that nothing needs.
+"""Table maintenance after a commit: checkpoints, checksums, log cleanup, unused files.
 
-Imports `engine.delta.commit` and what that may import. Start at `after_commit.py`.
+Imports `engine.delta.commit` and its imports. Start at `after_commit.py`.
 """

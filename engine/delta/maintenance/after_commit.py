@@ -1,15 +1,15 @@
-"""What follows a commit: checksum, checkpoint, clean-up of the log.
+"""Post-commit hooks: checksum, checkpoint, log cleanup.
 
-None of it is needed for the commit to be valid, so it runs after the answer, in a thread of its own, and whatever goes
-wrong in it is logged and forgotten: the next commit, or another writer, does it again. `HOOKS` are run in order:
+The commit is valid without them, so they run after the answer, in a separate thread. Failures are logged and ignored:
+the next commit, or another writer, does the work. `HOOKS` run in order:
 
-1. the version checksum, made from the one before at the cost of the commit itself; not on an object store for the first
-   version of an empty table, whose commit says the same and is as short. Checksums are optional: while commits to a
-   table follow each other within `_QUIET_S`, only the newest version gets one, `_UNWRITTEN_S` later at most;
-2. every `delta.checkpointInterval` versions (10 by default) a checkpoint, unless the version has one;
-3. with a checkpoint, the removal of expired files from the log, unless `delta.enableExpiredLogCleanup` is off; once
-   a day for each table, since the retention is counted from midnight;
-4. symlink manifests, where `delta.compatibility.symlinkFormatManifest.enabled` is on.
+- The version checksum, computed incrementally from the previous one. On an object store it is omitted for an empty
+  table's first version, whose commit is as short and contains the same. Checksums are optional: while commits to a
+  table follow each other within `_QUIET_S`, only the newest version gets one, after `_UNWRITTEN_S` at most.
+- A checkpoint every `delta.checkpointInterval` versions (default 10), unless the version has one.
+- After a checkpoint, removal of expired log files, unless `delta.enableExpiredLogCleanup` is off; once a day per table,
+  since the retention is counted from midnight.
+- Symlink manifests, if `delta.compatibility.symlinkFormatManifest.enabled` is on.
 """
 
 from __future__ import annotations
@@ -39,29 +39,32 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Unwritten:
-    """A checksum whose file waits for commits to pause."""
+    """A checksum that is written when commits pause."""
 
     storage: Storage
     version: int
     checksum: VersionChecksum
+    # Creation time (monotonic clock) of the oldest checksum that this one replaced.
     since_s: float
-    """When the oldest of the checksums that this one replaced was made, on the monotonic clock."""
 
 
 class KnownChecksums:
-    """The newest checksums that this server has made, by table: the next one needs no request for the one before.
+    """The newest checksums that this server has made, by table: the next one then needs no request for its predecessor.
 
-    For the thread that runs the hooks, and for those who hold it up.
+    Used by the thread that runs the hooks, and by threads that suspend it.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, VersionChecksum]] = {}
         self._unwritten: dict[str, _Unwritten] = {}
+        # By table: the midnight before its last cleanup, and the table's id and properties at that time.
         self._cleaned: dict[str, tuple[int, str, Mapping[str, str | None]]] = {}
-        """By table: the midnight before its last clean-up, and id and properties of the table then."""
 
     def before(self, committed: Committed) -> VersionChecksum | None:
-        """That of the version before a commit; None if it is not known. Another table in the place has another id."""
+        """Returns the checksum for the version before a commit, if cached.
+
+        Another table in the same place has another id.
+        """
         version, checksum = self._known.get(committed.storage.root, (-1, None))
         if checksum is None or version != committed.version - 1:
             return None
@@ -77,7 +80,7 @@ class KnownChecksums:
         self._known.pop(root, None)
 
     def defer(self, committed: Committed, checksum: VersionChecksum) -> None:
-        """Leaves the file to `write_deferred`, unless a later version comes first."""
+        """Leaves writing the file to `write_deferred`, unless a later version replaces it."""
         root, now_s = committed.storage.root, time.monotonic()
         before = self._unwritten.get(root)
         since_s = before.since_s if before is not None else now_s
@@ -91,7 +94,7 @@ class KnownChecksums:
         self._unwritten.pop(root, None)
 
     def write_deferred(self, older_than_s: float = 0.0) -> None:
-        """Writes the checksums that have waited for so long. Never raises."""
+        """Writes the checksums that have waited for at least `older_than_s`. Never raises."""
         now_s = time.monotonic()
         for root, each in list(self._unwritten.items()):
             if now_s - each.since_s < older_than_s:
@@ -103,7 +106,7 @@ class KnownChecksums:
                 _log.warning("no checksum of version %d of %s", each.version, root, exc_info=True)
 
     def is_cleaned(self, committed: Committed, midnight_ms: int) -> bool:
-        """Returns whether a clean-up since midnight found all that may go until the next."""
+        """Returns whether a cleanup since midnight has removed everything that can expire until the next midnight."""
         metadata = committed.config.metadata
         return self._cleaned.get(committed.storage.root) == (midnight_ms, metadata.id, metadata.configuration)
 
@@ -116,7 +119,7 @@ class KnownChecksums:
 
 
 class PostCommit:
-    """A commit and, if some hook asks for it, the snapshot of its version."""
+    """A commit and, if a hook needs it, its version's snapshot."""
 
     def __init__(
         self,
@@ -139,7 +142,7 @@ Hook: TypeAlias = Callable[[PostCommit], None]
 
 
 def run_hooks(after: PostCommit) -> None:
-    """Runs every hook, whatever happens to the others. Never raises."""
+    """Runs every hook, even if others fail. Never raises."""
     committed = after.committed
     for hook in HOOKS:
         try:
@@ -171,7 +174,7 @@ def write_version_checksum(after: PostCommit) -> None:
 
 
 def _previous_checksum(committed: Committed) -> VersionChecksum | None:
-    """None where there is none that can be read."""
+    """Loads the previous checksum, or returns None if it is missing or unreadable."""
     try:
         return load_checksum(committed.storage, committed.version - 1) if committed.version else None
     except MalformedLogEntry:
@@ -212,11 +215,11 @@ def is_checkpoint_due(committed: Committed) -> bool:
 
 _CLOSE_S = 10.0
 
+# How long a checksum waits for a later one to replace it.
 _QUIET_S, _UNWRITTEN_S = 0.1, 1.0
-"""How long a checksum waits for a later one in its place."""
 
+# Maximum number of tables with a cached checksum.
 _KNOWN_MAX = 200
-"""Tables whose newest checksum is kept."""
 
 HOOKS: tuple[Hook, ...] = (
     write_version_checksum,
@@ -227,26 +230,27 @@ HOOKS: tuple[Hook, ...] = (
 
 
 class PostCommitQueue:
-    """Runs the hooks of commits one after the other, off the path of the statements."""
+    """Runs post-commit hooks sequentially, outside the statements' threads."""
 
     def __init__(self, read: Callable[[Storage, int], Snapshot] = Snapshot.load, *, waiting_max: int = 1000) -> None:
-        """`waiting_max` commits may wait; the work of any beyond is left to the commits after them. `read` returns the
-        snapshot of a version that was just committed.
+        """Creates a queue for `waiting_max` commits; hooks for further ones are left to later commits.
+
+        `read` returns the snapshot for a version that was just committed.
         """
         self._read = read
         self._waiting_max = waiting_max
         self._known = KnownChecksums()
         self._waiting: deque[PostCommit] = deque()
         self._running: PostCommit | None = None
+        # True if no commit waits or runs, and no checksum is unwritten.
         self._is_idle = True
-        """No commit waits or runs, and no checksum is unwritten."""
+        # True while deferred checksums are being written.
         self._is_writing = False
-        """Deferred checksums are being written."""
+        # Number of threads waiting in `drain`.
         self._drains = 0
-        """Threads that wait in `drain`."""
         self._is_closed = False
+        # Guards all fields above.
         self._changed = threading.Condition()
-        """Guards all of these."""
         self._worker = threading.Thread(target=self._run, name="post-commit", daemon=True)
         self._worker.start()
 
@@ -264,9 +268,9 @@ class PostCommitQueue:
         )
 
     def forget(self, root: str) -> None:
-        """Returns when nothing writes to the log of this table any more, and nothing will for past commits.
+        """Waits until nothing writes to this table's log any more, and drops its pending work.
 
-        For those who remove the table: a checksum that came late would leave a log without versions.
+        Called before the table is removed: a late checksum would leave a log without versions.
         """
         with self._changed:
             self._waiting = deque(after for after in self._waiting if after.committed.storage.root != root)
@@ -277,7 +281,7 @@ class PostCommitQueue:
             self._known.drop_deferred(root)
 
     def drain(self) -> None:
-        """Returns when everything submitted so far is done."""
+        """Waits until all submitted work is done."""
         with self._changed:
             self._drains += 1
             self._changed.notify_all()
@@ -285,7 +289,7 @@ class PostCommitQueue:
             self._drains -= 1
 
     def close(self) -> None:
-        """Does what waits, for a while at most, and ends: the next commits do the rest."""
+        """Runs pending work for a limited time, and stops: later commits do the rest."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -299,7 +303,7 @@ class PostCommitQueue:
             self._write_deferred(_UNWRITTEN_S)
 
     def _write_deferred(self, older_than_s: float = 0.0) -> None:
-        """Writes without the lock, which statements take, but never to a table that `forget` has returned for."""
+        """Writes without the lock, which statements need, but never to a table for which `forget` has returned."""
         if not self._known.has_deferred:
             return
         with self._changed:
@@ -310,7 +314,7 @@ class PostCommitQueue:
             self._changed.notify_all()
 
     def _next(self) -> PostCommit | None:
-        """The one to run now, the last one being done; None when there will be no more."""
+        """Marks the current item as done and returns the next, or None if the queue is closed."""
         with self._changed:
             self._running = None
             self._changed.notify_all()

@@ -1,9 +1,9 @@
-"""What a checkpoint of a snapshot holds, as Arrow batches in the checkpoint's schema.
+"""A checkpoint's contents as Arrow batches in the checkpoint schema.
 
-A checkpoint has one column per kind of action and one row per action, so a row has a value in one column and null in
-the others. The columns of nulls are shared constants; those of files are the snapshot's own under other names.
+A checkpoint has one column per action kind and one row per action, so each row has a value in one column and null in
+the others. Null columns are shared constants; file columns are the snapshot's own columns, renamed.
 
-Protocol: "Checkpoint Schema", "Action Reconciliation" (what a checkpoint leaves out).
+Protocol: "Checkpoint Schema", "Action Reconciliation" (what a checkpoint omits).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from engine.pruning.partition_columns import Codes, partition_column
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.types.arrow_types import Array, RecordBatch
 
+# Rows per batch, and therefore per row group.
 BATCH_ROWS = 1 << 16
-"""Rows of a batch, and so of a row group."""
 
 _STRINGS = pa.list_(pa.string())
 _REMOVE = pa.struct(
@@ -95,21 +95,21 @@ V2_COLUMNS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Layout:
-    """What the table's properties make of the column `add`."""
+    """The layout of the column `add`, from the table's properties."""
 
     add: Any
+    # The `stats_schema` for typed statistics; None: no typed statistics.
     stats: Any | None
-    """The `stats_schema` of the typed statistics; None: there are none."""
+    # Typed partition values, distinct values and codes by file, in field order; empty: none.
     partitions: tuple[tuple[Array, Codes], ...]
-    """Typed partition values, distinct and by file, in the order of their fields; empty: there are none."""
     keeps_json: bool
 
 
 class CheckpointContent:
-    """The rows of a checkpoint of one snapshot."""
+    """The rows of one snapshot's checkpoint."""
 
     def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
-        """`now_ms` decides which tombstones and transactions have expired."""
+        """Prepares the contents. `now_ms` determines the expired tombstones and transactions."""
         self.actions: tuple[Action, ...] = _small_actions(snapshot, now_ms)
         self.adds = snapshot.files
         self.removes = _retained_tombstones(snapshot, now_ms)
@@ -121,7 +121,7 @@ class CheckpointContent:
         return int(self.adds.num_rows + self.removes.num_rows)
 
     def file_batches(self, rows: int = BATCH_ROWS) -> Iterator[RecordBatch]:
-        """All file actions, as batches of `file_schema` of at most `rows` rows."""
+        """Yields all file actions as `file_schema` batches with at most `rows` rows."""
         for start in range(0, self.adds.num_rows, rows):
             yield self.add_batch(
                 _one(self.adds.slice(start, rows)), np.arange(start, min(start + rows, len(self.adds)))
@@ -130,7 +130,7 @@ class CheckpointContent:
             yield self.remove_batch(_one(self.removes.slice(start, rows)))
 
     def add_batch(self, files: RecordBatch, positions: npt.NDArray[np.int64]) -> RecordBatch:
-        """Rows of `adds` as rows of the checkpoint; `positions` are their places in `adds`."""
+        """Converts rows from `adds` to checkpoint rows; `positions` are their positions in `adds`."""
         layout, length = self._layout, files.num_rows
         wire = wire_columns(with_data_change(files, False), () if layout.keeps_json else ("stats",))
         columns = list(wire.columns)
@@ -153,7 +153,7 @@ class CheckpointContent:
 
 
 def small_rows(actions: Sequence[Action], schema: Any) -> RecordBatch:
-    """One row for each action, in a schema that has a column for each of their kinds."""
+    """Returns one row per action, in a schema that has a column for each action's kind."""
     columns = []
     for field in schema:
         values = [
@@ -164,7 +164,7 @@ def small_rows(actions: Sequence[Action], schema: Any) -> RecordBatch:
 
 
 def spread(batch: RecordBatch, schema: Any) -> RecordBatch:
-    """A batch with columns of nulls for those of `schema` that it lacks."""
+    """Extends a batch to `schema` with null columns."""
     present = set(batch.schema.names)
     columns = [
         batch.column(field.name) if field.name in present else nulls(field.type, batch.num_rows) for field in schema
@@ -206,7 +206,7 @@ def _layout(snapshot: Snapshot) -> _Layout:
 
 
 def _typed_partitions(snapshot: Snapshot) -> tuple[list[Any], tuple[tuple[Array, Codes], ...]]:
-    """Fields and values by physical name; nothing where one value is not certain."""
+    """Returns fields and values by physical name; empty if any value is ambiguous."""
     texts = snapshot.partition_texts()
     schema = physical_schema(snapshot.schema, snapshot.config.column_mapping_mode)
     fields, columns = [], []
@@ -223,7 +223,7 @@ def _typed_partitions(snapshot: Snapshot) -> tuple[list[Any], tuple[tuple[Array,
 
 
 def _stats_fields(config: TableConfig) -> tuple[Any, list[Any]]:
-    """The schema to parse statistics with, and the fields of `stats_parsed`."""
+    """Returns the schema for parsing statistics, and the fields in `stats_parsed`."""
     parsed = stats_schema(physical_schema(measured_columns(config), config.column_mapping_mode))
     leaves = {name: field for name in parsed.names if not _is_empty((field := parsed.field(name)).type)}
     if not config.is_supported("deletionVectors"):
@@ -243,7 +243,7 @@ def _typed_stats(texts: Array, schema: Any, wire: Any) -> Array:
 
 
 def _arrow_value(value: Json, data_type: Any) -> Any:
-    """A JSON value as `pa.array` wants it for the type: maps as pairs, and no fields that the type lacks."""
+    """Converts a JSON value for `pa.array`: maps become pairs, and fields that the type lacks are dropped."""
     if value is None:
         return None
     if pa.types.is_struct(data_type):
@@ -254,6 +254,6 @@ def _arrow_value(value: Json, data_type: Any) -> Any:
 
 
 def _one(table: Any) -> RecordBatch:
-    """A table as one batch."""
+    """Combines a table into one batch."""
     batches = table.combine_chunks().to_batches()
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

@@ -1,20 +1,20 @@
-"""Writes checkpoints: the state of a version as Parquet, from columns to columns.
+"""Writes checkpoints: a version's state as Parquet, column by column.
 
-Four forms, chosen by the table's policy or by the caller:
+The form is determined by the table's policy or by the caller:
 
 - *classic*: one file.
-- *parts*: several files, each with the actions of a range of paths. Two writers that cut one version make equal parts,
-  so their files may replace each other. For old readers; never with the v2Checkpoint feature.
-- *v2*: a top level, Parquet or JSON, with everything but the files, and sidecars with these.
+- *parts*: several files, each with the actions for a range of paths. Two writers that checkpoint the same version make
+  equal parts, so their files may replace each other. For old readers; never with the v2Checkpoint feature.
+- *v2*: a top level, Parquet or JSON, with all actions except file actions, which are in sidecars.
 
-A checkpoint holds what replay would give: no commitInfo, no `cdc`; domains and tombstones only while they count. File
-actions are written without data change, since nothing changes by them. Statistics go in as JSON, as typed columns
-(`stats_parsed`), or both, as the table's properties say; with typed columns come typed partition values, unless some
-value cannot be read with certainty (a timestamp without its zone): then they are left out rather than wrong.
+A checkpoint contains the result of log replay: no commitInfo, no `cdc`, and no expired tombstones or removed domains.
+File actions are written without data change, since they change nothing. The table's properties select statistics as
+JSON, as typed columns (`stats_parsed`), or both. Typed columns include typed partition values, unless a value is
+ambiguous (a timestamp without its zone): they are omitted rather than wrong.
 
-The small actions are in the first row group, so that a reader of schema and protocol touches nothing else. Files are
-written batch by batch: the memory needed is that of one batch beside the snapshot, whatever its size. Every file
-appears whole or not at all, and `_last_checkpoint` after all of them; it never goes back to an older version.
+The small actions are in the first row group, so that reading schema and protocol requires nothing else. Files are
+written batch by batch: besides the snapshot, only one batch is in memory. Every file appears atomically, and
+`_last_checkpoint` after all of them; it never moves back to an older version.
 
 Protocol: "Checkpoints", "V2 Spec", "Sidecar Files", "Last Checkpoint File".
 """
@@ -61,14 +61,14 @@ from engine.storage.storage import Storage
 from engine.tables.operations import TableOperation
 from engine.types.arrow_types import RecordBatch, table_schema
 
+# Maximum number of file actions per sidecar.
 SIDECAR_ACTIONS = 50_000
-"""File actions in a sidecar, at most."""
 
 _COMPRESSION = "zstd"
+# Columns without repeated values, for which a dictionary is useless.
 _PLAIN_COLUMNS = frozenset({"path", "stats"})
-"""Columns without repeated values, for which a dictionary would be built in vain."""
+# Longest schema in `_last_checkpoint`, as in delta-spark: the file is read whenever a table is opened.
 _SCHEMA_CHARACTERS_MAX = 20_000
-"""Longest schema in `_last_checkpoint`, as in delta-spark: the file is read whenever a table is opened."""
 
 
 class CheckpointForm(Enum):
@@ -80,10 +80,10 @@ class CheckpointForm(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenCheckpoint:
-    """Files of the log that together are a checkpoint."""
+    """The log files that form a checkpoint."""
 
+    # Relative to the table root, without sidecars.
     names: tuple[str, ...]
-    """Relative to the table root; sidecars are not among them."""
     hint: LastCheckpoint
 
 
@@ -94,11 +94,11 @@ def write_checkpoint(
     form: CheckpointForm | None = None,
     actions_per_file: int | None = None,
 ) -> WrittenCheckpoint:
-    """Writes a checkpoint of `snapshot` and points `_last_checkpoint` to it.
+    """Writes a checkpoint of `snapshot` and updates `_last_checkpoint`.
 
-    `form` None follows `delta.checkpointPolicy`, and `delta.checkpoint.partSize` where that is classic.
-    `actions_per_file` bounds parts and sidecars; None: that property, or 50,000.
-    Raises the errors of `TableConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
+    `form` None follows `delta.checkpointPolicy`, and for classic checkpoints `delta.checkpoint.partSize`.
+    `actions_per_file` limits parts and sidecars; None: that property, or 50,000. Raises the errors of
+    `TableConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
     """
     snapshot.config.ensure_supported(TableOperation.CHECKPOINT)
     content = CheckpointContent(snapshot, now_ms)
@@ -110,7 +110,7 @@ def write_checkpoint(
 
 
 def write_hint(storage: Storage, hint: LastCheckpoint) -> bool:
-    """Points `_last_checkpoint` to a checkpoint, unless it points to a newer one; True if it does now."""
+    """Points `_last_checkpoint` to a checkpoint, unless it points to a newer one. Returns True if it was updated."""
     name = f"{LOG_DIR}/{LAST_CHECKPOINT}"
     try:
         present = parse_last_checkpoint(storage.read_bytes(name))
@@ -123,7 +123,7 @@ def write_hint(storage: Storage, hint: LastCheckpoint) -> bool:
 
 
 def _form_of(config: TableConfig, num_file_actions: int) -> CheckpointForm:
-    """Parts are for tables that ask for them; writers must make none where the protocol has v2 checkpoints."""
+    """Selects the form. Parts are opt-in, and forbidden to writers if the protocol has v2 checkpoints."""
     if config.is_supported("v2Checkpoint"):
         return CheckpointForm.V2_PARQUET if config.get(CHECKPOINT_POLICY) == "v2" else CheckpointForm.CLASSIC
     part_size = config.get(CHECKPOINT_PART_SIZE)
@@ -154,7 +154,7 @@ def _write_parts(snapshot: Snapshot, content: CheckpointContent, actions: int | 
 
 
 def _write_v2_parquet(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
-    # The files' columns are empty here, but delta-spark looks for them in the schema.
+    # The file columns are empty here, but delta-spark expects them in the schema.
     schema = pa.schema([*V2_COLUMNS.items(), *_classic_schema(content)])
 
     def write(name: str, top: tuple[Action, ...]) -> int:
@@ -180,7 +180,7 @@ def _write_v2(
     write: Callable[[str, tuple[Action, ...]], int],
     schema: Any,
 ) -> WrittenCheckpoint:
-    """Sidecars first: the top level must never name what is not there."""
+    """Writes the sidecars first: the top level must never refer to missing files."""
     sidecars = tuple(_write_sidecars(snapshot.storage, content, actions or SIDECAR_ACTIONS))
     top = (CheckpointMetadata(version=snapshot.version), *content.actions, *sidecars)
     file = checkpoint_v2_name(snapshot.version, str(uuid.uuid4()), extension)
@@ -216,13 +216,13 @@ def _write_sidecars(storage: Storage, content: CheckpointContent, actions: int) 
 
 
 def _ranges_of_paths(content: CheckpointContent, count: int) -> Iterator[Iterator[RecordBatch]]:
-    """The file actions in `count` ranges of paths, nearly equal in size. The same for everyone with the same files."""
+    """Yields the file actions in `count` path ranges with nearly equal sizes. Deterministic for the same files."""
     adds, removes = content.adds, content.removes
     chunks = [*adds.column("path").chunks, *removes.column("path").chunks]
     paths = pa.chunked_array(chunks, pa.string()).combine_chunks()
     ranks = np.empty(len(paths), np.int64)
     ranks[pc.sort_indices(paths).to_numpy()] = np.arange(len(paths))
-    # Equal paths (one file, two deletion vectors) get the rank of the last, so that they stay together.
+    # Equal paths (one file, two deletion vectors) get the last one's rank, so that they stay together.
     part_of = ranks * count // max(len(paths), 1)
     encoded = paths.dictionary_encode()
     last = np.zeros(len(encoded.dictionary), np.int64)
@@ -247,12 +247,12 @@ def _take(table: Any, rows: npt.NDArray[np.int64]) -> RecordBatch:
 
 
 def _classic_schema(content: CheckpointContent) -> Any:
-    """A column for each kind of action that a checkpoint of one file may have."""
+    """Returns a column for each action kind that a single-file checkpoint may contain."""
     return pa.schema([*SMALL_COLUMNS.items(), *((field.name, field.type) for field in content.file_schema)])
 
 
 def _write_parquet(storage: Storage, name: str, schema: Any, batches: tuple[RecordBatch, Iterable[RecordBatch]]) -> int:
-    """One row group a batch; the first may be empty. Bytes written."""
+    """Writes one row group per batch; the first may be empty. Returns the number of bytes written."""
     first, others = batches
     with storage.open_output(name) as file:
         with pq.ParquetWriter(
@@ -270,7 +270,7 @@ def _write_parquet(storage: Storage, name: str, schema: Any, batches: tuple[Reco
 
 
 def _dictionary_columns(schema: Any) -> list[str]:
-    """The Parquet columns that get a dictionary."""
+    """Returns the Parquet columns that get a dictionary."""
     return [
         path
         for field in schema
@@ -310,7 +310,7 @@ def _hint(
     )
 
 
-@lru_cache(maxsize=32)  # every checkpoint of a table has the same
+@lru_cache(maxsize=32)  # the same for all of a table's checkpoints
 def _described(schema: Any) -> dict[str, Any]:
     """Returns `checkpointSchema`, the schema of a checkpoint's Parquet file, unless it is too long for the hint."""
     text = table_schema(schema).to_json()

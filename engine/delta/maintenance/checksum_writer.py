@@ -1,8 +1,8 @@
-"""Writes version checksums: after a commit, once, and never over an existing one.
+"""Writes version checksums: once after a commit, and never over an existing one.
 
-Two ways to make one. `checksum_after` adds a commit to the checksum of the version before, which costs what the commit
-costs; it declines where that would be a guess (no checksum before, a removed file of unknown size, a file added again).
-`checksum_of` counts the files of a snapshot.
+`checksum_after` adds a commit to the previous version's checksum, at a cost proportional to the commit. It returns None
+if the result would be a guess (no previous checksum, a removed file with unknown size, a file added again).
+`checksum_of` counts a snapshot's files.
 
 Protocol: "Version Checksum File".
 """
@@ -26,12 +26,12 @@ _TXN_ID = "txnId"
 
 
 def write_checksum(storage: Storage, version: int, checksum: VersionChecksum) -> bool:
-    """False where the version has one already."""
+    """Writes the checksum. Returns False if the version already has one."""
     return storage.put_if_absent(f"{LOG_DIR}/{checksum_name(version)}", format_checksum(checksum), in_place=True)
 
 
 def checksum_of(snapshot: Snapshot) -> VersionChecksum:
-    """Counted from the files of a snapshot. Raises the errors of reading them."""
+    """Computes the checksum from a snapshot's files. Raises the errors of reading them."""
     info = snapshot.commit_info
     vectors = snapshot.files.column("deletion_vector")
     return VersionChecksum(
@@ -49,7 +49,7 @@ def checksum_of(snapshot: Snapshot) -> VersionChecksum:
 
 
 def checksum_after(previous: VersionChecksum | None, committed: Committed) -> VersionChecksum | None:
-    """The checksum of a commit, from that of the version before it; None where only a count can tell."""
+    """Computes a commit's checksum from the previous version's; None if only counting can determine it."""
     config, adds, removes = committed.config, committed.adds, committed.staged.removes
     if previous is None and committed.version == 0:
         previous = _empty(committed)
@@ -70,7 +70,7 @@ def checksum_after(previous: VersionChecksum | None, committed: Committed) -> Ve
 
 
 def _empty(committed: Committed) -> VersionChecksum:
-    """What precedes version 0."""
+    """Returns the checksum before version 0."""
     return VersionChecksum(
         table_size_bytes=0,
         num_files=0,
@@ -84,10 +84,10 @@ def _empty(committed: Committed) -> VersionChecksum:
 
 
 def _is_countable(adds: RecordBatch, removes: RecordBatch) -> bool:
-    """Does each add make one file more, and each remove one less, of known size?
+    """Returns whether each add adds one file and each remove removes one with known size.
 
-    A remove is of a live file, or the commit would have lost to the one that removed it. An add that rearranges may be
-    of a file that is there, unless the same commit removes that path.
+    A remove refers to a live file; otherwise the commit would have lost to the one that removed it. An add without data
+    change may refer to an existing file, unless the same commit removes that path.
     """
     if removes.column("size").null_count:
         return False

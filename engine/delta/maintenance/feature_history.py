@@ -1,15 +1,14 @@
-"""Which versions of a log need a feature, and a log without them: what DROP FEATURE … TRUNCATE HISTORY asks.
+"""History truncation for DROP FEATURE … TRUNCATE HISTORY: versions that need a feature, and their removal from the log.
 
-A version needs a feature if its metadata does, or if its commit names a deletion vector, be it in a `remove`: who does
-not know the feature would misread that commit. Versions up to the last one of these have to go, which is a clean-up of
-the log with a shorter retention (`delta.dropFeatureTruncateHistory.retentionDuration`). It needs a checkpoint of a
-version that needs the feature no more and is older than that retention; one is written as soon as there is such a
-version.
+A version needs a feature if its metadata does, or if its commit names a deletion vector, even in a `remove`: readers
+without the feature would misread that commit. Versions up to the last such version must be removed, by a log cleanup
+with a shorter retention (`delta.dropFeatureTruncateHistory.retentionDuration`). This needs a checkpoint at a version
+that no longer needs the feature and is older than that retention; it is written as soon as such a version exists.
 
-Checkpoints of a kind that only a feature explains count as well; and the protection of checkpoints holds until none of
-the protected versions is left.
+Checkpoints in a form that only the feature explains count as well. Checkpoint protection remains until no protected
+version is left.
 
-Source: the two steps of delta-spark, in its documentation on dropping table features.
+Source: the two-step procedure in delta-spark's documentation on dropping table features.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from engine.delta.spec.features import MetadataFacts, metadata_facts
 from engine.delta.spec.paths import LogFileKind
 from engine.storage.storage import Storage
 
+# By final feature name: tests if a version's metadata needs the feature.
 _METADATA: Mapping[str, Callable[[MetadataFacts], bool]] = MappingProxyType(
     {
         "columnMapping": lambda facts: properties.COLUMN_MAPPING_MODE.read(facts.configuration) != "none",
@@ -42,19 +42,18 @@ _METADATA: Mapping[str, Callable[[MetadataFacts], bool]] = MappingProxyType(
         "v2Checkpoint": lambda facts: properties.CHECKPOINT_POLICY.read(facts.configuration) == "v2",
     }
 )
-"""Feature, by its final name -> does the metadata of a version need it?"""
 
 PROTECTION = "checkpointProtection"
 
 
 def needs_feature(metadata: Metadata, feature: str) -> bool:
-    """Whether a version of this metadata needs `feature` (its final name)."""
+    """Returns whether a version with this metadata needs `feature` (its final name)."""
     test = _METADATA.get(feature)
     return test is not None and test(metadata_facts(metadata.configuration, metadata.schema_string))
 
 
 def last_version_with(snapshot: Snapshot, feature: str) -> int | None:
-    """The last version in the log that needs `feature`; None: none does."""
+    """Returns the last version in the log that needs `feature`, or None."""
     commits = [path for path, _ in load_commits(snapshot)]
     if feature == PROTECTION:
         protected = snapshot.config.get(properties.CHECKPOINT_PROTECTION_VERSION)
@@ -72,9 +71,9 @@ def last_version_with(snapshot: Snapshot, feature: str) -> int | None:
 
 
 def truncate_history(snapshot: Snapshot, feature: str, now_ms: int) -> None:
-    """Returns when no version that needs `feature` is in the log, of which `snapshot` is the newest one.
+    """Removes all versions that need `feature` from the log; `snapshot` is the newest version.
 
-    Raises `WaitForRetention`, `HistoricalVersionsExist`, and what `clean_log` and `write_checkpoint` raise.
+    Raises `WaitForRetention`, `HistoricalVersionsExist`, and the errors of `clean_log` and `write_checkpoint`.
     """
     last = last_version_with(snapshot, feature)
     if last is None:
@@ -92,7 +91,7 @@ def truncate_history(snapshot: Snapshot, feature: str, now_ms: int) -> None:
 
 
 def _ensure_checkpoint(snapshot: Snapshot, after: int, until: int, now_ms: int) -> None:
-    """There is a checkpoint of one of the versions from `after` + 1 to `until`."""
+    """Ensures that a version from `after` + 1 to `until` has a checkpoint."""
     storage = snapshot.storage
     if not any(after < checkpoint.version <= until for checkpoint in LogListing.load(storage).checkpoints()):
         of_version = snapshot if until == snapshot.version else Snapshot.load(storage, until)

@@ -1,10 +1,10 @@
-"""Which files OPTIMIZE writes again, and which of them together.
+"""Selects the files that OPTIMIZE rewrites, and packs them into bins.
 
-Small files are worth merging, and so are files of which many rows are deleted; a bin is what becomes one file. As in
-delta-spark, a file is small below the size that new files should have, bins hold files of one partition, are filled in
-the order of sizes, and one file alone stays as it is, unless deleted rows are what it is chosen for.
+Small files are worth merging, as are files with many deleted rows; a bin becomes one file. As in delta-spark, a file is
+small if it is below the target file size, a bin has files from one partition, bins are filled in order of size, and a
+single file is not rewritten, unless it was selected for its deleted rows.
 
-Files belong to one partition if the log has the same texts for its values.
+Files belong to the same partition if the log has the same texts for its values.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.tables.rearrangement import Bin
 from engine.types.arrow_types import Array
 
+# Maximum fraction of deleted rows in a file before it is rewritten.
 DELETED_ROWS_RATIO_MAX = 0.05
-"""The part of a file's rows that may be deleted before it is written again."""
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 def worth_merging(files: pa.Table, target_bytes: int) -> Mask:
-    """Of a table of `FILES_SCHEMA`."""
+    """Returns a mask of files below the target size, for a `FILES_SCHEMA` table."""
     sizes = files["size"].to_numpy()
     return np.asarray((sizes < target_bytes) | worth_purging(files, DELETED_ROWS_RATIO_MAX), np.bool_)
 
 
 def worth_purging(files: pa.Table, ratio_max: float) -> Mask:
-    """Files of which more rows than this are deleted, or nobody knows how many."""
+    """Returns a mask of files with more deleted rows than this ratio, or an unknown number."""
     vectors = files["deletion_vector"].combine_chunks()
     if vectors.null_count == len(vectors):
         return np.zeros(len(vectors), np.bool_)
@@ -45,15 +45,16 @@ def worth_purging(files: pa.Table, ratio_max: float) -> Mask:
 
 
 def crowded(files: pa.Table, small: Mask, count_min: int) -> Mask:
-    """The `small` ones in partitions that have so many of them."""
+    """Returns a mask of the `small` files in partitions with at least `count_min` of them."""
     numbers = np.asarray(partition_numbers(files), np.int64)
     counts = np.bincount(numbers[small], minlength=len(numbers) + 1)
     return np.asarray(small & (counts[numbers] >= count_min), np.bool_)
 
 
 def packed(files: pa.Table, bin_bytes: int | None, alone: Mask | None) -> tuple[Bin, ...]:
-    """Bins of at most so many bytes (None: one for each partition), of two files or more, or of files that may be
-    `alone` (None: none may). A file that is larger has a bin of its own.
+    """Packs files into bins with at most `bin_bytes` (None: one bin per partition).
+
+    A bin has at least two files, or one that may be `alone` (None: no file may). A larger file has its own bin.
     """
     if not files.num_rows:
         return ()
@@ -81,7 +82,7 @@ def packed(files: pa.Table, bin_bytes: int | None, alone: Mask | None) -> tuple[
 
 
 def partition_numbers(files: pa.Table) -> list[int]:
-    """A number for each file, which files of one partition share."""
+    """Returns a number for each file, equal for files in the same partition."""
     numbers: dict[frozenset[tuple[str, str | None]], int] = {}
     found = []
     for pairs in files["partition_values"].to_pylist():
@@ -91,13 +92,13 @@ def partition_numbers(files: pa.Table) -> list[int]:
 
 
 def live_keys(files: pa.Table) -> Any:
-    """The identity of each file."""
+    """Returns each file's identity."""
     keys = [file_keys(batch) for batch in files.to_batches()]
     return pa.chunked_array(keys, pa.string())
 
 
 def still_live(snapshot: Snapshot, bins: Sequence[Bin]) -> list[pa.Table]:
-    """The files of each bin, without those that are gone, or have another deletion vector by now."""
+    """Returns each bin's files, without files that were removed or have another deletion vector now."""
     files = snapshot.files
     wanted = pa.array([key for each in bins for key in each.keys], pa.string())
     found: Array = pc.index_in(wanted, value_set=live_keys(files).combine_chunks())

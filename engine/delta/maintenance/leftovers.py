@@ -1,13 +1,13 @@
-"""What killed writers left in a lake, removed when a server starts: files of ours that no running writer uses.
+"""Cleanup at server start: removes files that killed writers left in a lake and that no running writer uses.
 
-- Temporary files of logs, which were to become commits, checkpoints or hints: their names are ours alone, and those of
-  a running writer are young, so they go at an age that no writer reaches.
-- Folders of dropped tables that were renamed to be removed: they are not needed any more.
-- Folders that a CREATE or a DROP marked, that have no name in the catalog.
+- Temporary log files, which were to become commits, checkpoints or hints. Their names are unique to this product, and a
+  running writer's files are young, so they are removed at an age that no writer reaches.
+- Directories of dropped tables that were renamed for removal. They are no longer needed.
+- Directories with a marker from a CREATE or DROP that have no name in the catalog.
 
-Data files that no version names stay: whether one is of a statement that still runs cannot be told by its name, and
-finding them means reading every log. VACUUM does that, with the retention that readers need. Object stores have none of
-this: an object appears whole, or not at all.
+Data files that no version names are not removed: their names do not show if a running statement wrote them, and finding
+them requires reading every log. VACUUM does this, with the retention that readers need. Object stores have no such
+leftovers: an object appears atomically or not at all.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from engine.storage.storage import REMOVED_PREFIX, UNLISTED_MARK, LocalStorage, 
 
 logger = logging.getLogger(__name__)
 
+# Maximum number of directories that one walk visits.
 FOLDERS_MAX = 200_000
-"""Folders that one walk looks into."""
 
 _TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{32}}{re.escape(TEMPORARY_SUFFIX)}")
 _REMOVED = re.compile(rf"{re.escape(REMOVED_PREFIX)}[0-9a-f]{{32}}")
@@ -35,9 +35,9 @@ _REMOVED = re.compile(rf"{re.escape(REMOVED_PREFIX)}[0-9a-f]{{32}}")
 def remove_lake_leftovers(
     root: str, older_than_s: float, is_abandoned: Callable[[str], bool] = lambda folder: False
 ) -> int:
-    """How many files and folders were removed; `older_than_s` is a time as `time.time()` tells it.
+    """Returns the number of removed files and directories; `older_than_s` is a time as in `time.time()`.
 
-    `is_abandoned` is asked for each folder with a mark.
+    Calls `is_abandoned` for each directory with a marker.
     """
     count = 0
     for number, (folder, inner, names) in enumerate(os.walk(root)):
@@ -51,7 +51,7 @@ def remove_lake_leftovers(
             inner.clear()
             continue
         if LOG_DIR in inner and folder != root:
-            inner[:] = [LOG_DIR]  # the other folders of a table hold rows
+            inner[:] = [LOG_DIR]  # the table's other directories contain rows
             continue
         for name in filter(_REMOVED.fullmatch, inner):
             shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
@@ -78,9 +78,9 @@ def _remove_file(path: str, older_than_s: float) -> bool:
 
 
 def commit_times(storage: Storage) -> list[int]:
-    """When the commits in a log were written, in ms since the epoch.
+    """Returns the modification times of a log's commits, in milliseconds since the epoch.
 
-    A checkpoint or a checksum may be written, after a commit, while the table is dropped: these do not count.
+    A checkpoint or checksum may be written after a commit while the table is dropped: these do not count.
     """
     parsed = ((file, parse_log_path(file.name)) for file in storage.list_files(LOG_DIR))
     return [file.modified_ms for file, path in parsed if path is not None and path.kind is LogFileKind.COMMIT]

@@ -1,15 +1,15 @@
-"""Removes what no retained version needs from `_delta_log`.
+"""Removes files from `_delta_log` that no retained version needs.
 
 The cut is the newest complete checkpoint at or below the newest commit that is older than the retention (counted from
-midnight UTC). That checkpoint, its own commit (which alone has the commitInfo), and everything after it stay; so every
-retained version can still be reconstructed. Without such a checkpoint nothing is removed. Before anything is, the
-checkpoint is read: one that is corrupt, or whose sidecars are missing, is no ground to remove the commits before it.
+midnight UTC). That checkpoint, its own commit (the only source for its commitInfo) and everything after it are kept, so
+every retained version can still be reconstructed. Without such a checkpoint nothing is removed. The checkpoint is read
+first: if it is corrupt, or its sidecars are missing, the commits before it are kept.
 
-Commits go first, oldest first, then checkpoints and the rest, so that a clean-up which is broken off leaves a log that
-begins later, never one that misleads. Sidecars go last: those that no remaining checkpoint names and that are more than
-a day old, since a checkpoint in the making has sidecars before it has a top level.
+Commits are removed first, oldest first, then checkpoints and other files, so that an interrupted cleanup leaves a log
+that begins later, never an inconsistent one. Sidecars are removed last, if no remaining checkpoint names them and they
+are more than a day old, since a checkpoint being written has sidecars before its top level.
 
-A table with checkpoint protection is left alone until the cut is beyond the protected versions.
+A table with checkpoint protection is skipped until the cut is after the protected versions.
 
 Protocol: "Metadata Cleanup"; RFC "Checkpoint Protection".
 """
@@ -43,15 +43,15 @@ _STAGED_COMMIT = re.compile(r"([0-9]{20})\..*\.json")
 
 @dataclass(frozen=True, slots=True)
 class LogListing:
-    """Everything in `_delta_log`, by what it is."""
+    """All files in `_delta_log`, by kind."""
 
     files: tuple[tuple[LogPath, FileStatus], ...]
+    # Temporary files from a crash.
     strays: tuple[FileStatus, ...]
-    """Temporary files that a crash left behind."""
 
     @classmethod
     def load(cls, storage: Storage, start: int | None = None) -> LogListing:
-        """Lists all files, or those of the versions from `start` on."""
+        """Lists all files, or those for versions from `start` on."""
         files, strays = [], []
         for status in storage.list_files(LOG_DIR, "" if start is None else version_prefix(start)):
             path = parse_log_path(status.name)
@@ -62,7 +62,7 @@ class LogListing:
         return cls(tuple(files), tuple(strays))
 
     def checkpoints(self) -> list[Checkpoint]:
-        """The complete ones, oldest first."""
+        """Returns the complete checkpoints, oldest first."""
         groups: dict[tuple[int, str], list[LogPath]] = {}
         for path, _ in self.files:
             if path.is_checkpoint:
@@ -73,7 +73,7 @@ class LogListing:
 
 
 def clean_log(storage: Storage, config: TableConfig, now_ms: int) -> tuple[str, ...]:
-    """Removes expired files; their names relative to the table root, in the order of their removal.
+    """Removes expired files. Returns their names relative to the table root, in order of removal.
 
     Raises the errors of `TableConfig.ensure_supported`, `OSError`.
     """
@@ -82,7 +82,7 @@ def clean_log(storage: Storage, config: TableConfig, now_ms: int) -> tuple[str, 
 
 
 def truncate_log(storage: Storage, config: TableConfig, now_ms: int, cutoff_ms: int) -> tuple[str, ...]:
-    """As `clean_log`, of what is older than `cutoff_ms` (milliseconds since the epoch) instead of the retention."""
+    """Cleans the log like `clean_log`, with `cutoff_ms` (milliseconds since the epoch) instead of the retention."""
     config.ensure_supported(TableOperation.VACUUM)
     midnight_ms = now_ms - now_ms % properties.DAY_MS
     if storage.LISTS_WHOLE_FOLDERS and not _may_have_expired(storage, max(cutoff_ms, midnight_ms - properties.DAY_MS)):
@@ -101,9 +101,9 @@ def truncate_log(storage: Storage, config: TableConfig, now_ms: int, cutoff_ms: 
 
 
 def _may_have_expired(storage: Storage, time_ms: int) -> bool:
-    """Returns whether the oldest commit, or a temporary file, is from before a time: all else is kept with them.
+    """Returns whether the oldest commit, or a temporary file, is older than a time; otherwise nothing has expired.
 
-    Most clean-ups find nothing, and in a long log the state of each file takes a while.
+    Most cleanups find nothing, and reading each file's status takes long in a long log.
     """
     names = storage.list_names(LOG_DIR)
     paths = (path for name in names if (path := parse_log_path(name)) is not None)
@@ -111,14 +111,14 @@ def _may_have_expired(storage: Storage, time_ms: int) -> bool:
     looked_at = [name for name in names if name == oldest or name.endswith(TEMPORARY_SUFFIX)]
     try:
         return any(storage.stat(f"{LOG_DIR}/{name}").modified_ms <= time_ms for name in looked_at)
-    except FileNotFoundError:  # somebody else cleans up
+    except FileNotFoundError:  # another process cleans up
         return True
 
 
 def find_cut(storage: Storage, listing: LogListing, config: TableConfig, cutoff_ms: int) -> int | None:
-    """The version of the checkpoint before which everything may go; None: nothing may.
+    """Returns the version of the checkpoint before which everything can be removed, or None.
 
-    A commit is as old as its file, and no older than the commits before it.
+    A commit is as old as its file, but not older than the commits before it.
     """
     newest_expired, time_ms = -1, -1
     for path, status in listing.files:
@@ -135,7 +135,7 @@ def find_cut(storage: Storage, listing: LogListing, config: TableConfig, cutoff_
 
 
 def _expired(listing: LogListing, cut: int) -> list[LogPath]:
-    """Commits first; a compaction is useless as soon as a commit that it covers is."""
+    """Returns the expired files, commits first. A compaction is useless as soon as one commit that it covers is."""
     expired = [
         path
         for path, _ in listing.files
@@ -151,7 +151,7 @@ def _expired_staged_commits(storage: Storage, cut: int) -> list[str]:
 
 
 def _remove_sidecars(storage: Storage, midnight_ms: int) -> list[str]:
-    """Those that no checkpoint of the log names. If one checkpoint cannot be read, all stay."""
+    """Removes sidecars that no checkpoint in the log names. If one checkpoint is unreadable, all sidecars stay."""
     directory = f"{LOG_DIR}/{SIDECAR_DIR}"
     old = [status for status in storage.list_files(directory) if _is_day_old(status, midnight_ms)]
     if not old:

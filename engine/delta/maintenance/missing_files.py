@@ -1,6 +1,6 @@
-"""Live files that are not in the storage any more, or whose deletion vector is not: what FSCK takes out of the log.
+"""Finds live files that are missing in storage, or whose deletion vector is; FSCK removes them from the log.
 
-Nothing else of a version is looked at: whether a file that is there can be read is for its reader to find out.
+Nothing else is verified: whether an existing file is readable is determined by its reader.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FILES_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingFile:
-    """A live file, `row` of `Snapshot.files`, of which something is missing."""
+    """A live file, `row` in `Snapshot.files`, that is missing or lacks its deletion vector."""
 
     row: int
     path: str
@@ -32,14 +32,14 @@ class MissingFile:
 
 
 def find_missing(snapshot: Snapshot, check: Callable[[], None]) -> tuple[MissingFile, ...]:
-    """`check` raises where the statement was cancelled. Raises `LogPathNotAllowed`, `OSError`."""
+    """Finds missing files. `check` raises if the statement was canceled. Raises `LogPathNotAllowed`, `OSError`."""
     snapshot.ensure_files_allowed()
     with ThreadPoolExecutor(_THREADS, "fsck") as threads:
         return tuple(_missing(snapshot, threads, check))
 
 
 def missing_rows(snapshot: Snapshot, missing: tuple[MissingFile, ...]) -> pa.Table:
-    """These files, of `FILES_SCHEMA`."""
+    """Returns the missing files in `FILES_SCHEMA`."""
     return snapshot.files.take(pa.array([file.row for file in missing], pa.int64()))
 
 

@@ -1,9 +1,9 @@
-"""Statistics that live files lack, from their Parquet footers: what ANALYZE adds to the log.
+"""Completes missing statistics from Parquet footers, for ANALYZE.
 
-What the log says of a file stays as it is; only what it does not say is added. Files of other writers are read with
-care: their numbers of rows and of nulls are facts of the format, but their bounds may follow another order than the
-values have here (unsigned numbers, decimals as bytes, dates of the Julian calendar), and a bound that is wrong loses
-rows. Bounds are therefore taken from files alone that Spark 3 or newer wrote with today's calendar.
+Statistics in the log are unchanged; only missing ones are added. Files from other writers are treated carefully: their
+row and null counts are reliable, but their bounds may use another order (unsigned numbers, decimals as bytes, dates in
+the Julian calendar), and wrong bounds lose rows. Therefore bounds are only taken from files that Spark 3 or newer wrote
+in the current calendar.
 
 Protocol: "Per-file Statistics".
 """
@@ -32,10 +32,10 @@ _FILES_AT_ONCE = 1000
 
 
 def complete_stats(snapshot: Snapshot, check: Callable[[], None]) -> pa.Table:
-    """The live files about which the footers say more than the log, with all of it; of `FILES_SCHEMA`.
+    """Returns the live files whose footers have more statistics than the log, completed; in `FILES_SCHEMA`.
 
-    `check` raises where the statement was cancelled. Raises `LogPathNotAllowed`, `OSError`, and pyarrow's errors for
-    files that are no Parquet.
+    `check` raises if the statement was canceled. Raises `LogPathNotAllowed`, `OSError`, and pyarrow's errors for files
+    that are not Parquet.
     """
     snapshot.ensure_files_allowed()
     lacking = _lacking(snapshot)
@@ -55,7 +55,7 @@ def complete_stats(snapshot: Snapshot, check: Callable[[], None]) -> pa.Table:
 
 
 def _lacking(snapshot: Snapshot) -> pa.Table:
-    """The files that have no number of rows, or not of nulls in each measured column that a footer counts."""
+    """Returns files without a row count, or without a null count for a column that the footer counts."""
     files = snapshot.files
     lacks = pa.chunked_array(
         [pc.is_null(num_records(batch.column("stats"))) for batch in files.to_batches()], pa.bool_()
@@ -91,7 +91,7 @@ def _completed(reader: FooterStats, file: Mapping[str, Any]) -> str:
         null_count=_merged(known.null_count, found.null_count),
     )
     if file["deletion_vector"] is not None and merged != known:
-        merged = replace(merged, tight_bounds=False)  # the footer counts rows that are deleted
+        merged = replace(merged, tight_bounds=False)  # the footer includes deleted rows
     return file["stats"] if merged == known else merged.to_json()
 
 

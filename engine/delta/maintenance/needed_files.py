@@ -1,13 +1,13 @@
-"""Which files have to stay: those of every version that must remain readable.
+"""Files that must be kept: those that any retained version needs.
 
 A version is retained if it was current at a given time or later. Its files are live now, or were removed by a commit
-after that time: so the files of the newest version, those that later commits removed, and the change data files of
-later commits are all that retained versions name. The time of the commit counts beside the deletion timestamp of the
-`remove`, since a writer takes the latter before it begins to commit, by a clock of its own.
+after that time. So retained versions need the newest version's files, the files that later commits removed, and later
+commits' change data files. The commit time is used in addition to the deletion timestamp in `remove`, because a writer
+determines the latter before its commit begins, with its own clock.
 
-A statement may read an older version while it is vacuumed: everything that this version and the commits after it name
-stays as well (a change feed reads the commits). Deletion vectors count as files of their own. What a path means is
-decided as for reading, percent-decoded once; the undecoded text is kept too, in favour of writers that do not encode.
+A statement may read an older version while the table is vacuumed: everything that this version and later commits name
+is kept as well (a change feed reads the commits). Deletion vectors count as separate files. A path is interpreted as
+for reading, percent-decoded once; the undecoded text is also kept, for writers that do not encode paths.
 
 Protocol: "Vacuum Protocol Check", "Add File and Remove File" (tombstones), "Deletion Vectors".
 """
@@ -31,18 +31,19 @@ from engine.storage.paths import is_absolute_path
 from engine.storage.storage import FileStatus, Storage
 from engine.types.arrow_types import Array, RecordBatch
 
+# Number of commits whose actions are in memory at the same time.
 _COMMITS_AT_ONCE = 1000
-"""Commits whose actions are in memory together."""
 
+# Paths that need interpretation to identify their file.
 _ODD = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|//|(^|/)\."
-"""Paths whose text alone does not say which file they mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retained:
-    """Versions that were current at `since_ms` (milliseconds since the epoch) or later, and from each of `versions` on.
+    """Versions that were current at `since_ms` (milliseconds since the epoch) or later, and all from each of `versions`
+    on.
 
-    A version of `versions` that the log does not have any more is passed over.
+    A version in `versions` that the log no longer has is ignored.
     """
 
     since_ms: int
@@ -50,7 +51,7 @@ class Retained:
 
 
 class NeededFiles:
-    """Names below the root of one table, collected from its own log and those of tables that refer to its files."""
+    """Names relative to one table's root, collected from its own log and from tables that refer to its files."""
 
     def __init__(self, storage: Storage) -> None:
         self._confinement = storage.confinement
@@ -58,22 +59,22 @@ class NeededFiles:
 
     @property
     def count(self) -> int:
-        """Of names, repeated ones included."""
+        """The number of names, including duplicates."""
         return sum(map(len, self._names))
 
     def are_needed(self, names: Array) -> Array:
-        """For each name below the root, whether it has to stay."""
+        """Returns, for each name relative to the root, whether the file must be kept."""
         needed = pa.chunked_array(self._names, pa.string())
         return pc.is_in(names, value_set=needed.combine_chunks())
 
     def add_own(self, snapshot: Snapshot, retained: Retained) -> None:
-        """What the table itself retains. Raises `LogPathNotAllowed`, `MalformedLogEntry`, `LogFileNotFound`."""
+        """Adds the files that the table retains. Raises `LogPathNotAllowed`, `MalformedLogEntry`, `LogFileNotFound`."""
         for paths in retained_paths(snapshot, retained):
             self._names.append(paths)
             self.add_paths(paths.filter(pc.match_substring_regex(paths, _ODD)), self._confinement.root)
 
     def add_other(self, snapshot: Snapshot, retained: Retained) -> None:
-        """What another table retains of this one's files, such as a shallow clone. Raises as `add_own`."""
+        """Adds this table's files that another table retains, such as a shallow clone. Raises like `add_own`."""
         root = snapshot.table_root
         may_be_relative = self._confinement.root.startswith(f"{root}/")
         for paths in retained_paths(snapshot, retained):
@@ -82,11 +83,11 @@ class NeededFiles:
             self.add_paths(paths, root)
 
     def add_paths(self, paths: Array, root: str) -> None:
-        """Paths of the log of the table at `root`."""
+        """Adds paths from the log of the table at `root`."""
         self._names.append(self._below(paths, root))
 
     def _below(self, paths: Array, root: str) -> Array:
-        """The names below this table's root, where the paths are those of the table at `root`."""
+        """Returns names below this table's root for paths in the table at `root`."""
         own = root == self._confinement.root
         names = (
             self._confinement.name_below(path if own or is_absolute_path(path) else f"{root}/{path}")
@@ -96,7 +97,7 @@ class NeededFiles:
 
 
 def refers_to(snapshot: Snapshot, storage: Storage) -> bool:
-    """Whether a live file, or its vector, lies below the root of another table, whose storage is given."""
+    """Returns whether a live file, or its deletion vector, is below another table's root, whose storage is given."""
     needed = NeededFiles(storage)
     for paths in file_paths(snapshot.files.to_batches()):
         needed.add_paths(paths.filter(pc.match_substring_regex(paths, _ODD)), snapshot.table_root)
@@ -104,12 +105,12 @@ def refers_to(snapshot: Snapshot, storage: Storage) -> bool:
 
 
 def may_be_others(batches: Iterable[RecordBatch]) -> bool:
-    """Whether some file, or its vector, may lie outside of the table's folder."""
+    """Returns whether a file, or its deletion vector, may be outside the table's directory."""
     return any(pc.any(pc.match_substring_regex(paths, _ODD)).as_py() for paths in file_paths(batches))
 
 
 def retained_paths(snapshot: Snapshot, retained: Retained) -> Iterator[Array]:
-    """The decoded paths that retained versions name, as arrays of strings; a path may come several times."""
+    """Yields the decoded paths that retained versions need, as string arrays; a path may occur several times."""
     for batch in snapshot.files.to_batches():
         yield from _paths(batch)
     for batch in snapshot.tombstones.to_batches():
@@ -128,12 +129,12 @@ def retained_paths(snapshot: Snapshot, retained: Retained) -> Iterator[Array]:
             if status.modified_ms >= retained.since_ms or (versions and path.version >= versions[0])
         ),
         len(commits),
-    )  # file times may run backwards, and a later version is not older for that
+    )  # file times may run backwards, which does not make a later version older
     yield from _named_in(snapshot, [path for path, _ in commits[first:]])
 
 
 def load_commits(snapshot: Snapshot) -> list[tuple[LogPath, FileStatus]]:
-    """The commits of the log up to the snapshot's version, oldest first. One listing, as `Snapshot.list_log` says."""
+    """Lists the commits up to the snapshot's version, oldest first, from one listing (`Snapshot.list_log`)."""
     found = ((path, status) for status in snapshot.list_log() if (path := parse_log_path(status.name)) is not None)
     return [
         (path, status) for path, status in found if path.kind is LogFileKind.COMMIT and path.version <= snapshot.version
@@ -141,7 +142,7 @@ def load_commits(snapshot: Snapshot) -> list[tuple[LogPath, FileStatus]]:
 
 
 def file_paths(batches: Iterable[RecordBatch]) -> Iterator[Array]:
-    """The decoded paths of files and of their deletion vectors."""
+    """Yields the decoded paths of files and of their deletion vectors."""
     for batch in batches:
         yield batch.column("path")
         if "deletion_vector" in batch.schema.names:
@@ -151,7 +152,7 @@ def file_paths(batches: Iterable[RecordBatch]) -> Iterator[Array]:
 
 
 def _named_in(snapshot: Snapshot, commits: Sequence[LogPath]) -> Iterator[Array]:
-    """Every path that the commits name."""
+    """Yields every path that the commits name."""
     for start in range(0, len(commits), _COMMITS_AT_ONCE):
         actions = read_commits(snapshot.storage, commits[start : start + _COMMITS_AT_ONCE], snapshot.recent)
         for rows in (actions.adds, actions.removes, actions.cdc):
@@ -162,19 +163,19 @@ def _named_in(snapshot: Snapshot, commits: Sequence[LogPath]) -> Iterator[Array]
 def _older(storage: Storage, version: int) -> Snapshot | None:
     try:
         return Snapshot.load(storage, version)
-    except DeltaError:  # the statement that pinned it cannot read it either
+    except DeltaError:  # the statement that pinned the version cannot read it either
         return None
 
 
 def _paths(batch: RecordBatch) -> Iterator[Array]:
-    """As `file_paths`, and the texts of the log where they are others."""
+    """Yields paths like `file_paths`, and the log's texts if they differ."""
     yield from file_paths([batch])
     if batch.column("log_path") != batch.column("path"):
         yield batch.column("log_path")
 
 
 def _vector_paths(vectors: Array) -> Array:
-    """Of the vectors that lie in files; several may share one."""
+    """Returns the paths of deletion vectors stored in files; several may share one."""
     stored = pc.and_(vectors.is_valid(), pc.not_equal(vectors.field("storage_type"), INLINE))
     descriptors = (DeletionVectorDescriptor(**value) for value in vectors.filter(stored).to_pylist())
     return pa.array(sorted(set(map(deletion_vector_path, descriptors))), pa.string())

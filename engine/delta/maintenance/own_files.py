@@ -1,9 +1,9 @@
-"""Tables whose live files are all their own, as far as their logs have been looked at.
+"""Tables that use only their own files, according to their logs.
 
-A table that names files of another one (a shallow clone) may have been made by any engine, and only its log tells. To
-find those that name files of one table, each log has to be looked at; what was seen is remembered by the newest commit
-of then. A later look lists the log from that commit on, and reads the commits that are newer. Where that commit is not
-the same file any more, by size and time, nothing is known: the table was made again, or its log was cleaned up.
+Any engine may have made a table that refers to another table's files (a shallow clone), and only its log shows it. To
+find all tables that refer to one table's files, each log must be read. The result is cached with the newest commit at
+that time. A later check lists the log from that commit on and reads the newer commits. If that commit is no longer the
+same file, by size and time, the cached result is discarded: the table was recreated, or its log was cleaned up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Commits = Sequence[tuple[LogPath, FileStatus]]
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A version whose files were its own, and its commit."""
+    """A version that used only its own files, and its commit."""
 
     version: int
     commit: FileStatus
@@ -31,14 +31,14 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class OwnFiles:
-    """What one server has seen."""
+    """The cached results on one server."""
 
     seen: Remembered
 
     def are_all(self, storage: Storage) -> bool:
-        """Whether the newest version of the table is known to name no file of another one.
+        """Returns whether the newest version is known to refer to no other table's files.
 
-        Raises `MalformedLogEntry`, `LogFileNotFound`, and what the storage raises.
+        Raises `MalformedLogEntry`, `LogFileNotFound`, and the storage's errors.
         """
         seen = self.seen.get(storage.root)
         if not isinstance(seen, _Seen):
@@ -49,7 +49,7 @@ class OwnFiles:
         return is_known
 
     def look(self, snapshot: Snapshot) -> None:
-        """Remembers the table, if its files are its own."""
+        """Caches the table if it uses only its own files."""
         commits = _commits_from(snapshot.storage, snapshot.version)
         is_own = bool(commits) and snapshot.is_in_place() and not may_be_others(snapshot.files.to_batches())
         self._remember(snapshot.storage, commits[0] if is_own else None)
@@ -59,7 +59,7 @@ class OwnFiles:
 
 
 def _commits_from(storage: Storage, version: int) -> _Commits:
-    """The commit of this version and those that follow it, oldest first; none if it is not there."""
+    """Returns this version's commit and the following ones, oldest first; empty if it does not exist."""
     found = (
         (path, status)
         for status in storage.list_files(LOG_DIR, version_prefix(version))

@@ -1,10 +1,10 @@
-"""Files whose rows need a feature to be understood, though the newest schema does not: what a rewrite would free of it.
+"""Files whose rows need a feature that the newest schema does not; a rewrite makes the feature unnecessary.
 
-A file with a deletion vector is one, so is any file of a table with column mapping, and a file that was written before
-a column was widened, and keeps the narrower type. The log does not say which files these are, so their footers are
-asked; that is one read a file.
+These are files with a deletion vector, all files in a table with column mapping, and files written before a type
+widening, which keep the narrower type. The log does not record the latter, so their footers are read, one read per
+file.
 
-Protocol: "Deletion Vectors", "Type Widening" (its removal demands that no file has another type than the schema).
+Protocol: "Deletion Vectors", "Type Widening" (removal requires that all files have the schema's types).
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ _READERS_MAX = 8
 
 
 def with_deleted_rows(snapshot: Snapshot) -> pa.Table:
-    """The live files that have deletion vectors, of `FILES_SCHEMA`."""
+    """Returns the live files with deletion vectors, in `FILES_SCHEMA`."""
     files = snapshot.files
     return files.filter(pc.is_valid(files.column("deletion_vector")))
 
 
 def with_mapped_names(snapshot: Snapshot) -> pa.Table:
-    """All live files of a table with column mapping, of `FILES_SCHEMA`: even equal names come with equal ids only."""
+    """Returns all live files in a table with column mapping, in `FILES_SCHEMA`: even equal names require equal ids."""
     is_mapped = snapshot.config.column_mapping_mode != NO_MAPPING
     return snapshot.files if is_mapped else snapshot.files.slice(0, 0)
 
 
 def with_dropped_columns(snapshot: Snapshot, files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """For each of these live files, whether it has columns or fields that the schema has no more: one read a file.
+    """Returns a mask of live files that contain columns or fields which the schema lacks; one read per file.
 
-    Only column mapping lets a column go and its data stay.
+    Only column mapping permits dropping a column without rewriting its data.
     """
     config = snapshot.config
     if config.column_mapping_mode == NO_MAPPING:
@@ -68,9 +68,9 @@ def with_dropped_columns(snapshot: Snapshot, files: pa.Table) -> np.ndarray[tupl
 
 
 class NarrowerTypes:
-    """The live files that have a widened column in another type than it has now, of `FILES_SCHEMA`.
+    """Finds live files that have a widened column in a narrower type, in `FILES_SCHEMA`.
 
-    Files that were found to have the types of a version are not asked again in a later one.
+    Files that were found to have a version's types are not read again for a later one.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class NarrowerTypes:
         columns = _widened(snapshot)
         mode = snapshot.config.column_mapping_mode
         files = snapshot.files
-        if not columns or mode == _ID_MAPPING:  # files of a table that is mapped by id may call a column anything
+        if not columns or mode == _ID_MAPPING:  # files in a table mapped by id may use any column names
             return files if columns else files.slice(0, 0)
         if columns != self._columns:
             self._columns = columns
@@ -94,6 +94,7 @@ class NarrowerTypes:
         return files.filter(pa.array([path not in self._fitting for path in paths], pa.bool_()))
 
 
+# By final feature name: creates the function that finds the files that need the feature.
 STALE_FILES: Mapping[str, Callable[[], Callable[[Snapshot], pa.Table]]] = MappingProxyType(
     {
         "columnMapping": lambda: with_mapped_names,
@@ -101,13 +102,12 @@ STALE_FILES: Mapping[str, Callable[[], Callable[[Snapshot], pa.Table]]] = Mappin
         "typeWidening": NarrowerTypes,
     }
 )
-"""Feature, by its final name -> makes what finds the files that need it."""
 
 _ID_MAPPING = "id"
 
 
 def _widened(snapshot: Snapshot) -> tuple[StructField, ...]:
-    """The columns that hold a widened field at any depth, under physical names."""
+    """Returns the columns that contain a widened field at any depth, under physical names."""
     names = {path[0] for path, field in walk_fields(snapshot.schema) if TYPE_CHANGES in field.metadata}
     fields = StructType(tuple(field for field in snapshot.schema.fields if field.name in names))
     return physical_schema(fields, snapshot.config.column_mapping_mode).fields
@@ -119,7 +119,7 @@ def _has_more(storage: Storage, path: str, known: StructType) -> bool:
 
 
 def _exceeds(found: Any, known: DataType) -> bool:
-    """Has a column of a file fields that the schema does not know?"""
+    """Returns whether a file column has fields that the schema lacks."""
     match known:
         case StructType() if pa.types.is_struct(found):
             fields = {field.name: field.data_type for field in known.fields}
@@ -145,13 +145,13 @@ def _has_types(storage: Storage, path: str, columns: Iterable[StructField]) -> b
 
 
 def _fits_field(found: Any, field: StructField) -> bool:
-    """A column that a file lacks is null in all types."""
+    """Checks one field. A column that a file lacks is null in all types."""
     at = found.get_field_index(field.name)
     return at < 0 or _fits(found.field(at).type, field.data_type)
 
 
 def _fits(found: Any, wanted: DataType) -> bool:
-    """Has a column of a file the type? Of what nothing can be widened to, any will do."""
+    """Returns whether a file column has the type. For types without a narrower type, any type is accepted."""
     match wanted:
         case StructType(fields):
             return pa.types.is_struct(found) and all(_fits_field(found, field) for field in fields)

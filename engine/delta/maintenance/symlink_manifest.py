@@ -1,11 +1,11 @@
-"""Symlink manifests: for engines that read Parquet files from lists, such as Presto and Athena.
+"""Symlink manifests, for engines that read Parquet files from lists, such as Presto and Athena.
 
-`_symlink_format_manifest/manifest` holds the place of each live file, a line each; a partitioned table has one such
-file for each partition, in a folder that is named as Hive names it. Each file appears whole, but not all at one moment:
-readers of a partitioned table may see partitions of two versions. What a manifest cannot say, deleted rows and mapped
-columns, is refused.
+`_symlink_format_manifest/manifest` contains each live file's location, one per line. A partitioned table has one
+manifest per partition, in a Hive-style directory. Each file appears atomically, but not all at the same time: readers
+of a partitioned table may see partitions from two versions. Tables with features that a manifest cannot represent,
+deletion vectors and column mapping, are rejected.
 
-Source: "Presto, Trino and Athena to Delta Lake integration using manifests" of the Delta documentation.
+Source: "Presto, Trino and Athena to Delta Lake integration using manifests" in the Delta documentation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def ensure_manifest_possible(snapshot: Snapshot) -> None:
 
 
 def write_manifests(snapshot: Snapshot) -> None:
-    """The manifests of a version, and no others. Raises as `ensure_manifest_possible`."""
+    """Writes a version's manifests and removes all others. Raises like `ensure_manifest_possible`."""
     ensure_manifest_possible(snapshot)
     storage, columns = snapshot.storage, snapshot.partition_columns
     places: dict[str, list[str]] = defaultdict(list)

@@ -1,24 +1,25 @@
-"""Files below a table's root that no retained version needs, and their removal: what VACUUM does.
+"""VACUUM: finds and removes files below a table's root that no retained version needs.
 
-There are two ways to find them. A *full* search lists every folder, and so finds what aborted writes left as well. A
-*lite* search reads the log only: the files that commits before the retention removed; it begins after the last commit
-that an earlier VACUUM has dealt with, which is noted beside the log.
+There are two ways to find them. A *full* search lists every directory, and so also finds files from aborted writes. A
+*lite* search reads the log only: the files that commits before the retention removed. It begins after the last commit
+that an earlier VACUUM has processed, which is recorded in the log's directory.
 
-A full search takes what is older than the retention and not needed (`needed_files`), except for
+A full search returns files that are older than the retention and not needed (`needed_files`), except
 
-- files that no version has had and that are hardly older: the clock of the storage may be behind this machine's (that
-  of a local file system is by some milliseconds), and they may have been written since;
-- hidden files and folders, whose names begin with `_` or `.`: the log, and what other products keep beside the data.
-  Folders of change data, of indexes, and partition folders are not hidden, whatever their columns are called;
-- folders that have a log themselves: a table inside of a table;
-- symbolic links, and whatever lies behind them.
+- files that no version has had and that are barely older: the storage's clock may be behind this machine's (a local
+  file system's by a few milliseconds), so they may have been written since;
+- hidden files and directories, whose names begin with `_` or `.`: the log, and other products' metadata. Directories
+  for change data and indexes, and partition directories, are not hidden, even if their columns have names like that;
+- directories that have their own log: a nested table;
+- symbolic links, and everything that they point to.
 
-Hadoop writes a checksum `.name.crc` beside a local file `name`; it goes with its file. An empty folder goes when it is
-as old as a file would have to be; one that becomes empty goes the next time, so that no writer loses a folder it has
-just made. Files are removed in any order: nothing that can be read refers to them, so a removal that is interrupted
-leaves a smaller rest of the same kind.
+Hadoop writes a checksum `.name.crc` next to a local file `name`; it is removed with its file. An empty directory is
+removed when it is as old as a file would have to be; one that becomes empty is removed the next time, so that no writer
+loses a directory it has just made. Files are removed in any order: no readable version refers to them, so an
+interrupted removal leaves a smaller set of the same kind.
 
-The protocol leaves clean-up to writers; the rules for hidden names and the note are those of delta-spark.
+The protocol leaves cleanup to writers. The rules for hidden names and the record in the log's directory follow
+delta-spark.
 """
 
 from __future__ import annotations
@@ -45,30 +46,30 @@ INDEX_DIR = "_delta_index"
 ICEBERG_DIR = "metadata"
 LAST_VACUUM = f"{LOG_DIR}/_last_vacuum_info"
 
+# Concurrent storage requests.
 _THREADS = 16
-"""Requests to the storage at once."""
+# Number of files removed between two cancellation checks.
 _FILES_AT_ONCE = 1000
-"""Files that are removed between two looks at whether the statement was cancelled."""
 
+# Maximum difference between a storage's clock and this machine's, for files that running statements write.
 CLOCK_MARGIN_MS = 60_000
-"""By how much a storage's clock may differ from this machine's, for files that running statements write."""
 
+# Raises if the statement was canceled.
 Check = Callable[[], None]
-"""Raises where the statement was cancelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusedFiles:
-    """Names below the table's root."""
+    """Names relative to the table's root."""
 
     files: tuple[str, ...]
+    # Bytes, per file.
     sizes: tuple[int, ...]
-    """Bytes, file by file."""
     empty_folders: tuple[str, ...] = ()
+    # Hadoop checksums for some of `files`; not counted.
     checksums: tuple[str, ...] = ()
-    """Of Hadoop, for some of `files`; they are not counted."""
+    # Number of directories searched, including the table's root.
     num_folders: int = 1
-    """That were searched, the table's root included."""
 
     @property
     def num_bytes(self) -> int:
@@ -77,7 +78,9 @@ class UnusedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """How many files and folders were removed, and which files could not be, with the reason of the first."""
+    """The numbers of removed files and directories, and the files that could not be removed, with the first one's
+    reason.
+    """
 
     count: int
     failed: tuple[str, ...] = ()
@@ -87,8 +90,9 @@ class Removed:
 def find_unused(
     snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: Check, root: FolderListing | None = None
 ) -> UnusedFiles:
-    """Finds by listing what is not needed and was last modified before `before_ms`. `root`: what the folder has,
-    if that is known.
+    """Finds unneeded files, by listing, that were last modified before `before_ms`.
+
+    `root`: the root directory's listing, if known.
     """
     hides, storage = _Hidden(snapshot), snapshot.storage
     names: list[str] = []
@@ -128,9 +132,9 @@ def find_unused(
 
 
 def find_removed(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: Check) -> UnusedFiles:
-    """By the log: what commits before `before_ms` removed and is not needed.
+    """Finds unneeded files that commits before `before_ms` removed, by reading the log.
 
-    Raises `VacuumLiteImpossible` where commits are missing that no earlier VACUUM has dealt with.
+    Raises `VacuumLiteImpossible` if commits are missing that no earlier VACUUM has processed.
     """
     storage, commits = snapshot.storage, load_commits(snapshot)
     done = read_last_vacuum(storage)
@@ -153,7 +157,7 @@ def find_removed(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check:
 
 
 def remove_files(storage: Storage, unused: UnusedFiles, check: Check) -> Removed:
-    """Raises what `check` raises; a file that cannot be removed stops no other."""
+    """Removes files. Raises the errors of `check`; a file that cannot be removed does not stop the others."""
     failures: dict[str, OSError] = {}
     for start in range(0, len(unused.files), _FILES_AT_ONCE):
         check()
@@ -168,7 +172,7 @@ def remove_files(storage: Storage, unused: UnusedFiles, check: Check) -> Removed
 
 
 def last_expired(snapshot: Snapshot, retained: Retained) -> int | None:
-    """The last version before everything that is retained: what the commits up to it removed can all go."""
+    """Returns the last version before all retained ones: files that commits up to it removed can be deleted."""
     last = None
     for path, status in load_commits(snapshot):
         if status.modified_ms >= retained.since_ms or path.version > min(retained.versions, default=path.version):
@@ -178,7 +182,7 @@ def last_expired(snapshot: Snapshot, retained: Retained) -> int | None:
 
 
 def read_last_vacuum(storage: Storage) -> int | None:
-    """The last version that a VACUUM has dealt with; None where none says so."""
+    """Returns the last version that a VACUUM has processed, or None if none is recorded."""
     try:
         noted = json.loads(storage.read_bytes(LAST_VACUUM)).get(_NOTED)
     except (FileNotFoundError, ValueError, AttributeError):
@@ -187,9 +191,9 @@ def read_last_vacuum(storage: Storage) -> int | None:
 
 
 def note_vacuum(storage: Storage, version: int, listing: Iterable[FileStatus] | None = None) -> None:
-    """For later lite searches: all that the commits up to `version` removed is gone. Never goes back.
+    """Records for later lite searches that all files removed by commits up to `version` are deleted. Never moves back.
 
-    `listing`: the files of the log, by which there is nothing to go back behind where no VACUUM has noted anything.
+    `listing`: the log's files, which show that there is no earlier record to compare.
     """
     may_be_noted = listing is None or any(LAST_VACUUM == f"{LOG_DIR}/{status.name}" for status in listing)
     noted = read_last_vacuum(storage) if may_be_noted else None
@@ -201,7 +205,7 @@ _NOTED = "latestCommitVersionOutsideOfRetentionWindow"
 
 
 class _Hidden:
-    """Whether a name in the table's folder is another's business."""
+    """Tests if a name in the table's directory does not belong to the table's data."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         config = snapshot.config
@@ -218,8 +222,8 @@ class _Hidden:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
+    # Relative to the root, which is empty.
     name: str
-    """Below the root, which is empty."""
     modified_ms: int
 
     @property
@@ -230,7 +234,7 @@ class _Folder:
 def _walk(
     storage: Storage, hides: _Hidden, check: Check, root: FolderListing | None
 ) -> Iterator[tuple[_Folder, FolderListing]]:
-    """Every folder of the table that is not hidden, level by level."""
+    """Yields every directory in the table that is not hidden, level by level."""
     level = [_Folder("", 0)]
     with ThreadPoolExecutor(_THREADS, "list") as threads:
         while level:
@@ -244,7 +248,7 @@ def _walk(
                     listings = threads.map(lambda folder: storage.list_folder(folder.name), some)
                 for folder, listing in zip(some, listings, strict=True):
                     if folder.name and any(inner.name == LOG_DIR for inner in listing.folders):
-                        continue  # a table of its own
+                        continue  # a nested table
                     yield folder, listing
                     deeper += (
                         _Folder(f"{folder.prefix}{inner.name}", inner.modified_ms)
@@ -255,7 +259,7 @@ def _walk(
 
 
 def _sized(snapshot: Snapshot, batch: RecordBatch) -> Iterator[tuple[str, int]]:
-    """The names below the root of what a batch of file actions names, with the size of data files."""
+    """Yields the names relative to the root in a file action batch, with data file sizes."""
     confinement = snapshot.storage.confinement
     sizes = dict(zip(batch.column("path").to_pylist(), batch.column("size").to_pylist(), strict=True))
     for path, size in sizes.items():

@@ -1,12 +1,12 @@
-"""Which files of a clustered table are clustered, and which OPTIMIZE has to cluster.
+"""Clustered tables: the files that are already clustered, and the files that OPTIMIZE must cluster.
 
-Files that were sorted together are a cube, which their tags name, with the columns they were sorted by. New files are
-in none. OPTIMIZE merges them with cubes that are still small; a cube that has reached its size is left alone, so that
-the cost of clustering grows with what is new. Cubes of other columns, and files of other clustering providers, are left
-alone too, but for OPTIMIZE FULL.
+Files that were sorted together form a ZCube, which their tags identify, including the columns they were sorted by. New
+files are not in a ZCube. OPTIMIZE merges them with ZCubes that are still small. A ZCube that has reached its size is
+skipped, so that the cost of clustering is proportional to new data. ZCubes for other columns, and files from other
+clustering providers, are skipped too, except by OPTIMIZE FULL.
 
-The tags and the sizes are those of delta-spark, whose OPTIMIZE goes on where this one ended. Protocol: "Clustered
-Table", "Writer Requirements for Clustered Table".
+Tags and sizes follow delta-spark, whose OPTIMIZE can continue this one's work. Protocol: "Clustered Table", "Writer
+Requirements for Clustered Table".
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from engine.delta.snapshot.row_files import num_records
 from engine.tables.rearrangement import Bin, Considered
 
 PROVIDER = "liquid"
+# A ZCube with this size is skipped.
 CUBE_BYTES_MIN = 100 << 30
-"""A cube of this size is left alone."""
+# Target size for packing files.
 CUBE_BYTES = 150 << 30
-"""What files are packed to."""
 
 _ID, _COLUMNS, _CURVE = "ZCUBE_ID", "ZCUBE_ZORDER_BY", "ZCUBE_ZORDER_CURVE"
 
 
 def new_cube(columns: Sequence[str]) -> Mapping[str, str]:
-    """The tags of the files of a new cube."""
+    """Returns tags for a new ZCube's files."""
     return {_ID: str(uuid.uuid4()), _COLUMNS: json.dumps(list(columns), separators=(",", ":")), _CURVE: "hilbert"}
 
 
@@ -40,15 +40,15 @@ def new_cube(columns: Sequence[str]) -> Mapping[str, str]:
 class _File:
     position: int
     size: int
+    # Proportional to the rows that are not deleted.
     live_size: int
-    """In proportion to the rows that are not deleted."""
     cube: str | None
+    # True if the files have another provider, or are sorted by other columns.
     is_foreign: bool
-    """Of another provider, or sorted by other columns."""
 
 
 def to_cluster(files: pa.Table, columns: Sequence[str], *, is_full: bool) -> tuple[tuple[Bin, ...], Considered]:
-    """The bins of files that become cubes, each in one."""
+    """Returns bins of files, each of which becomes one ZCube."""
     found = sorted(_described(files, list(columns)), key=lambda file: file.cube or "")
     own, foreign = [f for f in found if not f.is_foreign], [f for f in found if f.is_foreign]
     sizes = dict[str, int]()
@@ -59,7 +59,7 @@ def to_cluster(files: pa.Table, columns: Sequence[str], *, is_full: bool) -> tup
     if is_full and foreign:
         chosen += foreign
     elif len({file.cube for file in chosen}) == 1 and chosen[0].cube is not None:
-        chosen = []  # one cube, and nothing to merge it with
+        chosen = []  # a single ZCube without new files to merge
     considered = Considered(
         clustered=_total(f for f in own if f.cube is not None),
         others=_total(f for f in found if f.is_foreign or f.cube is None),

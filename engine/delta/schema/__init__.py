@@ -1,4 +1,4 @@
-"""Schemas of Delta tables: column mapping, ids, type widening, columns with statistics.
+"""Schemas for Delta tables: column mapping, ids, type widening, columns with statistics.
 
 Imports `engine.delta.spec` and `engine.types`. Start at `column_mapping.py`.
 """

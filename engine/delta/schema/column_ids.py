@@ -1,9 +1,9 @@
-"""Gives columns their ids and physical names.
+"""Assigns column ids and physical names for column mapping.
 
-In a table with column mapping every field, nested ones too, has an id that no other field ever had, and a physical name
-under which it is stored. A new field gets the next id and a name that is unique for good, so that a dropped column's
-data can never show up under a new column of its name. When mapping is turned on for an existing table the fields keep
-their logical names as physical ones, since that is what its files have.
+In a table with column mapping every field, including nested fields, has an id that no other field ever had, and a
+physical name under which it is stored. A new field gets the next id and a name that is never reused, so that a dropped
+column's data cannot appear under a new column with the same name. When column mapping is enabled on an existing table,
+the fields' logical names become their physical names, because the existing files use them.
 
 Protocol: "Writer Requirements for Column Mapping".
 """
@@ -30,9 +30,9 @@ from engine.types.schema import (
 
 
 def assign_ids(schema: StructType, max_id: int, new_name: Callable[[str], str]) -> tuple[StructType, int]:
-    """The schema with an id and a physical name for every field that has none, and the highest id given out.
+    """Returns the schema with an id and a physical name for every field that lacks them, and the highest assigned id.
 
-    `new_name` makes a physical name from a logical one. Ids go on from `max_id`, or from the highest in use.
+    `new_name` makes a physical name from a logical name. Ids continue from `max_id`, or from the highest id in use.
     """
     counter = _Counter(max([max_id, *(column_id(field) or 0 for _, field in walk_fields(schema))]), new_name)
     assigned = counter.assign(schema)
@@ -41,7 +41,7 @@ def assign_ids(schema: StructType, max_id: int, new_name: Callable[[str], str]) 
 
 
 def without_ids(schema: StructType) -> StructType:
-    """The schema of a table without column mapping: no field has any of it."""
+    """Returns the schema without column mapping metadata."""
 
     def bare(field: StructField) -> StructField:
         kept = {key: value for key, value in field.metadata.items() if not key.startswith(MAPPING_PREFIX)}
@@ -51,7 +51,7 @@ def without_ids(schema: StructType) -> StructType:
 
 
 def keep_logical_name(name: str) -> str:
-    """The physical name for a table whose files exist already."""
+    """Returns the physical name for a field in a table that already has files."""
     return name
 
 

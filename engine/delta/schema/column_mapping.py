@@ -1,8 +1,8 @@
-"""Column mapping: the logical names that SQL sees, the physical names that files, statistics and partition values have.
+"""Column mapping: logical names for SQL; physical names for files, statistics and partition values.
 
-In modes `name` and `id` every column has a physical name and an id in its metadata; a rename changes only the logical
-name. Partition values and statistics are keyed by physical name in both modes. In mode `none` the two names are one,
-whatever the metadata may say.
+In modes `name` and `id` every column has a physical name and an id in its metadata; a rename changes the logical name
+only. Partition values and statistics are keyed by physical name in both modes. In mode `none` the logical name is also
+the physical name, even if the metadata has another one.
 
 Protocol: "Column Mapping".
 """
@@ -33,27 +33,29 @@ _IN_NO_FILE = "\0"
 
 
 def physical_name(field: StructField, mode: str) -> str:
-    """The name of a field in data files, statistics and partition values. `mode` is `none`, `name` or `id`."""
+    """Returns a field's name in data files, statistics and partition values. `mode` is `none`, `name` or `id`."""
     name = field.metadata.get(PHYSICAL_NAME)
     return name if mode != NO_MAPPING and isinstance(name, str) else field.name
 
 
 def column_id(field: StructField) -> int | None:
-    """The Parquet field id of a field; None where none was assigned."""
+    """Returns a field's Parquet field id, or None if none was assigned."""
     value = field.metadata.get(COLUMN_ID)
     return value if isinstance(value, int) else None
 
 
 def physical_schema(schema: StructType, mode: str) -> StructType:
-    """The schema with physical names at every level; all else stays."""
+    """Returns the schema with physical names at all levels and everything else unchanged."""
     if mode == NO_MAPPING:
         return schema
     return map_fields(schema, lambda item: replace(item, name=physical_name(item, mode)))
 
 
 def file_layout(schema: StructType, mode: str, partition_columns: Iterable[str] = ()) -> FileLayout:
-    """How data files hold the columns. In mode `id` the fields have names that no file has beside their ids, for
-    Spark's reader finds columns by id, but takes the type of one by its name where the file has the name for another.
+    """Returns the layout in which data files store the columns.
+
+    In mode `id` fields have an id and a name that occurs in no file. Spark's reader finds columns by id, but if the
+    file uses the same name for another column, it takes that column's type.
     """
 
     def stored(item: StructField) -> StructField:
@@ -71,12 +73,12 @@ def file_layout(schema: StructType, mode: str, partition_columns: Iterable[str] 
 
 
 def physical_names(schema: StructType, mode: str) -> Mapping[str, str]:
-    """Logical to physical name of every top-level column, in order."""
+    """Maps the logical names of the top-level columns to physical names, in order."""
     return {field.name: physical_name(field, mode) for field in schema.fields}
 
 
 def stored_schema(schema: StructType, mode: str) -> StructType:
-    """The columns as the files have them: physical names, and with column mapping the ids."""
+    """Returns the columns as stored in files: physical names and, with column mapping, ids."""
     marked = _with_ids(physical_schema(schema, mode), mode)
     assert isinstance(marked, StructType)
     return marked

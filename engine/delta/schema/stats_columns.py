@@ -1,10 +1,10 @@
-"""Which columns of a table have statistics.
+"""Selects the columns for which statistics are collected.
 
-By default the first 32 leaves of the schema, counted with all levels of nesting; `delta.dataSkippingNumIndexedCols`
-changes the number (-1: all), `delta.dataSkippingStatsColumns` names the columns instead. Partition columns have none,
-and do not count. An array or a map is one leaf. Columns that something else asks for come on top.
+The default is the schema's first 32 leaves, counted at all levels of nesting. `delta.dataSkippingNumIndexedCols`
+changes the number (-1: all); `delta.dataSkippingStatsColumns` names the columns instead. Partition columns have no
+statistics and do not count. An array or a map is one leaf. Callers can add columns (`besides`).
 
-Protocol: "Per-file Statistics"; the properties are delta-spark's.
+Protocol: "Per-file Statistics". The properties come from delta-spark.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from engine.types.schema import StructField, StructType
 def stats_columns(
     schema: StructType, partition_columns: Container[str], configuration: Configuration, besides: Iterable[Path] = ()
 ) -> StructType:
-    """The part of `schema` (logical names) whose leaves have statistics: those that the properties choose, and the
-    paths `besides`."""
+    """Returns the part of `schema` (logical names) whose leaves have statistics.
+
+    These are the columns that the properties select, plus the paths in `besides`.
+    """
     data = tuple(item for item in schema.fields if item.name not in partition_columns)
     return StructType(_union(data, _chosen(data, configuration), _select(data, list(besides), ())))
 
@@ -35,7 +37,7 @@ def _chosen(data: tuple[StructField, ...], configuration: Configuration) -> tupl
 
 
 def _first_leaves(fields: tuple[StructField, ...], count: int) -> tuple[tuple[StructField, ...], int]:
-    """The fields that hold the first `count` leaves, and how many of them are left to find."""
+    """Returns the fields that contain the first `count` leaves, and the number of leaves still to find."""
     taken = []
     for item in fields:
         if count <= 0:
@@ -51,7 +53,7 @@ def _first_leaves(fields: tuple[StructField, ...], count: int) -> tuple[tuple[St
 
 
 def _select(fields: tuple[StructField, ...], wanted: list[Path], path: Path) -> tuple[StructField, ...]:
-    """The fields named, with all that is below them."""
+    """Returns the named fields, including everything nested in them."""
     folded = {tuple(part.casefold() for part in name) for name in wanted}
     taken = []
     for item in fields:
@@ -68,7 +70,7 @@ def _select(fields: tuple[StructField, ...], wanted: list[Path], path: Path) -> 
 def _union(
     fields: tuple[StructField, ...], one: tuple[StructField, ...], other: tuple[StructField, ...]
 ) -> tuple[StructField, ...]:
-    """Two parts of `fields` as one, in their order."""
+    """Merges two parts of `fields`, preserving the order of `fields`."""
     if not other:
         return one
     parts = [{item.name: item for item in part} for part in (one, other)]

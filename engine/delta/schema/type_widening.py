@@ -1,8 +1,8 @@
-"""Which types a column may be widened to, and how the log remembers that it was.
+"""Type widening: the supported type changes and their record in the log.
 
-Files that were written before a widening keep the narrower type, so readers have to know every step: a changed field
-has the metadata `delta.typeChanges`, a list of `{fromType, toType}`, with a `fieldPath` (`element`, `key`, `value`)
-where the change happened inside an array or a map.
+Files written before a widening keep the narrower type, so readers need every step. A changed field has the metadata
+`delta.typeChanges`, a list of `{fromType, toType}`, with a `fieldPath` (`element`, `key`, `value`) if the change
+occurred inside an array or a map.
 
 Protocol: "Type Widening", "Type Change Metadata".
 """
@@ -29,9 +29,9 @@ TYPE_CHANGES = "delta.typeChanges"
 
 
 def widen_field(field: StructField, new: DataType) -> StructField | None:
-    """The field with the type `new`, and the changes noted; None where `new` is no widening of what it has.
+    """Returns the field with type `new` and the recorded changes, or None if `new` does not widen its current type.
 
-    Inside arrays and maps types may widen too; the fields of structs are changed one by one instead.
+    Types inside arrays and maps may widen too; struct fields are changed one by one instead.
     """
     steps = _steps(field.data_type, new, ())
     if steps is None:
@@ -42,7 +42,7 @@ def widen_field(field: StructField, new: DataType) -> StructField | None:
 
 
 def ensure_readable_changes(table: str, schema: StructType) -> None:
-    """Raises `UnsupportedTypeChange` where a column had a type that cannot be read as the one it has now."""
+    """Raises `UnsupportedTypeChange` if a column had a type that cannot be read as its current type."""
     for path, item in walk_fields(schema):
         changes = item.metadata.get(TYPE_CHANGES)
         for change in changes if isinstance(changes, list) else ():

@@ -1,8 +1,8 @@
-"""Version checksums: what a `<version>.crc` file says of its version, and whether the replayed state agrees.
+"""Version checksums: parses `<version>.crc` files and verifies the replayed state against them.
 
-The file is one JSON object with the size of the table, the number of its files, its protocol and its metadata, and
-optionally more. It is written after the commit and may be missing. Where it is there, it is a second opinion on the
-replay: numbers that do not agree mean that a log file was lost or changed, or that one of the writers erred.
+The file is one JSON object with the table's size, its number of files, its protocol and its metadata, and optional
+further fields. It is written after the commit and may be missing. If it exists, it verifies the replay: a mismatch
+means that a log file was lost or changed, or that one of the writers has a bug.
 
 Protocol: "Version Checksum File".
 """
@@ -34,8 +34,8 @@ class VersionChecksum:
     domain_metadata: tuple[DomainMetadata, ...] | None = None
     num_deleted_records: int | None = None
     num_deletion_vectors: int | None = None
+    # All other fields, such as `fileSizeHistogram` (`histogramOpt` in older writers), `allFiles`, `txnId`.
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Everything else, such as `fileSizeHistogram` (`histogramOpt` of older writers), `allFiles`, `txnId`."""
 
 
 _KNOWN = {
@@ -54,7 +54,7 @@ _KNOWN = {
 
 
 def parse_checksum(data: bytes, source: str) -> VersionChecksum:
-    """The value in a checksum file. Raises `MalformedLogEntry`."""
+    """Parses a checksum file. Raises `MalformedLogEntry`."""
     try:
         value = msgspec.json.decode(data)
         transactions, domains = value.get("setTransactions"), value.get("domainMetadata")
@@ -77,7 +77,7 @@ def parse_checksum(data: bytes, source: str) -> VersionChecksum:
 
 
 def format_checksum(checksum: VersionChecksum) -> bytes:
-    """The bytes of a checksum file; the inverse of `parse_checksum`."""
+    """Returns a checksum file's bytes; the inverse of `parse_checksum`."""
     transactions, domains = checksum.set_transactions, checksum.domain_metadata
     value: dict[str, Any] = {
         **checksum.extra,
@@ -97,7 +97,7 @@ def format_checksum(checksum: VersionChecksum) -> bytes:
 
 
 def load_checksum(storage: Storage, version: int) -> VersionChecksum | None:
-    """The checksum of a version; None where it has none. Raises `MalformedLogEntry`."""
+    """Loads a version's checksum, or returns None if it has none. Raises `MalformedLogEntry`."""
     name = f"{LOG_DIR}/{checksum_name(version)}"
     try:
         return parse_checksum(storage.read_bytes(name), name)
@@ -106,7 +106,7 @@ def load_checksum(storage: Storage, version: int) -> VersionChecksum | None:
 
 
 def ensure_checksum(snapshot: Snapshot) -> bool:
-    """Raises `LogIntegrityFailed` where the version's checksum file disagrees; False where it has none."""
+    """Raises `LogIntegrityFailed` if the version's checksum file disagrees. Returns False if it has none."""
     checksum = load_checksum(snapshot.storage, snapshot.version)
     if checksum is None:
         return False
@@ -118,7 +118,7 @@ def ensure_checksum(snapshot: Snapshot) -> bool:
 
 
 def _comparisons(checksum: VersionChecksum, snapshot: Snapshot) -> list[tuple[str, Any, Any]]:
-    """(what, recorded, replayed); a recorded None is nothing to compare with."""
+    """Returns (field, recorded, replayed); a recorded None is not compared."""
     vectors = snapshot.files["deletion_vector"]
     transactions, domains = checksum.set_transactions, checksum.domain_metadata
     replayed_transactions = set(snapshot.set_transactions)

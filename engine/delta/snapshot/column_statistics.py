@@ -1,16 +1,16 @@
-"""How many values of columns differ: what ANALYZE counts, in a file of its own beside the log.
+"""Distinct value counts from ANALYZE, stored in a separate file in the log's directory.
 
     _delta_log/_gateway/column_statistics.json
         {"tableId": …, "columns": {<physical name>: {"type": …, "distinct": …, "rows": …, "version": …}}}
 
-The log has no place for it. A table property would make each ANALYZE fail the writers that run at the same time, and a
-domain of metadata would need a table feature that older writers do not know. Other readers ignore folders in the log
-that they do not know (Trino keeps the like in one, too), and so does clean-up. The file belongs to no version: what it
-says helps to plan, and is scaled or left alone where the table has changed (`engine.pruning.estimates`).
+The log has no place for these counts. A table property would make each ANALYZE conflict with concurrent writers, and a
+metadata domain would need a table feature that older writers lack. Other readers, and log cleanup, ignore unknown
+directories in the log (Trino also stores its statistics in one). The file does not belong to a version: its counts help
+planning, and are scaled or ignored if the table has changed (`engine.pruning.estimates`).
 
-A column that was dropped and made again has another type or, with column mapping, another physical name; else its old
-count is used until the next ANALYZE. A file that cannot be read counts nothing. ANALYZE statements of one server take
-turns at the file; of two servers that write it at once, the columns of one have no new counts.
+A column that was dropped and recreated has another type or, with column mapping, another physical name; otherwise its
+old count is used until the next ANALYZE. An unreadable file counts as empty. ANALYZE statements on one server take
+turns at the file; if two servers write it at the same time, one server's new counts are lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STATISTICS_NAME = f"{_FOLDER}/column_statistics.json"
 
 
 def read_distinct_counts(storage: Storage, config: TableConfig) -> DistinctCounts:
-    """Of the columns that the table has."""
+    """Loads the counts for the columns that the table has."""
     recorded = _read(storage, config)
     counts = {}
     for name, physical in physical_names(config.schema, config.column_mapping_mode).items():
@@ -50,9 +50,9 @@ def read_distinct_counts(storage: Storage, config: TableConfig) -> DistinctCount
 def write_distinct_counts(
     storage: Storage, config: TableConfig, version: int, counted: Mapping[str, DistinctCount]
 ) -> None:
-    """Those of some columns, by logical name, instead of what was known of them.
+    """Replaces the counts for some columns, given by logical name.
 
-    Raises `OSError`, and `LogPathNotAllowed` where the log leads elsewhere.
+    Raises `OSError`, and `LogPathNotAllowed` if the log directory leads outside the table.
     """
     physical = physical_names(config.schema, config.column_mapping_mode)
     recorded = dict(_read(storage, config))
@@ -66,7 +66,7 @@ def write_distinct_counts(
 
 
 def drop_distinct_counts(storage: Storage) -> None:
-    """With the folders that `write_distinct_counts` has made, where nothing else is in them."""
+    """Deletes the file, and the directories that `write_distinct_counts` made if they are empty."""
     with suppress(OSError):
         storage.delete(STATISTICS_NAME)
         for folder in (_FOLDER, LOG_DIR):

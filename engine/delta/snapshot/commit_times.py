@@ -1,12 +1,12 @@
-"""When the versions of a table were committed, and which version was current at a time.
+"""Commit times, and the version that was current at a given time (time travel by timestamp).
 
-A commit's time is its in-commit timestamp in the versions where that feature is enabled, otherwise the time at which
-its file was last modified. File times can run backwards (clocks, copies), so they are made strictly increasing: a time
-at or before its predecessor's becomes that plus one millisecond.
+A commit's time is its in-commit timestamp if that feature is enabled in its version, otherwise its file's modification
+time. File times can run backwards (clocks, copies), so they are made strictly increasing: a time at or before its
+predecessor's becomes the predecessor's plus one millisecond.
 
-In-commit timestamps are inside of the commits; to find a version among them only a logarithm of the commits is read.
+In-commit timestamps are inside the commits; a binary search for a version reads a logarithmic number of commits.
 
-Protocol: "In-Commit Timestamps"; the adjusting of file times is the reference implementation's.
+Protocol: "In-Commit Timestamps". The adjustment of file times follows the reference implementation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from engine.storage.storage import Storage
 
 
 class LogVersion(Protocol):
-    """What is asked of a snapshot: one version of a log, and what governs it."""
+    """The interface that commit times need from a snapshot: one log version and its configuration."""
 
     storage: Storage
 
@@ -48,24 +48,25 @@ class LogVersion(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitTimes:
-    """The commits of a log that are still there, up to the version of a snapshot; contiguous."""
+    """The commits that a log still has up to the snapshot's version; contiguous."""
 
     storage: Storage
     first_version: int
+    # File times from `first_version` on, made strictly increasing.
     modified_ms: Sequence[int]
-    """Times of the files from `first_version` on, made strictly increasing."""
+    # The first version with an in-commit timestamp; None if no version has one.
     in_commit_from: int | None
-    """The first version whose time is in the commit; None where no version's is."""
+    # The first version in this range that can be reconstructed.
     earliest_version: int
-    """The first of these versions that can be reconstructed."""
 
     @property
     def latest_version(self) -> int:
         return self.first_version + len(self.modified_ms) - 1
 
     def timestamp_ms(self, version: int) -> int:
-        """Raises `LogFileNotFound` where the commit has been cleaned up, `MissingCommitInfo`,
-        `MissingCommitTimestamp`.
+        """Returns the version's commit time in milliseconds since the epoch.
+
+        Raises `LogFileNotFound` if the commit has been cleaned up, `MissingCommitInfo`, `MissingCommitTimestamp`.
         """
         if not self.first_version <= version <= self.latest_version:
             raise LogFileNotFound(self.storage.path_of(f"{LOG_DIR}/{commit_name(version)}"))
@@ -74,14 +75,13 @@ class CommitTimes:
         return self.modified_ms[version - self.first_version]
 
     def is_in_commit(self, version: int) -> bool:
-        """Is the version's time in its `commitInfo`?"""
+        """Returns whether the version's time is in its `commitInfo`."""
         return self.in_commit_from is not None and version >= self.in_commit_from
 
     def version_at(self, timestamp_ms: int, *, allow_after: bool = False) -> int:
-        """The version that was current at a time: the newest committed at or before it.
+        """Returns the version that was current at a time: the newest one committed at or before it.
 
-        `allow_after` takes times after the latest version for that version. Raises `TimestampBeforeLog`,
-        `TimestampAfterLog`.
+        `allow_after` returns the latest version for times after it. Raises `TimestampBeforeLog`, `TimestampAfterLog`.
         """
         latest = self.timestamp_ms(self.latest_version)
         if timestamp_ms >= latest:
@@ -98,7 +98,7 @@ class CommitTimes:
         return _last_at_or_before(timestamp_ms, start, end, self.timestamp_ms)
 
     def version_after(self, timestamp_ms: int) -> int | None:
-        """The first version committed at or after a time; None where there is none yet."""
+        """Returns the first version committed at or after a time, or None if it does not exist yet."""
         first = max(self.first_version, self.earliest_version)
         if timestamp_ms <= self.timestamp_ms(first):
             return first
@@ -108,7 +108,10 @@ class CommitTimes:
         return version + 1 if version < self.latest_version else None
 
     def _search_start(self, timestamp_ms: int, first: int) -> int:
-        """File times and in-commit timestamps each ascend, but maybe not from one to the other: which to search."""
+        """Returns the first version to search.
+
+        File times and in-commit timestamps each ascend, but maybe not across the two.
+        """
         switch = self.in_commit_from
         if switch is not None and first < switch <= self.latest_version and self.timestamp_ms(switch) <= timestamp_ms:
             return switch
@@ -116,8 +119,10 @@ class CommitTimes:
 
 
 def load_commit_times(snapshot: LogVersion) -> CommitTimes:
-    """One listing of the log. Raises `LogFileNotFound` where the snapshot's own commit is not left, `NoCommitsFound`
-    where none is, as in a log that consists of a checkpoint.
+    """Loads commit times with one log listing.
+
+    Raises `LogFileNotFound` if the snapshot's own commit is gone, and `NoCommitsFound` if all commits are, as in a log
+    that consists of a checkpoint.
     """
     storage, version = snapshot.storage, snapshot.version
     listing = storage.list_files(LOG_DIR, version_prefix(0))
@@ -141,7 +146,7 @@ def load_commit_times(snapshot: LogVersion) -> CommitTimes:
 
 
 def load_commit_info(storage: Storage, version: int) -> CommitInfo | None:
-    """The `commitInfo` of a commit, None where it has none. Raises `LogFileNotFound`, `MalformedLogEntry`."""
+    """Loads a commit's `commitInfo`, or None if it has none. Raises `LogFileNotFound`, `MalformedLogEntry`."""
     name = f"{LOG_DIR}/{commit_name(version)}"
     try:
         return parse_commit_info(storage.read_bytes(name), name)
@@ -150,7 +155,7 @@ def load_commit_info(storage: Storage, version: int) -> CommitInfo | None:
 
 
 def increasing(times: Sequence[int]) -> list[int]:
-    """The times, each at least one more than the one before."""
+    """Returns the times, each at least one more than its predecessor."""
     result: list[int] = []
     for time in times:
         result.append(max(time, result[-1] + 1) if result else time)
@@ -173,7 +178,7 @@ def _in_commit_timestamp(storage: Storage, version: int) -> int:
 
 
 def _last_at_or_before(timestamp_ms: int, first: int, last: int, time_of: Callable[[int], int]) -> int:
-    """By bisection; `first` is at or before."""
+    """Finds the last version at or before the time by bisection; `first` must be at or before it."""
     while first < last:
         middle = (first + last + 1) // 2
         if time_of(middle) <= timestamp_ms:
@@ -184,5 +189,5 @@ def _last_at_or_before(timestamp_ms: int, first: int, last: int, time_of: Callab
 
 
 def _format(timestamp_ms: int) -> str:
-    """In UTC, also for years that `datetime` does not have."""
+    """Formats in UTC, including years that `datetime` does not support."""
     return f"{str(np.datetime64(timestamp_ms, 'ms')).replace('T', ' ')}+00:00"

@@ -1,20 +1,21 @@
-"""Statistics of files: JSON texts in, typed columns out, in bulk.
+"""Parses per-file statistics in bulk: JSON texts in, typed columns out.
 
-A file's statistics are JSON inside JSON. A block of tens of thousands is read by its form where all have the same, or
-else parsed by Arrow as one stream of objects, into the types of the table's schema::
+A file's statistics are JSON inside JSON. Tens of thousands of texts form a block. If all have the same form, the block
+is read by `uniform_stats`; otherwise Arrow parses it as one stream of JSON objects, with the table schema's types::
 
     num_records: int64
-    tight_bounds: bool                       false where a deletion vector made the bounds wide; null means true
-    min_values, max_values: struct           by physical name, nested as the schema is
-    null_count: struct of int64              the same, and a leaf for arrays and maps too
+    tight_bounds: bool                       false if a deletion vector made the bounds wide; null means true
+    min_values, max_values: struct           by physical name, nested like the schema
+    null_count: struct of int64              the same, with a leaf for arrays and maps too
 
-Statistics are a help and never a duty: what is missing, or cannot be parsed as its column's type, is null, which means
-unknown. So odd texts cost time, not correctness. Arrow refuses a block as a whole; `parse_stats` then reads it again
-with non-finite numbers as null (Spark writes them as strings), and last a value at a time.
+Statistics are optional: a missing value, or one that cannot be parsed as its column's type, is null, which means
+unknown. So unusual texts cost time, not correctness. Arrow rejects a block as a whole; `parse_stats` then reads it
+again with non-finite numbers as null (Spark writes them as strings), and finally value by value.
 
-Values are as the log has them: strings may be cut, timestamps are cut to milliseconds. Who prunes has to widen them.
+Values are as in the log: strings may be truncated, timestamps are truncated to milliseconds. File pruning must widen
+them.
 
-`batch_pruning` prunes files that belong to no snapshot, such as those of other writers' commits, by the same rules.
+`batch_pruning` applies the same rules to files that do not belong to a snapshot, such as other writers' commits.
 
 Protocol: "Per-file Statistics".
 """
@@ -49,8 +50,8 @@ _TOP = {
     "max_values": "maxValues",
     "null_count": "nullCount",
 }
+# The part of a `stats_schema` that row counts need.
 COUNTS_SCHEMA: Any = pa.schema([("num_records", pa.int64())])
-"""What questions about numbers of rows need of a `stats_schema`."""
 _LEADING_KEY = '{"numRecords":'
 _DIGITS_MAX = 18
 _BLOCK_BYTES = 1 << 24
@@ -58,7 +59,10 @@ _NON_FINITE = r':\s*"(-?Infinity|[+-]?Inf|NaN)"'
 
 
 def stats_schema(schema: StructType, partition_columns: Iterable[str] = ()) -> Any:
-    """The `pyarrow.Schema` of parsed statistics. Both arguments by physical name; partition columns have none."""
+    """Returns the `pyarrow.Schema` for parsed statistics.
+
+    Both arguments use physical names; partition columns have no statistics.
+    """
     left_out = set(partition_columns)
     data = StructType(tuple(field for field in schema.fields if field.name not in left_out))
     bounds = pa.struct(list(_bounds_fields(data)))
@@ -68,11 +72,11 @@ def stats_schema(schema: StructType, partition_columns: Iterable[str] = ()) -> A
 
 
 def parse_counts(texts: Array) -> RecordBatch:
-    """One row of `COUNTS_SCHEMA` for each text, as `parse_stats` gives it of JSON that has the key once.
+    """Returns a `COUNTS_SCHEMA` row for each text, equal to `parse_stats` for JSON that has the key once.
 
-    Writers begin the object with its number of rows, so that it need not be parsed to know that this key is at its top
-    level; that takes a seventh of the time or less. Whether the rest is JSON, or has the key again, is not looked at.
-    Where some text begins otherwise, all of them are parsed.
+    Writers put the row count first, so the key is known to be at the top level without parsing the object; this takes
+    at most a seventh of the time. The function does not check that the rest is JSON, or that the key does not occur
+    again. If a text has another beginning, all are parsed.
     """
     counts = _leading_counts(texts.drop_null() if texts.null_count else texts)
     if counts is None:
@@ -84,7 +88,7 @@ def parse_counts(texts: Array) -> RecordBatch:
 
 
 def _leading_counts(texts: Array) -> npt.NDArray[np.int64] | None:
-    """The numbers behind the first keys of objects; None where one is not written so. A digit of all at a time."""
+    """Parses the numbers after the first keys, digit by digit over all texts; None if a text has another form."""
     if not len(texts):
         return np.empty(0, np.int64)
     if pc.all(pc.and_(pc.starts_with(texts, _LEADING_KEY), pc.ends_with(texts, "}"))).as_py() is not True:
@@ -96,7 +100,7 @@ def _leading_counts(texts: Array) -> npt.NDArray[np.int64] | None:
     counts = np.zeros(len(texts), np.int64)
     rows = np.arange(len(texts))
     leading_zero = data[at] == ord("0")
-    for position in range(_DIGITS_MAX + 1):  # each text ends with a brace, before which this ends
+    for position in range(_DIGITS_MAX + 1):  # each text ends with a brace, so the loop stops before it
         signs = data[at]
         is_digit = (signs >= ord("0")) & (signs <= ord("9"))
         ends = signs[~is_digit]
@@ -114,9 +118,9 @@ def _leading_counts(texts: Array) -> npt.NDArray[np.int64] | None:
 
 
 def parse_stats(texts: Array, schema: Any) -> RecordBatch:
-    """One row of `schema` (a `stats_schema`, or some of its fields) for each JSON text.
+    """Returns a row with `schema` (a `stats_schema`, or some of its fields) for each JSON text.
 
-    Never raises for what the texts hold.
+    Never raises because of the texts' contents.
     """
     if texts.null_count == len(texts):
         return pa.RecordBatch.from_arrays([nulls(field.type, len(texts)) for field in schema], schema=schema)
@@ -162,7 +166,7 @@ def _count_fields(struct: StructType) -> Iterable[Any]:
 
 
 def _json_type(data_type: Any) -> Any:
-    """The type that Arrow's JSON reader shall read: dates and times as text, and the narrow integers as wide ones."""
+    """Returns the type to request from Arrow's JSON reader: dates and times as text, narrow integers as wide ones."""
     if pa.types.is_struct(data_type):
         return pa.struct([pa.field(field.name, _json_type(field.type)) for field in data_type])
     if pa.types.is_temporal(data_type):
@@ -173,10 +177,10 @@ def _json_type(data_type: Any) -> Any:
 
 
 def _read_objects(texts: Array, wire: Any) -> Any:
-    """A table with a row per text. Raises `ArrowInvalid` where the texts are not what `wire` says.
+    """Returns a table with a row per text. Raises `ArrowInvalid` if the texts do not match `wire`.
 
-    The values of a string array lie one after the other in memory, which is what a stream of JSON objects looks like:
-    nothing has to be copied. A null takes no room there; its row is put in afterwards.
+    A string array's values are contiguous in memory, which is the form of a JSON object stream: nothing is copied. A
+    null occupies no bytes there; its row is inserted afterwards.
     """
     valid = texts.drop_null() if texts.null_count else texts
     if not pc.all(pc.and_(pc.starts_with(valid, "{"), pc.ends_with(valid, "}"))).as_py():
@@ -189,7 +193,7 @@ def _read_objects(texts: Array, wire: Any) -> Any:
 
 
 def _parts(texts: Array) -> Iterator[Array]:
-    """Slices of some `_BLOCK_BYTES` each, at least one."""
+    """Yields slices with about `_BLOCK_BYTES` each, at least one."""
     _, offsets, _ = texts.buffers()
     ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     start = 0
@@ -207,8 +211,10 @@ def _read_part(texts: Array, wire: Any) -> Any:
 
 
 def _read_block(texts: Array, wire: Any) -> Any:
-    """The objects of texts without nulls. All is one block of the reader: where one of several begins or ends
-    with what is no object, Arrow may end the process (`basic_string_view::substr`).
+    """Reads the objects from texts without nulls.
+
+    The reader gets everything as one block: if one of several blocks begins or ends with something other than an
+    object, Arrow may abort the process (`basic_string_view::substr`).
     """
     _, offsets, data = texts.buffers()
     ends = memoryview(offsets).cast("i")
@@ -226,7 +232,7 @@ def _read_block(texts: Array, wire: Any) -> Any:
 
 
 def _convert(column: Any, data_type: Any) -> Array:
-    """A column as the JSON reader gives it in the type of the schema."""
+    """Converts a column from the JSON reader to the schema's type."""
     array = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
     if array.type == data_type:
         return array
@@ -239,7 +245,7 @@ def _convert(column: Any, data_type: Any) -> Array:
         return _leaf_array(array.to_pylist(), data_type)
 
 
-# --- A value at a time ---------------------------------------------------------------------------------------------
+# --- Value by value ------------------------------------------------------------------------------------------------
 
 
 def _parse_slowly(texts: Array, schema: Any) -> RecordBatch:
@@ -275,7 +281,7 @@ def _leaf_array(values: Sequence[Any], data_type: Any) -> Array:
 
 
 def _parse_leaf(value: Any, parse: Callable[[Any], Any], data_type: Any) -> Any:
-    """The value if the column's type holds it, else None."""
+    """Returns the value if the column's type can represent it, else None."""
     try:
         parsed = parse(value)
         pa.scalar(parsed, data_type)
@@ -341,7 +347,7 @@ def _parse_string(value: Any) -> str:
 
 
 def batch_pruning(batch: RecordBatch, columns: TableColumns) -> FilePruning:
-    """Files that belong to no snapshot, such as those of a commit: a batch of `FILES_SCHEMA`."""
+    """Returns file pruning for a `FILES_SCHEMA` batch that does not belong to a snapshot, such as a commit's files."""
     stats = stats_schema(columns.physical_schema or columns.schema, columns.physical_partition_columns)
 
     def partition_texts(name: str) -> Any:

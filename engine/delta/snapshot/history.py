@@ -1,8 +1,8 @@
-"""The history of a table: one row per commit, newest first, as DESCRIBE HISTORY shows it.
+"""A table's history: one row per commit, newest first, as DESCRIBE HISTORY shows it.
 
 The rows come from the commits' `commitInfo`. Any JSON is legal there and writers differ (metrics as strings or numbers,
-parameters as texts or objects), so what is not a text is shown as its JSON. A commit without `commitInfo` has a row
-with its version and time only. Commits that have been cleaned up are no longer part of the history.
+parameters as texts or objects), so a value that is not text is shown as its JSON. A commit without `commitInfo` has a
+row with its version and time only. Commits that have been cleaned up are not in the history.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.tables.operations import HISTORY_SCHEMA, JOB, NOTEBOOK
 
 
 def load_history(snapshot: LogVersion, limit: int | None = None) -> Any:
-    """The newest `limit` commits up to the snapshot's version (all by default) as a table of `HISTORY_SCHEMA`.
+    """Loads the newest `limit` commits (default: all) up to the snapshot's version as a `HISTORY_SCHEMA` table.
 
     Raises `LogFileNotFound`, `MalformedLogEntry`.
     """

@@ -1,16 +1,15 @@
-"""The live files of a version: an immutable list of runs of Arrow rows that the next version shares.
+"""A version's live files: an immutable list of Arrow row ranges, which the next version shares.
 
-A table of a million files changes by a handful per commit, so the next version must not copy what stayed. `LiveFiles`
-is a tuple of runs; a run is a range of rows of a block, and a block is a batch of `FILES_SCHEMA` with whatever was
-computed from it (its keys, its parsed statistics). Removing a row splits its run in two, without copying; adding rows
-appends a block. When splitting has left a block in many small runs, or many small blocks are side by side, those are
-copied into one new block, so that the number of runs stays bounded and the cost of copying is spread over the changes
-that caused it.
+A commit changes few files in a table with a million files, so the next version must not copy the others. `LiveFiles` is
+a tuple of runs. A run is a row range in a block, and a block is a `FILES_SCHEMA` batch with the values derived from it
+(its keys, its parsed statistics). Removing a row splits its run in two, without copying; adding rows appends a block.
+If splitting leaves a block in many small runs, or many small blocks are adjacent, they are copied into one new block.
+This bounds the number of runs, and amortizes the copying over the changes that caused it.
 
-What is derived from blocks is made in parallel, a block per thread: Arrow's own parallelism inside of one block loses
-more to waiting than it wins.
+Values are derived from blocks in parallel, a thread per block: Arrow's own parallelism within a block loses more to
+waiting than it gains.
 
-Cost of `change`: one look at the blocks' paths (some 20 ms a million files), plus work in proportion to the change.
+Cost of `change`: one pass over the blocks' paths (about 20 ms per million files), plus work proportional to the change.
 """
 
 from __future__ import annotations
@@ -33,40 +32,39 @@ from engine.storage.confinement import Confinement
 from engine.types.arrow_types import Array, RecordBatch
 from engine.types.value_bytes import value_bytes
 
+# Positions in the table of live files.
 Rows: TypeAlias = npt.NDArray[np.int64]
-"""Positions in the table of files."""
 
+# If a block's runs are shorter on average, they are copied together.
 _RUN_ROWS_MIN = 512
-"""Runs of one block that are shorter on average are copied together."""
+# Runs with more bytes do not count as short: copying long statistics costs more than having many runs.
 _RUN_BYTES_MIN = 1 << 19
-"""Nor are runs short that hold more than that: to copy long statistics costs more than many runs do."""
 _RUNS_MIN = 8
+# If more adjacent runs are short, they are copied together, even from different blocks: each change visits each run,
+# which costs more than copying a few runs' rows.
 _SMALL_RUNS_MAX = 8
-"""So many runs in a row that are shorter than that are copied together, whatever their blocks: each change looks at
-each run, which costs more than to copy the rows of a few.
-"""
 
+# If rows outnumber keys by this factor, hashes are compared first.
 _FEW_KEYS = 8
-"""So many times as many rows as keys are worth a look at hashes before."""
 
 
 class Block:
-    """A batch of files, and what was derived from it once."""
+    """A batch of files with the values derived from it once."""
 
     __slots__ = ("batch", "verified_by", "num_bytes", "short_rows", "_derived", "_lock")
 
     def __init__(self, batch: RecordBatch, *, verified_by: Confinement | None = None) -> None:
         self.batch = batch
         self.verified_by = verified_by
+        # A run with fewer rows is short.
         self.short_rows = min(_RUN_ROWS_MIN, _RUN_BYTES_MIN * len(batch) // max(value_bytes(batch), 1))
-        """A run of fewer is short."""
+        # Includes derived values. Each snapshot load reads this for all cached snapshots.
         self.num_bytes = _size(batch)
-        """With what was derived; asked for by each load of a snapshot, of all that are kept."""
         self._derived: dict[tuple[str, ...], RecordBatch] = {}
         self._lock = Lock()
 
     def derive(self, schema: Any, make: Callable[[RecordBatch], RecordBatch]) -> RecordBatch:
-        """`make(batch)`, a batch of `schema`; of schemas with the same names the latest is remembered."""
+        """Returns `make(batch)`, a `schema` batch. For schemas with equal names the latest result is cached."""
         names = tuple(schema.names)
         with self._lock:
             derived = self._derived.get(names)
@@ -81,12 +79,12 @@ class Block:
         return derived is not None and derived == schema
 
     def derived_schema(self, names: tuple[str, ...]) -> Any | None:
-        """That of what is remembered under these names."""
+        """Returns the schema cached under these names."""
         derived = self._derived.get(names)
         return None if derived is None else derived.schema
 
     def derive_some(self, schema: Any, make: Callable[[RecordBatch], RecordBatch], rows: Array) -> RecordBatch:
-        """`derive` for some rows: taken from what is remembered, else made for these alone and not remembered."""
+        """Returns `derive` for some rows: from the cached result, or computed for these rows only and not cached."""
         derived = self._derived.get(tuple(schema.names))
         if derived is not None and derived.schema == schema:
             return derived.take(rows)
@@ -99,7 +97,7 @@ def _size(batch: RecordBatch | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Rows [start, stop) of a block."""
+    """Rows [start, stop) in a block."""
 
     block: Block
     start: int
@@ -127,18 +125,18 @@ class LiveFiles:
         return cls(tuple(Run(Block(batch), 0, len(batch)) for batch in batches if len(batch)))
 
     def verify(self, confinement: Confinement) -> None:
-        """Checks the blocks that `confinement` has not checked yet, in this version or in one that shares them."""
+        """Verifies the blocks that `confinement` has not verified yet, in this version or in one that shares them."""
         for run in self.runs:
             if run.block.verified_by is not confinement:
                 confinement.ensure_files(run.block.batch)
                 run.block.verified_by = confinement
 
     def table(self) -> Any:
-        """A `pyarrow.Table` of `FILES_SCHEMA`; nothing is copied."""
+        """Returns a `FILES_SCHEMA` `pyarrow.Table`, without copying."""
         return pa.Table.from_batches([run.batch for run in self.runs], FILES_SCHEMA)
 
     def derive(self, schema: Any, make: Callable[[RecordBatch], RecordBatch]) -> Any:
-        """A table of `schema` with a row for each file, made block by block by `make` and remembered there."""
+        """Returns a `schema` table with a row per file; `make` computes it block by block, and the blocks cache it."""
         blocks = dict.fromkeys(run.block for run in self.runs)
         missing = [block for block in blocks if not block.has_derived(schema)]
         if len(missing) > 1:
@@ -148,7 +146,7 @@ class LiveFiles:
         return pa.Table.from_batches(batches, schema)
 
     def derived_schemas(self, schema: Any) -> list[Any]:
-        """The different ones, with the names of `schema`, of what blocks remember."""
+        """Returns the distinct cached schemas with the names in `schema`."""
         found: list[Any] = []
         for run in self.runs:
             derived = run.block.derived_schema(tuple(schema.names))
@@ -157,7 +155,7 @@ class LiveFiles:
         return found
 
     def derive_some(self, schema: Any, make: Callable[[RecordBatch], RecordBatch], rows: Rows) -> Any:
-        """The rows at `rows` (ascending) of what `derive` gives, without making the others."""
+        """Returns the rows at `rows` (ascending positions) from `derive`, without computing the others."""
         stops = np.cumsum([run.num_rows for run in self.runs], dtype=np.int64)
         cuts = np.searchsorted(rows, stops)
         batches, first, before = [], 0, 0
@@ -170,11 +168,11 @@ class LiveFiles:
 
     @property
     def num_bytes(self) -> int:
-        """Memory held by the blocks, with what was derived from them."""
+        """The blocks' memory in bytes, including derived values."""
         return sum(block.num_bytes for block in {run.block for run in self.runs})
 
     def change(self, gone: Array, added: Sequence[RecordBatch]) -> LiveFiles:
-        """Without the files whose keys (`file_keys`) are in `gone`, with the rows of `added`."""
+        """Returns the files without the keys (`file_keys`) in `gone`, plus the rows in `added`."""
         kept: Iterable[Run] = self.runs
         if len(gone):
             kept = _join_fragments(piece for run in self.runs for piece in _split(run, gone))
@@ -182,7 +180,7 @@ class LiveFiles:
 
 
 def drop_rows(batch: RecordBatch, keys: Array) -> RecordBatch:
-    """The rows of a batch whose keys are not in `keys`; the batch itself where none is."""
+    """Returns the batch's rows whose keys are not in `keys`; the same batch if no key matches."""
     hits = find_rows(batch, keys)
     if not len(hits):
         return batch
@@ -192,13 +190,13 @@ def drop_rows(batch: RecordBatch, keys: Array) -> RecordBatch:
 
 
 def without_files(files: pa.Table, others: pa.Table) -> pa.Table:
-    """The rows of `files` whose keys are not among those of `others`; both are of `FILES_SCHEMA`."""
+    """Returns the rows in `files` whose keys are not in `others`; both have `FILES_SCHEMA`."""
     keys = pa.chunked_array([file_keys(batch) for batch in others.to_batches()], pa.string()).combine_chunks()
     return pa.Table.from_batches([drop_rows(batch, keys) for batch in files.to_batches()], FILES_SCHEMA)
 
 
 def find_rows(batch: RecordBatch, keys: Array) -> Any:
-    """Indices of the rows whose keys are in `keys`, ascending."""
+    """Returns the indices of rows whose keys are in `keys`, ascending."""
     if not len(keys) or not len(batch):
         return np.empty(0, np.int64)
     rows = None if len(keys) * _FEW_KEYS > len(batch) else _rows_like(batch, keys)
@@ -213,7 +211,7 @@ def find_rows(batch: RecordBatch, keys: Array) -> Any:
 
 
 def _rows_like(batch: RecordBatch, keys: Array) -> Rows:
-    """The rows whose paths look like those of some keys: a hash table of whole texts takes several times as long."""
+    """Returns candidate rows by path hash; a hash table with complete texts takes several times as long."""
     wanted = np.sort(hash_texts(_paths(keys), FIRST_LOOK))
     hashes = hash_texts(batch.column("path"), FIRST_LOOK)
     places = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
@@ -241,7 +239,7 @@ def _split(run: Run, gone: Array) -> list[Run]:
 
 
 def _join_fragments(runs: Iterable[Run]) -> list[Run]:
-    """Copies the runs of each block that has become fragmented into one new block."""
+    """Copies each fragmented block's runs into one new block."""
     result: list[Run] = []
     for _, group in groupby(runs, key=lambda run: run.block):
         pieces = list(group)
@@ -254,7 +252,7 @@ def _join_fragments(runs: Iterable[Run]) -> list[Run]:
 
 
 def _join_small(runs: Iterable[Run]) -> Iterator[Run]:
-    """Copies stretches of many small runs into one new block each."""
+    """Copies adjacent small runs, if they are many, into one new block."""
     for is_small, group in groupby(runs, key=lambda run: run.num_rows < run.block.short_rows):
         pieces = list(group)
         if is_small and len(pieces) > _SMALL_RUNS_MAX:

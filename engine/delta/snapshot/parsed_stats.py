@@ -1,8 +1,8 @@
-"""The statistics of a version's files, parsed for the columns that are asked for, and remembered with the files.
+"""Parsed statistics for a version's files, by requested columns, cached with the files.
 
-A file's statistics are a text of all columns, and what is parsed of it takes time and memory by the column. So of many
-files only the columns that the first condition names are parsed. Who asks for others is likely to go on doing so: then
-all are, once, and no text is read a third time.
+A file's statistics are one text for all columns, and parsing takes time and memory per column. With many files, only
+the columns in the first condition are parsed. A second request for other columns is likely to be followed by more; it
+parses all columns, once, so that no text is read a third time.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from engine.delta.snapshot.file_stats import parse_stats, stats_schema
 from engine.delta.snapshot.live_files import LiveFiles, Rows
 from engine.types.arrow_types import RecordBatch
 
+# With fewer files, all statistics are parsed immediately: cost-based planning needs most of them.
 MANY_FILES = 50_000
-"""Of fewer, all statistics are parsed at once: plans by cost ask for most of them."""
 _STRUCTS = ("min_values", "max_values", "null_count")
 
 
 def parsed_stats(
     files: LiveFiles, config: TableConfig, rows: Rows | None = None, columns: Collection[str] | None = None
 ) -> Any:
-    """A `pyarrow.Table` of `stats_schema`, or of a part of it that has all `columns` (physical names of the top level;
-    None: all), with a row for each file or for each of `rows` (positions, ascending).
+    """Returns a `pyarrow.Table` with a row for each file, or for each position in `rows` (ascending).
+
+    Its schema is `stats_schema`, or a part that contains all `columns` (top-level physical names; None: all).
     """
     mode = config.column_mapping_mode
     physical = physical_names(config.schema, mode)
@@ -44,7 +45,7 @@ def parsed_stats(
 
 
 def _asked(whole: Any, columns: Collection[str], remembered: Iterable[Any]) -> Any:
-    """The part to parse where some of the files have `remembered` ones."""
+    """Returns the schema to parse if some files already have parsed statistics with the `remembered` schemas."""
     known = [each for each in remembered if each.equals(_part(whole, _columns(each)))]
     if not known:
         return _part(whole, columns)

@@ -1,16 +1,16 @@
-"""Log replay: what a checkpoint and the commits after it add up to.
+"""Log replay: reconciles a checkpoint and the commits after it into a version's state.
 
-The rules of action reconciliation, for the whole of a segment: the newest protocol and the newest metadata win, the
-newest transaction per application, the newest metadata per domain, and for files the newest action per identity
-`(path, deletion vector id)`. Within a commit the later action wins, though a correct commit never has two.
+Action reconciliation for a whole log segment: the newest protocol and the newest metadata win, the newest transaction
+per application, the newest metadata per domain, and for files the newest action per identity `(path, deletion vector
+id)`. Within a commit the later action wins, but a correct commit never has two for one identity.
 
-Files are reconciled in bulk. The commits are few rows against the checkpoint's many, so only they are put into a hash
-table: the checkpoint streams past it, batch by batch, and loses the rows that some commit mentions. A checkpoint has
-one action per identity, so no more is needed.
+Files are reconciled in bulk. The commits have few rows compared to the checkpoint, so only they are put into a hash
+table. The checkpoint is streamed batch by batch, without the rows that a commit mentions. A checkpoint has one action
+per identity, so this is sufficient.
 
-That checkpoints and log compactions are reconciled is verified, not believed: one that says two things of a file, an
-application or a domain, or has two protocols or metadatas, is as good as one that cannot be read. The log is then read
-without it, from the commits, and refused where these are gone.
+The code verifies that checkpoints and log compactions are reconciled. One with two actions for a file, an application
+or a domain, or with two protocols or metadatas, counts as unreadable. The log is then replayed without it, from the
+commits, and rejected if these are gone.
 
 Protocol: "Action Reconciliation".
 """
@@ -41,22 +41,22 @@ from engine.types.arrow_types import Array, RecordBatch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
-    """Everything of a version but its files. `protocol` and `metadata` are None where the log has none so far."""
+    """A version's state except its files. `protocol` and `metadata` are None if the log has none so far."""
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
     set_transactions: Mapping[str, SetTransaction]
+    # Without removed domains.
     domain_metadata: Mapping[str, DomainMetadata]
-    """Without the removed ones."""
+    # From the version's own commit; None if a checkpoint or a compaction was read instead, or the commit has none.
     commit_info: CommitInfo | None = None
-    """Of the version's own commit; None where a checkpoint or a compaction was read instead, or it has none."""
 
 
 EMPTY_STATE = TableState(set_transactions={}, domain_metadata={})
 
 
 def advance_state(state: TableState, actions: LogActions) -> TableState:
-    """The state after later actions."""
+    """Returns the state after later actions."""
     domains = {**state.domain_metadata, **actions.domain_metadata}
     return TableState(
         protocol=actions.protocol or state.protocol,
@@ -69,18 +69,18 @@ def advance_state(state: TableState, actions: LogActions) -> TableState:
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """The file actions of some commits, reconciled among themselves."""
+    """File actions from several commits, reconciled among themselves."""
 
+    # The identities that the commits mention. They supersede earlier actions on the same identities.
     keys: Array
-    """The identities that they mention; whatever was known of these is superseded."""
+    # Files that are live after the commits, in `FILES_SCHEMA`.
     adds: tuple[RecordBatch, ...]
-    """The files that are live after the commits, as `FILES_SCHEMA`."""
+    # Files that are removed after the commits, in `TOMBSTONES_SCHEMA`.
     removes: tuple[RecordBatch, ...]
-    """The files that are removed after them, as `TOMBSTONES_SCHEMA`."""
 
 
 def reconcile_files(adds: FileRows, removes: FileRows) -> FileChanges:
-    """The last action per identity. O(rows)."""
+    """Selects the last action per identity, in O(rows)."""
     batches = (*adds.batches, *removes.batches)
     if not batches:
         return FileChanges(pa.array([], pa.string()), (), ())
@@ -96,30 +96,31 @@ def reconcile_files(adds: FileRows, removes: FileRows) -> FileChanges:
 
 
 class UnusableFile(Exception):
-    """A checkpoint or a compaction cannot be read, but the log may do without it. Never leaves this package."""
+    """A checkpoint or compaction cannot be read, but the log may not need it. Never escapes this package."""
 
     def __init__(self, names: frozenset[str], error: DeltaError) -> None:
         super().__init__(str(error))
+        # File names in the log to avoid in the next attempt.
         self.names = names
-        """File names in the log, to avoid at the next attempt."""
         self.error = error
 
 
 class LogReplay:
-    """The replay of one segment. Reads the commits at once, the checkpoint's files only where they are asked for.
+    """The replay of one segment. Reads the commits immediately and the checkpoint's files on demand.
 
-    Every method, and the constructor, raises `UnusableFile` for what another segment might do without, and
+    The constructor and all methods raise `UnusableFile` for a file that another segment may avoid, and
     `MalformedLogEntry` or `LogFileNotFound` for a commit.
     """
 
     def __init__(self, storage: Storage, segment: LogSegment, recent: RecentCommits | None = None) -> None:
-        """`recent` as for `read_commits`."""
+        """Reads the commits; `recent` as in `read_commits`."""
         self.segment = segment
         self._checkpoint = CheckpointReader(storage, segment.checkpoint) if segment.checkpoint else None
         state = EMPTY_STATE
         if self._checkpoint is not None:
             with self._guarding_checkpoint():
                 state = advance_state(state, self._checkpoint.read_small_actions())
+        # Actions after the checkpoint supersede its actions (Protocol: "Action Reconciliation").
         actions = read_commits(storage, segment.deltas, recent)
         self.state = advance_state(state, actions)
         self._changes = reconcile_files(actions.adds, actions.removes)
@@ -129,10 +130,10 @@ class LogReplay:
         if self._checkpoint is not None:
             with self._guarding_checkpoint():
                 files = LiveFiles.of(self._checkpoint.read_adds())
-        return files.change(self._changes.keys, self._changes.adds)  # nothing that stays is copied
+        return files.change(self._changes.keys, self._changes.adds)  # shares the unchanged files without copying
 
     def tombstones(self) -> Any:
-        """All removed files as a table of `TOMBSTONES_SCHEMA`, the expired ones included."""
+        """Returns all removed files as a `TOMBSTONES_SCHEMA` table, including expired ones."""
         batches: list[RecordBatch] = []
         if self._checkpoint is not None:
             with self._guarding_checkpoint():
@@ -140,7 +141,7 @@ class LogReplay:
         return pa.Table.from_batches([*batches, *self._changes.removes], TOMBSTONES_SCHEMA)
 
     def _surviving(self, batches: Iterable[RecordBatch]) -> Iterable[RecordBatch]:
-        """The rows that no commit after the checkpoint mentions."""
+        """Yields the rows that no commit after the checkpoint mentions."""
         keys = self._changes.keys
         return (drop_rows(batch, keys) for batch in batches) if len(keys) else batches
 
@@ -154,7 +155,7 @@ class LogReplay:
 
 
 def read_commits(storage: Storage, deltas: Sequence[LogPath], recent: RecentCommits | None = None) -> LogActions:
-    """The actions of commits and compactions, oldest first. What `recent` has is not read, and it keeps what is.
+    """Reads the actions from commits and compactions, oldest first, through the cache `recent`.
 
     Raises `MalformedLogEntry`, `LogFileNotFound`; for a compaction `UnusableFile`.
     """
@@ -192,7 +193,7 @@ def _contents(storage: Storage, deltas: Sequence[LogPath], recent: RecentCommits
 
 
 def _ensure_reconciled(file: LogPath, actions: LogActions, places: range) -> None:
-    """Raises `UnusableFile` where the actions at these places, a compaction's, mention a file twice."""
+    """Raises `UnusableFile` if a compaction's actions, at `places`, mention a file twice."""
     keys = UniqueKeys()
     for rows in (actions.adds, actions.removes):
         for batch, order in zip(rows.batches, rows.orders, strict=True):

@@ -1,11 +1,11 @@
-"""Files of a Delta table for statements that change rows: as they are read, their rows by place, marks of rows that go.
+"""Files for row-level changes: reading their rows by position, and deletion vectors.
 
-A vector holds all deleted rows of its file, so what a file's old one has is in its new one, and the file is removed
-with the old and added with the new one in one commit. Statistics keep their count, which is of all rows in the file;
-their bounds may be of rows that are gone. All vectors of a commit are in one file.
+A deletion vector contains all deleted rows in its file, so the new vector includes the old one. One commit removes the
+file with the old vector and adds it with the new one. The statistics keep their row count, which includes deleted rows;
+their bounds may include deleted rows. All of a commit's vectors are in one file.
 
-A deletion vector that is read is checked against what the log records of it: size, checksum, cardinality. Several may
-share a file; only the range of the one is read, and no more than a vector can have.
+When a deletion vector is read, it is verified against its log entry: size, checksum, cardinality. Several vectors may
+share a file; only the requested vector's range is read, limited to the largest possible vector.
 
 Protocol: "Deletion Vectors", "Writer Requirements for Deletion Vectors", "Per-file Statistics".
 """
@@ -44,10 +44,10 @@ _NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>[0-9]+)'
 
 
 def num_records(stats: Array) -> Array:
-    """The number of physical rows that each statistics text gives, null where it gives none."""
+    """Returns the physical row count from each statistics text, null if it has none."""
     found = pc.extract_regex(stats, _NUM_RECORDS)
     counts = pc.cast(pc.struct_field(found, "n"), pa.int64())
-    # Writers differ in the order of keys, so what does not begin with the count is read in full.
+    # Writers differ in the order of keys; a text that does not begin with the count is parsed completely.
     unclear = np.flatnonzero(pc.and_(stats.is_valid(), counts.is_null()).to_numpy(zero_copy_only=False))
     if not len(unclear):
         return counts
@@ -66,7 +66,7 @@ def _num_records(text: str) -> int | None:
 
 
 def table_columns(config: TableConfig, time_zone: tzinfo | None) -> TableColumns:
-    """As `TableSnapshot.columns`."""
+    """Returns the columns as `TableSnapshot.columns` does."""
     return TableColumns(
         schema=config.schema,
         partition_columns=config.metadata.partition_columns,
@@ -77,7 +77,7 @@ def table_columns(config: TableConfig, time_zone: tzinfo | None) -> TableColumns
 
 @dataclass(frozen=True, slots=True)
 class DeltaRowFiles:
-    """See :class:`engine.tables.row_files.RowFiles`; files are of `FILES_SCHEMA`."""
+    """See :class:`engine.tables.row_files.RowFiles`; files have `FILES_SCHEMA`."""
 
     storage: Storage
     config: TableConfig
@@ -93,10 +93,10 @@ class DeltaRowFiles:
         return file_predicate(predicate, table_columns(self.config, time_zone))
 
     def partitions(self, files: Any) -> None:
-        """As `RowFiles.partitions`."""
+        """See `RowFiles.partitions`."""
 
     def keep_partitions(self, files: pa.Table) -> bool:
-        """As `RowFiles.keep_partitions`: a table is partitioned once and for all."""
+        """See `RowFiles.keep_partitions`. A Delta table's partitioning never changes."""
         return True
 
     def live_rows(self, files: pa.Table) -> Array:
@@ -106,7 +106,7 @@ class DeltaRowFiles:
         return pc.subtract(physical, pc.cast(deleted, pa.int64()))
 
     def deleted_rows(self, files: pa.Table) -> list[Rows]:
-        """Raises as `load_deleted_rows`."""
+        """Raises like `load_deleted_rows`."""
         return [
             np.empty(0, np.int64)
             if vector is None
@@ -127,7 +127,10 @@ class DeltaRowFiles:
 
 
 def file_predicate(predicate: Predicate, columns: TableColumns) -> FilePredicate:
-    """A condition on rows as one on files: a mask over a batch of `FILES_SCHEMA`, true where a row may satisfy it."""
+    """Converts a row condition to a file condition.
+
+    The result is a mask over a `FILES_SCHEMA` batch, true if a row in the file may satisfy the condition.
+    """
 
     def may_hold(batch: RecordBatch) -> Array:
         return pa.array(batch_pruning(batch, columns).prune(predicate))
@@ -144,12 +147,12 @@ def _with_column(files: pa.Table, name: str, values: Sequence[Any]) -> pa.Table:
     return files.set_column(at, files.schema.field(at), pa.array(values, files.schema.field(at).type))
 
 
+# The first vector's offset in a file, after the format version.
 FIRST_OFFSET = 1
-"""The offset of the first vector of a file, after the version of the format."""
 
 
 def read_deletion_vector(storage: Storage, descriptor: DeletionVectorDescriptor) -> bytes:
-    """The serialized bitmap, its size and checksum verified.
+    """Reads the serialized bitmap and verifies its size and checksum.
 
     Raises `LogFileNotFound`, `MalformedLogEntry`, `DeletionVectorSizeMismatch`, `DeletionVectorChecksumMismatch`.
     """
@@ -169,9 +172,9 @@ def read_deletion_vector(storage: Storage, descriptor: DeletionVectorDescriptor)
 
 
 def load_deleted_rows(storage: Storage, descriptor: DeletionVectorDescriptor) -> Rows:
-    """The indices of the deleted rows, ascending.
+    """Loads the deleted rows' indices, ascending.
 
-    Raises as `read_deletion_vector` does, and `DeletionVectorCardinalityMismatch`.
+    Raises the errors of `read_deletion_vector`, and `DeletionVectorCardinalityMismatch`.
     """
     data = read_deletion_vector(storage, descriptor)
     return parse_rows(data, descriptor.unique_id, descriptor.cardinality)

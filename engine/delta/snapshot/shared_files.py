@@ -1,7 +1,7 @@
-"""The data files of a Delta table as tables of other formats may name them.
+"""A Delta table's data files for use by tables in other formats.
 
-Columns are found by the names that files have of them, which with column mapping are the physical ones; most files of
-such tables have the columns' ids as well. Types that other formats do not know are refused by those.
+Columns are found by their names in the files, which with column mapping are the physical names. Most files in tables
+with column mapping have column ids too. The other formats reject types that they do not support.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KEPT = frozenset({"comment", "CURRENT_DEFAULT"})
 
 
 def shared_files(config: TableConfig, files: pa.Table) -> SharedFiles:
-    """All live files of a table."""
+    """Returns all live files."""
     mode = config.column_mapping_mode
 
     def stored(item: StructField) -> StructField:

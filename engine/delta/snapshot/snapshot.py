@@ -1,16 +1,16 @@
 """A table at one version.
 
-`load_snapshot` finds the log segment, replays it, and gives an immutable `Snapshot`. Protocol, metadata, transactions
-and domains are read at once; the files of a checkpoint when they are first asked for, so that describing a table of a
-million files costs as little as that of ten. What is pinned is the version: whatever is read later belongs to it, and
-if the log was cleaned up since, that is an error and no other version.
+`load_snapshot` finds the log segment, replays it, and returns an immutable `Snapshot`. Protocol, metadata, transactions
+and domains are read immediately, a checkpoint's files on first access. So describing a table with a million files costs
+as little as one with ten. The version is pinned: later reads return the same version, and raise if the log has been
+cleaned up since.
 
-`advance` gives the newest version from this one: one listing that begins here, and only the new commits are read. The
-files that stayed are shared between the two (see `engine.delta.snapshot.live_files`).
+`advance` returns the newest version: it makes one listing that begins at this version and reads the new commits only.
+Both snapshots share unchanged files (see `engine.delta.snapshot.live_files`).
 
-Loading refuses unknown versions of the protocol, since these may change replay itself, but no unknown features:
-describing such a table, or saying what stops a read, needs its state. Whether a table may be read or written is decided
-by `config`, see `engine.delta.definition.table_config`.
+Loading rejects unknown protocol versions, since these may change replay itself, but not unknown features: describing a
+table, or reporting the reason why it cannot be read, needs its state. `config` decides if the table may be read or
+written; see `engine.delta.definition.table_config`.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ from engine.types.value_bytes import value_bytes
 
 T = TypeVar("T")
 _ATTEMPTS_MAX = 5
+# Number of commits after which the log is listed again, to find a newer checkpoint.
 _LISTED_EVERY = 16
-"""Commits after which a log is listed again, which finds a newer checkpoint."""
 
 
 def load_snapshot(path: str, version: int | None = None, options: Mapping[str, Any] | None = None) -> Snapshot:
-    """The table at `path` (a folder, or a URL that fsspec knows) at `version`, or at its newest.
+    """Loads the table at `path` (a directory, or a URL that fsspec supports) at `version`, or at its newest version.
 
     `options` are fsspec's storage options. Raises `DeltaTableNotFound`, `VersionNotFound`, `VersionsNotContiguous`,
     `LogTruncated`, `MissingPartFiles`, `MalformedLogEntry`, `LogFileNotFound`, `StateNotRecoverable`,
@@ -106,7 +106,7 @@ def load_snapshot(path: str, version: int | None = None, options: Mapping[str, A
 
 
 class Snapshot:
-    """Immutable; safe to share between threads. Made by `load_snapshot`, `load` and `advance`."""
+    """A pinned version of a table. Immutable and thread-safe. Made by `load_snapshot`, `load` and `advance`."""
 
     def __init__(
         self,
@@ -117,9 +117,10 @@ class Snapshot:
         commit: FileStatus | None,
         recent: RecentCommits | None = None,
     ) -> None:
-        """`source` is where the files come from; None means a replay of the segment. `commit` is the version's file.
+        """Creates a snapshot.
 
-        `recent` has commits of this log; None where reading them is no request.
+        `source` provides the files; None replays the segment. `commit` is the version's commit file. `recent` caches
+        commits from this log; None on storage where a read is not a request.
         """
         self.storage = storage
         self.log_segment = segment
@@ -150,8 +151,9 @@ class Snapshot:
         return cls(storage, segment, replay.state, replay, commit, recent)
 
     def advance_once(self) -> Snapshot:
-        """The newest version for one statement, found by a listing of the whole log, which its `list_log` returns:
-        both together are one request. Errors as in `load_snapshot`.
+        """Returns the newest version for one statement by listing the whole log, which `list_log` then returns.
+
+        Both together take one request. Errors as in `load_snapshot`.
         """
         listing = self.storage.list_files(LOG_DIR, version_prefix(0))
         first = version_prefix(self.version)
@@ -164,7 +166,7 @@ class Snapshot:
         return found
 
     def list_log(self) -> list[FileStatus]:
-        """The files of the log, sorted by name."""
+        """Returns the log's files, sorted by name."""
         if self._log_files is not None:
             return self._log_files
         return self.storage.list_files(LOG_DIR, version_prefix(0))
@@ -182,24 +184,24 @@ class Snapshot:
 
     @cached_property
     def stamp(self) -> str:
-        """By the file of its commit, as :meth:`advance` knows it again; without one this very object is meant."""
+        """Identifies the version by its commit file, like :meth:`advance`; without a commit file, by this object."""
         if self._commit is None:
             return uuid.uuid4().hex
         return f"{self.metadata.id} {self.version} {self._commit.size} {self._commit.modified_ms}"
 
     @property
     def table_root(self) -> str:
-        """An absolute local path, or a URL; relative paths of files hang below it."""
+        """The table's root, an absolute local path or a URL. Relative file paths are resolved against it."""
         return self.storage.root
 
     @cached_property
     def schema(self) -> StructType:
-        """Columns by logical name, partition columns included. Raises `UnsupportedDataType`."""
+        """Columns by logical name, including partition columns. Raises `UnsupportedDataType`."""
         return self.config.schema
 
     @cached_property
     def config(self) -> TableConfig:
-        """Protocol, metadata and clustering taken together: may an operation run, is a feature enabled."""
+        """Protocol, metadata and clustering combined: supported operations, enabled features."""
         clustering = self.domain_metadata.get(CLUSTERING_DOMAIN)
         config = TableConfig.of(self.table_root, self.protocol, self.metadata, clustering)
         for name in config.metadata.partition_columns:
@@ -209,30 +211,30 @@ class Snapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names, as the schema spells them."""
+        """Logical names, spelled as in the schema."""
         return self.config.metadata.partition_columns
 
     @property
     def set_transactions(self) -> Mapping[str, SetTransaction]:
-        """By application id."""
+        """Transactions by application id."""
         return self._state.set_transactions
 
     def metadata_table(self, name: str) -> None:
-        """Delta has statements for what its log says."""
+        """Returns None: Delta's log is exposed by statements, not by metadata tables."""
 
     def last_write_of(self, app_id: str) -> int | None:
-        """The version of an application's last transaction."""
+        """Returns the version in an application's last transaction."""
         last = self.set_transactions.get(app_id)
         return None if last is None else last.version
 
     @property
     def domain_metadata(self) -> Mapping[str, DomainMetadata]:
-        """By domain, without the removed ones."""
+        """Metadata by domain, without removed domains."""
         return self._state.domain_metadata
 
     @cached_property
     def commit_info(self) -> CommitInfo | None:
-        """Of this version's commit; None where it has none, or the commit itself has been cleaned up."""
+        """This version's `commitInfo`; None if it has none, or the commit has been cleaned up."""
         deltas = self.log_segment.deltas
         if deltas and deltas[-1].kind is LogFileKind.COMMIT:
             return self._state.commit_info
@@ -244,9 +246,10 @@ class Snapshot:
 
     @cached_property
     def timestamp_ms(self) -> int:
-        """When the version was committed: its in-commit timestamp where enabled, else its file's time of modification.
+        """The commit time in milliseconds since the epoch.
 
-        Raises `MissingCommitInfo`, `MissingCommitTimestamp`.
+        This is the in-commit timestamp if enabled, else the commit file's modification time. Raises
+        `MissingCommitInfo`, `MissingCommitTimestamp`.
         """
         if self.config.is_enabled("inCommitTimestamp"):
             info = self.commit_info
@@ -262,10 +265,10 @@ class Snapshot:
 
     @cached_property
     def files(self) -> Any:
-        """The live files as a `pyarrow.Table` of `FILES_SCHEMA`, one row each, in no particular order.
+        """The live files as a `FILES_SCHEMA` `pyarrow.Table`, one row per file, unordered.
 
-        They are as the log has them: call `ensure_files_allowed` before opening some.
-        Raises `MalformedLogEntry`, `LogFileNotFound` where the checkpoint cannot be read and nothing replaces it.
+        The rows are as in the log: call `ensure_files_allowed` before opening files. Raises `MalformedLogEntry`,
+        `LogFileNotFound` if the checkpoint cannot be read and nothing replaces it.
         """
         return self.live_files.table()
 
@@ -278,8 +281,9 @@ class Snapshot:
             return source
 
     def ensure_files_allowed(self) -> None:
-        """Raises `LogPathNotAllowed` where a file or a deletion vector is said to lie where none may, and
-        `MalformedLogEntry` for a size that none has. Looks once at every file, in this version or the one before.
+        """Raises `LogPathNotAllowed` for a forbidden file or vector location, `MalformedLogEntry` for an invalid size.
+
+        Each file is checked once, in this version or in an earlier one.
         """
         confinement = self.storage.confinement
         if self._verified_by is not confinement:
@@ -292,24 +296,24 @@ class Snapshot:
 
     @cached_property
     def size_bytes(self) -> int:
-        """The sizes of all live files together."""
+        """The live files' total size in bytes."""
         return int(pc.sum(self.files["size"]).as_py() or 0)
 
     def stats(self, rows: Rows | None = None, columns: Collection[str] | None = None) -> Any:
-        """Parsed statistics: a `pyarrow.Table` of `stats_schema`, row for row beside `files`.
+        """Returns parsed statistics as a `stats_schema` `pyarrow.Table`, row-aligned with `files`.
 
-        With `rows` only those rows of it (positions in `files`, ascending), and only their statistics are parsed; with
-        `columns` (physical names of the top level) at least what is said of these.
+        `rows` (ascending positions in `files`) restricts rows and parsing. `columns` (top-level physical names) are the
+        columns that the result must contain.
 
-        Physical names, the types of the table's columns; a value that cannot be parsed is null, that is: unknown. What
-        was parsed is kept and shared with later versions of the same schema.
+        The result has physical names and the table columns' types. A value that cannot be parsed is null, which means
+        unknown. Parsed statistics are cached and shared with later versions that have the same schema.
         """
         return parsed_stats(self.live_files, self.config, rows, columns)
 
     def partition_texts(self) -> Any:
-        """Partition values as texts: a `pyarrow.Table` with a dictionary-encoded column for each partition column.
+        """Returns partition values as text: a `pyarrow.Table` with a dictionary-encoded column per partition column.
 
-        Physical names, row for row beside `files`; kept and shared with later versions like `stats`.
+        It has physical names and is row-aligned with `files`; cached and shared with later versions like `stats`.
         """
         physical = physical_names(self.schema, self.config.column_mapping_mode)
         schema = partition_schema(physical[name] for name in self.partition_columns)
@@ -318,13 +322,16 @@ class Snapshot:
         )
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """As `TableConfig.ensure_supported`; before reading, also whether older files have types that can be read."""
+        """Raises as `TableConfig.ensure_supported` does.
+
+        Before reads, also raises if older files have types that cannot be read as the current ones.
+        """
         self.config.ensure_supported(operation)
         if operation is TableOperation.READ:
             ensure_readable_changes(self.table_root, self.schema)
 
     def scan(self, relation: str, label: str) -> Scan:
-        """The live files, as they are read. Raises `LogPathNotAllowed` where the log leads elsewhere."""
+        """Returns a scan over the live files. Raises `LogPathNotAllowed` if the log contains a forbidden location."""
         self.ensure_files_allowed()
         return replace(self._scan, relation=relation, label=label)
 
@@ -336,7 +343,7 @@ class Snapshot:
         return self.scan(relation, label)
 
     def narrowed(self, condition: Predicate) -> Snapshot:
-        """All of it: the log says which files are live only as a whole."""
+        """Returns the complete snapshot: the log determines the live files only as a whole."""
         return self
 
     @property
@@ -344,14 +351,14 @@ class Snapshot:
         return 0, 0
 
     def unmarked_rows(self, relation: str, label: str) -> None:
-        """None: vectors tell all rows that are deleted."""
+        """Returns None: deletion vectors record all deleted rows."""
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
-        """For conditions; `time_zone` is that of partition values that are timestamps without an offset."""
+        """Returns the columns for conditions. `time_zone` applies to timestamp partition values without an offset."""
         return table_columns(self.config, time_zone)
 
     def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
-        """The live files, in the order of `files`, ready to be asked about."""
+        """Returns file pruning over the live files, in the order of `files`."""
         return FilePruning(
             self.columns(time_zone),
             self.num_files,
@@ -361,7 +368,7 @@ class Snapshot:
 
     @cached_property
     def distinct_counts(self) -> DistinctCounts:
-        """As ANALYZE left them when they were first asked for."""
+        """The counts from ANALYZE, as of the first access."""
         return read_distinct_counts(self.storage, self.config)
 
     def shown_partitions(self) -> pa.Table:
@@ -370,8 +377,9 @@ class Snapshot:
         return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
 
     def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:
-        """With the statistics of these, or with numbers of rows alone where no data column is asked for: these take
-        little.
+        """Returns the files with statistics for `columns`.
+
+        If no data column is requested, the statistics contain row counts only, which is cheap.
         """
         self.ensure_files_allowed()
         if set(columns) <= set(self.partition_columns):
@@ -383,7 +391,7 @@ class Snapshot:
 
     @property
     def partition_generations(self) -> Mapping[str, str]:
-        """The expressions of generated partition columns, which every writer of the table has kept in step."""
+        """The expressions of generated partition columns, which all writers of the table have enforced."""
         if not self.config.is_supported("generatedColumns"):
             return {}
         columns = (self.schema.field(name) for name in self.partition_columns)
@@ -404,7 +412,7 @@ class Snapshot:
         return replace(table_details(self.config), modified_ms=self.timestamp_ms)
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
-        """As `engine.delta.definition.like_tables.creating_properties`."""
+        """See `engine.delta.definition.like_tables.creating_properties`."""
         return creating_properties(label, self.config)
 
     @property
@@ -412,7 +420,7 @@ class Snapshot:
         return Definition.of(self.config)
 
     def redefined(self, label: str, changes: Iterable[MetadataChange]) -> Definition:
-        """As `change_table`."""
+        """See `change_table`."""
         return change_table(replace(self.config, table=label), distinct(changes))
 
     def replaced(
@@ -423,7 +431,7 @@ class Snapshot:
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
     ) -> Definition:
-        """As `redefine_table`."""
+        """See `redefine_table`."""
         config, changes = replace(self.config, table=label), with_defaults(changes, settings)
         return redefine_table(config, schema, partition_columns=partition_columns, changes=changes)
 
@@ -436,17 +444,17 @@ class Snapshot:
         return shared_files(self.config, self.files)
 
     def history(self, limit: int | None = None) -> pa.Table:
-        """As `load_history`."""
+        """See `load_history`."""
         return load_history(self, limit)
 
     @cached_property
     def tombstones(self) -> Any:
-        """Removed files as a `pyarrow.Table` of `TOMBSTONES_SCHEMA`, expired ones included. Read from the log."""
+        """Removed files as a `TOMBSTONES_SCHEMA` `pyarrow.Table`, including expired ones. Read from the log."""
         return _load(self, None, LogReplay.tombstones)
 
     @property
     def num_bytes(self) -> int:
-        """About what the snapshot holds in memory."""
+        """The snapshot's approximate memory in bytes."""
         with self._lock:
             source = self._source
         recent = 0 if self.recent is None else self.recent.num_bytes
@@ -455,14 +463,17 @@ class Snapshot:
         return recent + (source.num_bytes if isinstance(source, LiveFiles) else 0)
 
     def is_in_place(self) -> bool:
-        """Whether the version's commit is still the file that was there when it was read: no, where the table was
-        dropped or another one was made in its place. Costs one look at that file.
+        """Returns whether the version's commit is still the same file as when it was read.
+
+        It is not if the table was dropped or recreated in its place. Costs one file status request.
         """
         return self._commit is not None and self._commit.may_be(_commit_status(self.storage, self.log_segment))
 
     def is_gone(self) -> bool:
-        """Whether the version is surely not in place any more: one that has lost its commit by age cannot tell, before
-        it was read or since. Commits are only cleaned up below a checkpoint.
+        """Returns whether the version is certainly no longer in place.
+
+        A snapshot whose commit was removed by log cleanup, before or after it was read, returns False: commits are only
+        cleaned up below a checkpoint.
         """
         try:
             if self._commit is None or self.is_in_place():
@@ -476,9 +487,10 @@ class Snapshot:
         return any(found is not None and found.is_checkpoint for found in parsed)
 
     def _commits_by_name(self) -> list[FileStatus] | None:
-        """Looks for this version's commit and those after it by their names, which takes as long in a long log as in a
-        short one. None where a listing has to tell: the commit is gone, a version is missing, there may be a newer
-        checkpoint, or a listing takes as long.
+        """Looks up this version's commit and the following ones by name, which is independent of the log's length.
+
+        Returns None if a listing is needed: the commit is gone, a version is missing, a newer checkpoint may exist, or
+        a listing takes no longer.
         """
         if not self.storage.begin_look_ups(LOG_DIR):
             return None
@@ -498,7 +510,7 @@ class Snapshot:
         return commits
 
     def advance(self) -> Snapshot:
-        """The newest version: this object where nothing was committed since. Errors as in `load_snapshot`."""
+        """Returns the newest version: this object if nothing was committed since. Errors as in `load_snapshot`."""
         listing = self._commits_by_name()
         is_listed = listing is None
         if listing is None:
@@ -506,13 +518,13 @@ class Snapshot:
         return self._advance(listing, is_listed=is_listed)
 
     def _advance(self, listing: list[FileStatus], *, is_listed: bool) -> Snapshot:
-        """The newest version by a listing that begins with this one."""
+        """Returns the newest version from a listing that begins with this version."""
         paths = [(status, path) for status in listing if (path := parse_log_path(status.name)) is not None]
         commits = {path.version: status for status, path in paths if path.kind is LogFileKind.COMMIT}
         extended = extend_segment(self.log_segment, (path for _, path in paths))
         found = commits.get(self.version)
         if extended is None or not (found is self._commit or (found is not None and found.may_be(self._commit))):
-            return Snapshot.load(self.storage)  # cleaned up beyond us, or another table in the same place
+            return Snapshot.load(self.storage)  # cleaned up past this version, or another table in the same place
         segment, fresh = extended
         if not fresh:
             return self
@@ -529,8 +541,8 @@ class Snapshot:
         return newest
 
     def _hand_over(self, newest: Snapshot, actions: LogActions) -> None:
-        """Gives to the version after `actions` what is known of this one and holds for both."""
-        known = vars(self)  # where `cached_property` keeps its values
+        """Passes cached values that are valid for both versions to the version after `actions`."""
+        known = vars(self)  # `cached_property` stores its values here
         governing = (newest.protocol, newest.metadata, newest.domain_metadata.get(CLUSTERING_DOMAIN))
         before = (self.protocol, self.metadata, self.domain_metadata.get(CLUSTERING_DOMAIN))
         if "config" in known and all(new is old for new, old in zip(governing, before, strict=True)):
@@ -549,27 +561,30 @@ class Snapshot:
 def _replay(
     storage: Storage, version: int | None, recent: RecentCommits | None, avoid: frozenset[str] = frozenset()
 ) -> LogReplay:
-    """Replays a version, doing without checkpoints and compactions that turn out to be unusable."""
+    """Replays a version, avoiding checkpoints and compactions that turn out to be unusable."""
     failure: DeltaError | None = None
     for _ in range(_ATTEMPTS_MAX):
         try:
             segment = find_segment(storage, version, avoid, use_hint=failure is None)
         except DeltaError as error:
             if failure is not None:
-                raise failure from error  # the file that cannot be read is the cause, that nothing replaces it is not
+                raise failure from error  # the unreadable file is the cause, not the lack of a replacement
             raise
         try:
             return LogReplay(storage, segment, recent)
         except UnusableFile as error:
             failure, avoid = error.error, avoid | error.names
-        except LogFileNotFound as error:  # a commit was cleaned up since the listing: a checkpoint must be there now
+        except LogFileNotFound as error:  # a commit was cleaned up since the listing: a checkpoint must exist now
             failure = error
     assert failure is not None
     raise failure
 
 
 def _load(snapshot: Snapshot, source: LogReplay | None, read: Callable[[LogReplay], T]) -> T:
-    """`read(replay)` for the snapshot's version, from its segment or from whatever else gives the same version."""
+    """Returns `read(replay)` for the snapshot's version.
+
+    If a file in its segment is unusable, replays another segment that yields the same version.
+    """
     storage, avoid = snapshot.storage, frozenset[str]()
     replay = source
     while True:
@@ -584,7 +599,7 @@ def _load(snapshot: Snapshot, source: LogReplay | None, read: Callable[[LogRepla
 
 
 def _rested(storage: Storage, segment: LogSegment) -> LogSegment:
-    """The segment of the same version on the newest checkpoint, which may be older than the last listing."""
+    """Returns the same version's segment on the newest checkpoint, which the last listing may not contain."""
     try:
         return find_segment(storage, segment.version)
     except DeltaError:
@@ -596,7 +611,7 @@ def _commit_status(storage: Storage, segment: LogSegment) -> FileStatus | None:
 
 
 def _status(storage: Storage, version: int) -> FileStatus | None:
-    """Returns the status of the version's commit; None where there is none."""
+    """Returns the status of the version's commit file, or None if it does not exist."""
     try:
         return storage.stat(f"{LOG_DIR}/{commit_name(version)}")
     except FileNotFoundError:

@@ -1,11 +1,11 @@
-"""The newest snapshot of every table in use, kept within a limit of memory.
+"""A cache with the newest snapshot of each table in use, within a memory limit.
 
 A table's snapshot is loaded once and then advanced: each use costs one listing that begins at the cached version, and
-reads only what was committed since. Old versions (time travel) are loaded and not kept.
+reads only newer commits. Old versions (time travel) are loaded and not cached.
 
-Threads: one lock guards the order and the sizes. Loading goes on outside of it, under the table's own lock, so that two
-statements on one table load it once and never wait for a third on another. Snapshots are immutable, so what was evicted
-lives on in the statements that use it.
+Threads: one lock guards the order and the sizes. Loading happens outside this lock, under the table's own lock. So two
+statements on one table load it once, and do not wait for a statement on another table. Snapshots are immutable, so
+statements can continue to use an evicted one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from threading import Lock
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.storage.storage import Storage
 
+# How often all sizes are recomputed while each table is loaded once; with fewer tables, after each load.
 _LOOKS = 16
-"""How often all sizes are looked at while each table is loaded once; after each load where there are fewer tables."""
 
 
 class _Entry:
@@ -30,17 +30,17 @@ class _Entry:
 
 class SnapshotCache:
     def __init__(self, bytes_max: int) -> None:
-        """At most about `bytes_max` bytes are kept, the most recently used table always."""
+        """Creates a cache with about `bytes_max` bytes. The most recently used table is always cached."""
         self.bytes_max = bytes_max
         self._lock = Lock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        # Loads since all sizes were recomputed.
         self._loads = 0
-        """Since all sizes were looked at."""
+        # Numbers of cached tables found, of complete loads, and of evicted tables.
         self.hits = self.misses = self.evictions = 0
-        """Tables that were there, that had to be loaded from the beginning, and that made room."""
 
     def load(self, storage: Storage, version: int | None = None) -> Snapshot:
-        """The newest version of the table, or `version`. Errors as in `load_snapshot`."""
+        """Returns the table's newest version, or `version`. Errors as in `load_snapshot`."""
         if version is not None:
             cached = self._peek(storage.root)
             if cached and cached.version == version and cached.is_in_place():
@@ -63,9 +63,9 @@ class SnapshotCache:
         return fresh
 
     def load_committed(self, storage: Storage, version: int) -> Snapshot:
-        """A version that was committed a moment ago. Errors as in `load_snapshot`.
+        """Returns a version that was just committed. Errors as in `load_snapshot`.
 
-        It is nearly always the newest one, which costs less from the cached version than from the log.
+        It is nearly always the newest version, which is cheaper to load from the cached version than from the log.
         """
         cached = self._peek(storage.root)
         if cached is not None and cached.version < version:
@@ -80,7 +80,7 @@ class SnapshotCache:
         return entry.snapshot if entry else None
 
     def forget(self, root: str) -> None:
-        """Drops a table, such as one that was dropped."""
+        """Evicts a table, for example after it was dropped."""
         with self._lock:
             self._entries.pop(root, None)
 
@@ -91,15 +91,15 @@ class SnapshotCache:
 
     @property
     def num_bytes(self) -> int:
-        """About what is kept."""
+        """Approximate size of all cached snapshots, in bytes."""
         with self._lock:
             entries = list(self._entries.values())
         return sum(entry.snapshot.num_bytes for entry in entries if entry.snapshot)
 
     def _evict(self) -> None:
-        """Drops the tables that were not used for longest. Sizes grow after loading, when files are first asked for.
+        """Evicts the least recently used tables. Snapshots grow after loading, when their files are first accessed.
 
-        Of many tables the sizes are looked at once in a while, since a list of all of them loads each.
+        With many tables, sizes are recomputed only occasionally, since listing all tables loads each one.
         """
         with self._lock:
             self._loads += 1

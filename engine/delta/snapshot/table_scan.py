@@ -1,4 +1,4 @@
-"""Files of a Delta table as a scan: what the log says of them in the form that every format shares.
+"""Converts a Delta table's files to a scan, the form that all table formats share.
 
 Protocol: "Column Mapping", "Deletion Vectors", "Row Tracking".
 """
@@ -26,7 +26,7 @@ _PLACE = "path_or_inline_dv"
 
 
 def table_scan(config: TableConfig, storage: Storage, files: pa.Table, relation: str, label: str) -> Scan:
-    """The scan of `files`, of `FILES_SCHEMA` or a subset of its columns, in a table governed by `config`."""
+    """Returns a scan over `files` (`FILES_SCHEMA` or a subset) in a table with configuration `config`."""
     return Scan(
         relation=relation,
         label=label,
@@ -42,10 +42,10 @@ def table_scan(config: TableConfig, storage: Storage, files: pa.Table, relation:
 
 
 def collated_columns(schema: StructType, constants: Collection[str]) -> Mapping[str, ReadColumn]:
-    """Returns the columns whose strings have a collation, which are read as strings that compare by their bytes.
+    """Returns the columns whose strings have a collation. They are read as strings with binary comparison.
 
-    So Spark compares and groups the rows by the collation, and what chooses files and reads them knows plain strings
-    alone. Protocol: RFC "Collations".
+    Spark applies the collation to comparisons and grouping, while file pruning and file reading use plain strings.
+    Protocol: RFC "Collations".
     """
     found = {}
     for field, read in zip(schema.fields, map_fields(schema, _without_collations).fields, strict=True):
@@ -67,7 +67,7 @@ def _row_tracking(config: TableConfig) -> RowTracking | None:
 
 
 def with_decoded_vectors(files: pa.Table) -> pa.Table:
-    """The same table with the paths of its deletion vectors decoded; the very same where none is absolute."""
+    """Returns the table with decoded deletion vector paths; the same object if no path is absolute."""
     for name in _VECTORS:
         if name in files.column_names and files[name].null_count < files.num_rows:
             chunks = [_decoded(chunk) for chunk in files[name].chunks]

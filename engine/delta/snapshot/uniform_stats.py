@@ -1,14 +1,14 @@
-"""Statistics that one writer wrote: objects with the same keys in the same order, and nothing else between the values.
+"""Parses statistics that one writer wrote: objects with the same keys in the same order, without blanks.
 
-Of such texts all but the values is the same. So the commas say where the values begin and end; that the rest is as in
-the first text is compared eight bytes at a time, and the values become columns without a parser of JSON, in some 60 %
+In these texts everything except the values is equal. So the commas delimit the values. The code compares the other
+bytes to the first text, eight bytes at a time, and converts the values to columns without a JSON parser, in about 60 %
 of its time::
 
     {"numRecords":5,"minValues":{"a":1,"b":"x"},"nullCount":{"a":0,"b":0}}
-    ^before        ^               ^   ^           ^ `behind` of the piece `"b":"x"}`
+    ^before        ^               ^   ^           ^ `behind` in the piece `"b":"x"}`
 
-What is not surely of this form is not read here at all, and never in another way than a parser would: other keys, an
-escape, a comma within a text, `null`, blanks, numbers as JSON does not write them or as their type does not hold.
+A text that may have another form is not read here, and nothing is read differently than by a parser: other keys, an
+escape, a comma within a string, `null`, blanks, numbers that are not JSON or do not fit their type.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ _LOOKED_AT = 4
 _VALUES_AT_ONCE = 1 << 15
 _WORD = 8
 _DIGITS_MAX = 2 * _WORD
+# If a column's first integer has more digits, others may have more than `_DIGITS_MAX`.
 _DIGITS_LIKELY = 13
-"""Where the first of a column's integers has more, others may have more than `_DIGITS_MAX`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What is between two commas: one value, with the keys before it and the quote and braces behind it."""
+    """The text between two commas: one value, preceded by keys and followed by quote and braces."""
 
     path: _Path
     before: bytes
     behind: bytes
+    # The JSON type: string, bool, or float64 for any number.
     kind: Any
-    """As JSON has it: string, bool, or float64 for any number."""
+    # The value's length in the first text.
     length: int
-    """Of the value in the first text."""
 
 
 def read_uniform(texts: Array, wire: Any) -> Any:
-    """A table of the schema `wire` with a row for each text; None where they are not of one form.
+    """Returns a `wire` table with a row per text, or None if the texts do not have one form.
 
-    The texts are without nulls and begin and end with a brace. `wire` has the names of JSON; its leaves are string,
-    bool, int64, float64 and decimals.
+    The texts contain no nulls and begin and end with a brace. `wire` has the JSON names; its leaves are string, bool,
+    int64, float64 and decimals.
     """
     if len(texts) < _ROWS_MIN:
         return None
@@ -81,7 +81,7 @@ def read_uniform(texts: Array, wire: Any) -> Any:
 
 
 def _form(text: str) -> tuple[Sequence[_Piece], set[_Path]]:
-    """The pieces of an object, and the paths of the objects in it; nothing where it is of another form."""
+    """Returns an object's pieces and the paths of nested objects; empty if it has another form."""
     none: tuple[Sequence[_Piece], set[_Path]] = ((), set())
     pieces: list[_Piece] = []
     structs: set[_Path] = set()
@@ -119,9 +119,9 @@ def _leaves(fields: Any, path: _Path) -> Iterator[tuple[_Path, Any]]:
 
 
 def _fits(pieces: Sequence[_Piece], structs: set[_Path], types: Mapping[_Path, Any]) -> bool:
-    """Are they of the types that are asked for, and half of them asked for at least?
+    """Returns whether the pieces have the requested types, and at least half of them are requested.
 
-    A parser skips what is not asked for sooner than it is read here.
+    A parser skips unrequested values faster than this module reads them.
     """
     inner = {path[:depth] for path in types for depth in range(1, len(path))}
     if any(path in types for path in structs) or any(piece.path in inner for piece in pieces):
@@ -137,7 +137,7 @@ def _is_of(kind: Any, asked: Any) -> bool:
 
 
 def _are_alike(texts: Array, pieces: Sequence[_Piece]) -> bool:
-    """A look at few texts, so that little is done in vain."""
+    """Compares a sample of texts, to avoid useless work."""
     step = max(1, len(texts) // _LOOKED_AT)
     for text in [texts[row].as_py().encode() for row in range(0, len(texts), step)]:
         parts = text.split(b",")
@@ -149,7 +149,7 @@ def _are_alike(texts: Array, pieces: Sequence[_Piece]) -> bool:
     return True
 
 
-# --- Where the values are ------------------------------------------------------------------------------------------
+# --- Value positions -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class _Check:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What is the same in all texts. Lengths are by piece, `quotes` are those of a text."""
+    """The parts that all texts have in common. Lengths are per piece; `quotes` is the number of quotes in a text."""
 
     before: Sequence[_Check]
     behind: Sequence[_Check]
@@ -196,10 +196,10 @@ def _checks(wanted: Sequence[bytes]) -> list[_Check]:
 
 
 def _find(signs: _Bytes, bounds: _Places, form: _Form) -> tuple[_Places, _Places] | None:
-    """Where all values begin and end, by text and piece, of the texts that lie in `signs` between `bounds`.
+    """Finds the start and end of all values, by text and piece, for the texts in `signs` between `bounds`.
 
-    None where one is of another form. Texts that have as many quotes as it, all of them where they have to be, have
-    none within a value; so each comma ends what it seems to end.
+    Returns None if a text has another form. Texts with the same number of quotes, all in the expected positions, have
+    none within a value, so each comma is a delimiter.
     """
     count, pieces = len(bounds) - 1, len(form.before_lengths)
     own = signs[bounds[0] : bounds[-1]]
@@ -212,8 +212,8 @@ def _find(signs: _Bytes, bounds: _Places, form: _Form) -> tuple[_Places, _Places
     first = np.concatenate([bounds[:-1, None], commas + 1], axis=1) + form.before_lengths
     ends = np.concatenate([commas, bounds[1:, None]], axis=1)
     stop = ends - form.behind_lengths
-    # With commas of a neighbour, a piece would begin behind its end. The first text is the form, and before all others
-    # there is room for whole words.
+    # With a neighbor's commas, a piece would begin after its end. The first text is the form; before all others there
+    # is space for whole words.
     rows = slice(int(bounds[0] == 0), None)
     if (first > stop).any() or not _has(signs, first[rows], form.before) or not _has(signs, ends[rows], form.behind):
         return None
@@ -229,7 +229,7 @@ def _is_utf8(texts: Array) -> bool:
 
 
 def _has(signs: _Bytes, ends: _Places, checks: Sequence[_Check]) -> bool:
-    """Do all rows of `ends` have the wanted bytes of each column before them?"""
+    """Returns whether all rows in `ends` are preceded by each column's expected bytes."""
     for check in checks:
         places = ends if len(check.columns) == ends.shape[1] else ends[:, check.columns]
         words = _words(signs, places - check.distance if check.distance else places)
@@ -241,8 +241,8 @@ def _has(signs: _Bytes, ends: _Places, checks: Sequence[_Check]) -> bool:
 
 
 def _words(signs: _Bytes, ends: _Places) -> npt.NDArray[np.uint64]:
-    """The eight bytes before each of `ends`, the last of them the highest."""
-    # As numbers they would be unaligned, for which numpy takes a slower way.
+    """Returns the eight bytes before each position in `ends`, with the last byte as the most significant."""
+    # As integers they would be unaligned, which numpy processes more slowly.
     words = np.ndarray((len(signs) - _WORD + 1,), f"V{_WORD}", signs.data, strides=(1,))
     return words[ends - _WORD].view("<u8")
 
@@ -251,7 +251,7 @@ def _words(signs: _Bytes, ends: _Places) -> npt.NDArray[np.uint64]:
 
 
 def _values(texts: Array, pieces: Sequence[_Piece], types: Mapping[_Path, Any]) -> dict[_Path, Array] | None:
-    """The values by path; None where one of any column is not as its type says, or some text is of another form."""
+    """Returns the values by path, or None if a value does not match its type or a text has another form."""
     _, offsets, data = texts.buffers()
     bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     data = data.slice(bounds[0], bounds[-1] - bounds[0])
@@ -283,7 +283,7 @@ def _values(texts: Array, pieces: Sequence[_Piece], types: Mapping[_Path, Any]) 
             return None
         numbers[:, part] = read.T
     columns = {pieces[column].path: pa.array(values.copy()) for column, values in zip(integers, numbers, strict=True)}
-    # A text array of the values and, between each two, of all that is between them, as the bytes are: no copy.
+    # A string array that alternates the values and the bytes between them, without copying.
     spans = pa.StringArray.from_buffers(max(places.size - 1, 0), pa.py_buffer(places.reshape(-1)), data)
     rows = np.arange(len(texts)) * (2 * len(others))
     for at, column in enumerate(others):
@@ -295,7 +295,7 @@ def _values(texts: Array, pieces: Sequence[_Piece], types: Mapping[_Path, Any]) 
 
 
 def _integers(signs: _Bytes, first: _Places, stop: _Places) -> npt.NDArray[np.int64] | None:
-    """Integers as JSON writes them, of at most `_DIGITS_MAX`; None where one is another. Eight digits at a time."""
+    """Parses JSON integers with at most `_DIGITS_MAX` digits, eight digits at a time. Returns None for other input."""
     leading = signs[first]
     is_negative = leading == ord("-")
     if is_negative.any():
@@ -321,12 +321,12 @@ def _integers(signs: _Bytes, first: _Places, stop: _Places) -> npt.NDArray[np.in
 
 
 def _eight_digits(words: npt.NDArray[np.uint64], lengths: _Places) -> npt.NDArray[np.int64] | None:
-    """The numbers of the last digits in each word, `lengths` (0 to 8) many; None where one is no digit.
+    """Parses the last `lengths` (0 to 8) digits in each word. Returns None if a character is not a digit.
 
-    Digits lie in a word from the lowest byte to the highest. Neighbours are added up, with ten, a hundred and ten
-    thousand times the left one, so that after three steps there is one number.
+    A word's digits go from the lowest byte to the highest. Neighbors are added pairwise, with the left one multiplied
+    by ten, a hundred and ten thousand, so that three steps produce one number.
     """
-    # What is before the digits is shifted out and zeros are shifted in; by 64 bits a shift would do nothing.
+    # Shifts out the bytes before the digits and shifts in zeros; a shift by 64 bits would do nothing.
     others = ((_WORD - lengths) * 8).astype(np.uint64)
     half = others >> np.uint64(1)
     words ^= np.uint64(0x3030303030303030)
@@ -342,7 +342,10 @@ def _eight_digits(words: npt.NDArray[np.uint64], lengths: _Places) -> npt.NDArra
 
 
 def _are_numbers(signs: _Bytes, first: _Places, stop: _Places) -> bool:
-    """Do all begin and end as numbers of JSON? Without exponents, a cast is laxer in these only."""
+    """Returns whether all values begin and end like JSON numbers.
+
+    Without exponents, casts are laxer in these points only.
+    """
     if not first.size:
         return True
     leading = signs[first]

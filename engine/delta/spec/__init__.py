@@ -1,5 +1,5 @@
-"""The contents of the log as pure values: actions, table features, properties, file names, statistics.
+"""The log's contents as pure values: actions, table features, properties, file names, statistics.
 
-Nothing here does I/O. Wire spellings (`metaData`, `modificationTime`, `txn`) appear in this package only. Imports
-`engine.types` and `engine.storage`'s paths and bitmaps. Start at `actions.py` and `features.py`.
+This package does no I/O. Wire spellings (`metaData`, `modificationTime`, `txn`) appear in this package only. Imports
+`engine.types` and the paths and bitmaps from `engine.storage`. Start at `actions.py` and `features.py`.
 """

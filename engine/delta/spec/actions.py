@@ -1,15 +1,15 @@
-"""The actions of the log as frozen values, with their JSON both ways.
+"""The log's actions as frozen values that are parsed from JSON and formatted as JSON.
 
-A commit is a sequence of JSON objects, each with one key that names the action: ``{"add": {...}}``. Here every action
-is a dataclass whose *annotations are the schema*: a field ``base_row_id: int | None`` travels as ``baseRowId``, its
-parser is chosen by its annotation, and a field without a default is required. What the protocol does not name is kept
-in `extra` and written back, so that a newer writer's fields survive us. An explicit JSON null means the same as an
-absent field, and nulls are never written (foreign readers have choked on them).
+A commit is a sequence of JSON objects. Each has one key that names the action: ``{"add": {...}}``. Each action is a
+dataclass whose *annotations are the schema*: a field ``base_row_id: int | None`` is written as ``baseRowId``, its
+annotation selects its parser, and a field without a default is required. Fields that the protocol does not name are
+preserved in `extra` and written back, so that fields from a newer writer survive. An explicit JSON null means the same
+as an absent field. Nulls are never written, because some foreign readers fail on them.
 
-These values are for the handful of actions that a commit stages, or of which a table has one. The files of a table
-never become objects: see `engine.delta.snapshot.replay`.
+These values are for the few actions that a commit stages or that occur once per table. A table's files never become
+objects: see `engine.delta.snapshot.replay`.
 
-Protocol: "Actions"; `DeletionVectorDescriptor`: "Deletion Vector Descriptor Schema".
+Protocol: "Actions"; for `DeletionVectorDescriptor`: "Deletion Vector Descriptor Schema".
 """
 
 from __future__ import annotations
@@ -23,26 +23,29 @@ from catalog.conditions import MalformedLogEntry
 from engine.storage.paths import decode_path, resolve_path
 
 Json: TypeAlias = Any
+# `Json` is a value as `json.loads` returns it. `Int32` is an integer that has at most 32 bits in the log.
 Int32: TypeAlias = int
-"""A JSON value as `json.loads` gives it."""
 
 _NO_EXTRA: Mapping[str, Json] = {}
 
 
 class _Wire:
-    """JSON both ways for a dataclass whose annotations are its schema."""
+    """Base class for dataclasses whose annotations are their JSON schema."""
 
     __slots__ = ()
 
+    # The value's key in JSON.
     WIRE_NAME: ClassVar[str]
-    """The key under which the value travels."""
 
+    # True if a field may have a value of any type. A value of an unexpected type is preserved in `extra`.
     HOLDS_ANY_JSON: ClassVar[bool] = False
-    """True if a field may have a value of any type. One of another type than expected is kept in `extra`."""
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
-        """The value inside the wrapper: for ``{"txn": {...}}`` the inner object. Raises `MalformedLogEntry`."""
+        """Parses the object inside the wrapper: for ``{"txn": {...}}`` the inner object.
+
+        Raises `MalformedLogEntry`.
+        """
         if not isinstance(value, Mapping):
             raise MalformedLogEntry(cls.WIRE_NAME, f"{_kind(value)} where an object belongs")
         arguments: dict[str, Any] = {}
@@ -67,7 +70,7 @@ class _Wire:
         return cls(**arguments)
 
     def to_json(self) -> dict[str, Json]:
-        """The object inside the wrapper, without nulls."""
+        """Returns the object inside the wrapper, without nulls."""
         result = {}
         for name, (attribute, _, _) in _columns(type(self)).items():
             item = getattr(self, attribute)
@@ -79,12 +82,12 @@ class _Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionVectorDescriptor(_Wire):
-    """Where a deletion vector lies and what it holds; the bitmap itself is `engine.storage.deletion_vectors`."""
+    """A deletion vector's location, size and cardinality. The bitmap itself is in `engine.storage.deletion_vectors`."""
 
     WIRE_NAME = "deletionVector"
 
+    # `u`: a file under the table root, named by a UUID; `p`: an absolute path; `i`: inline.
     storage_type: str
-    """`u`: file under the table root named by a UUID, `p`: absolute path, `i`: inline."""
     path_or_inline_dv: str
     offset: Int32 | None = None
     size_in_bytes: Int32
@@ -93,7 +96,7 @@ class DeletionVectorDescriptor(_Wire):
 
     @property
     def unique_id(self) -> str:
-        """The vector's part of a file's identity. An absent offset is not an offset of 0."""
+        """The deletion vector's part in the logical file's identity. An absent offset differs from offset 0."""
         suffix = "" if self.offset is None else f"@{self.offset}"
         return f"{self.storage_type}{self.path_or_inline_dv}{suffix}"
 
@@ -105,27 +108,27 @@ class _FileAction(_Wire):
 
     @property
     def file_path(self) -> str:
-        """The path decoded (once): relative to the table root or absolute, as in `Snapshot.files`."""
+        """The path, decoded once: relative to the table root or absolute, as in `Snapshot.files`."""
         return resolve_path(decode_path(self.path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Add(_FileAction):
-    """A data file becomes part of the table, or is replaced there by newer information."""
+    """Adds a data file to the table, or replaces the information about a file that the table already has."""
 
     WIRE_NAME = "add"
 
+    # Percent-encoded, as in the log. A later `Remove` repeats it byte for byte.
     path: str
-    """As in the log: percent-encoded. It is repeated byte for byte in a later `Remove`."""
+    # By physical name. Null and "" both mean null.
     partition_values: Mapping[str, str | None] = field(default_factory=dict)
-    """By physical name; null and "" both mean null."""
+    # In bytes.
     size: int
-    """Bytes."""
+    # In milliseconds since the epoch.
     modification_time: int = 0
-    """Milliseconds since the epoch."""
     data_change: bool = True
+    # JSON text; see `engine.delta.spec.stats`.
     stats: str | None = None
-    """JSON text, see `engine.delta.spec.stats`."""
     tags: Mapping[str, str | None] | None = None
     deletion_vector: DeletionVectorDescriptor | None = None
     base_row_id: int | None = None
@@ -140,14 +143,14 @@ class Add(_FileAction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remove(_FileAction):
-    """A data file stops being part of the table; kept as a tombstone until it expires."""
+    """Removes a data file from the table. The action remains as a tombstone until it expires."""
 
     WIRE_NAME = "remove"
 
+    # The path as in the log: the same text as in the `Add` action that it undoes.
     path: str
-    """As in the log: the text of the `Add` it undoes."""
+    # In milliseconds since the epoch. An absent value means 0: the tombstone expired long ago.
     deletion_timestamp: int | None = None
-    """Milliseconds since the epoch; absent means 0, that is: expired long ago."""
     data_change: bool = True
     extended_file_metadata: bool | None = None
     partition_values: Mapping[str, str | None] | None = None
@@ -166,7 +169,7 @@ class Remove(_FileAction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddCdcFile(_FileAction):
-    """A file of row changes of this commit; it belongs to no table state."""
+    """A change data file. It belongs to its commit only, not to the table's state."""
 
     WIRE_NAME = "cdc"
 
@@ -180,7 +183,7 @@ class AddCdcFile(_FileAction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format(_Wire):
-    """How the data files are encoded; always Parquet in practice."""
+    """The data files' encoding; always Parquet in practice."""
 
     WIRE_NAME = "format"
 
@@ -191,7 +194,7 @@ class Format(_Wire):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata(_Wire):
-    """Schema, partitioning and properties of the table."""
+    """The table's schema, partitioning and properties."""
 
     WIRE_NAME = "metaData"
 
@@ -199,10 +202,10 @@ class Metadata(_Wire):
     name: str | None = None
     description: str | None = None
     format: Format = field(default_factory=Format)
+    # The schema as JSON text: `engine.types.schema.parse_schema`. Some very old logs omit it.
     schema_string: str = '{"type":"struct","fields":[]}'
-    """The schema as JSON text: `engine.types.schema.parse_schema`. Absent in some very old logs."""
+    # Logical names.
     partition_columns: tuple[str, ...] = ()
-    """Logical names."""
     configuration: Mapping[str, str | None] = field(default_factory=dict)
     created_time: int | None = None
     extra: Mapping[str, Json] = field(default_factory=dict)
@@ -210,21 +213,21 @@ class Metadata(_Wire):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol(_Wire):
-    """What a reader and a writer of the table have to understand."""
+    """The versions and features that a reader and a writer must support."""
 
     WIRE_NAME = "protocol"
 
     min_reader_version: int
     min_writer_version: int
+    # None if the log has no list. An empty list differs from None, and occurs.
     reader_features: tuple[str, ...] | None = None
-    """None where the log has no list; an empty list is another thing, and occurs."""
     writer_features: tuple[str, ...] | None = None
     extra: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetTransaction(_Wire):
-    """An application's own version, recorded with the commit that it made."""
+    """A transaction identifier: an application's own version, recorded with the commit that it made."""
 
     WIRE_NAME = "txn"
 
@@ -236,7 +239,7 @@ class SetTransaction(_Wire):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainMetadata(_Wire):
-    """Configuration of a named domain; `removed` makes it a tombstone."""
+    """A named domain's configuration; `removed` makes the action a tombstone."""
 
     WIRE_NAME = "domainMetadata"
 
@@ -248,7 +251,7 @@ class DomainMetadata(_Wire):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitInfo(_Wire):
-    """Provenance of a commit. It may be any JSON object, so a field of another type than expected is only kept.
+    """A commit's provenance. It may be any JSON object, so fields with unexpected types are only preserved.
 
     Protocol: "Commit Provenance Information".
     """
@@ -256,8 +259,8 @@ class CommitInfo(_Wire):
     WIRE_NAME = "commitInfo"
     HOLDS_ANY_JSON = True
 
+    # The commit's own time, in milliseconds since the epoch, if in-commit timestamps are enabled.
     in_commit_timestamp: int | None = None
-    """Milliseconds since the epoch; the commit's own time where that feature is enabled."""
     timestamp: int | None = None
     user_id: str | None = None
     user_name: str | None = None
@@ -279,7 +282,7 @@ class CommitInfo(_Wire):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointMetadata(_Wire):
-    """First action of a v2 checkpoint."""
+    """The first action in a v2 checkpoint."""
 
     WIRE_NAME = "checkpointMetadata"
 
@@ -290,7 +293,7 @@ class CheckpointMetadata(_Wire):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sidecar(_Wire):
-    """A file under `_delta_log/_sidecars` that holds file actions of a v2 checkpoint."""
+    """A file under `_delta_log/_sidecars` with file actions for a v2 checkpoint."""
 
     WIRE_NAME = "sidecar"
 
@@ -306,6 +309,7 @@ Action: TypeAlias = (
     FileAction | Metadata | Protocol | SetTransaction | DomainMetadata | CommitInfo | CheckpointMetadata | Sidecar
 )
 
+# All actions by their names in the log.
 ACTION_TYPES: Mapping[str, type[Action]] = {
     kind.WIRE_NAME: kind
     for kind in (
@@ -321,13 +325,12 @@ ACTION_TYPES: Mapping[str, type[Action]] = {
         Sidecar,
     )
 }
-"""Every action by its name in the log."""
 
 
 def parse_action(value: Json) -> Action | None:
-    """The action in ``{"add": {...}}``; None for an action that we do not know, which a reader must ignore.
+    """Parses an action such as ``{"add": {...}}``. Returns None for an unknown action, which readers must ignore.
 
-    Explicit nulls beside the action (as in a row of a checkpoint) are ignored. Raises `MalformedLogEntry`.
+    Ignores explicit nulls next to the action, as checkpoint rows have them. Raises `MalformedLogEntry`.
     """
     if not isinstance(value, Mapping):
         raise MalformedLogEntry("action", f"{_kind(value)} where an object belongs")
@@ -341,25 +344,25 @@ def parse_action(value: Json) -> Action | None:
 
 
 def format_action(action: Action) -> dict[str, Json]:
-    """``{"add": {...}}``, ready for `json.dumps`."""
+    """Returns ``{"add": {...}}``, ready for `json.dumps`."""
     return {action.WIRE_NAME: action.to_json()}
 
 
 def format_actions(actions: Iterator[Action] | tuple[Action, ...] | list[Action]) -> bytes:
-    """The bytes of a commit: one action a line, in the order given, each line ended by a newline."""
+    """Returns a commit file's bytes: one action per line, in the given order, each line terminated by a newline."""
     lines = (json.dumps(format_action(action), separators=(",", ":"), ensure_ascii=False) for action in actions)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def parse_json_stream(data: bytes, source: str) -> Iterator[Json]:
-    """The JSON values in `data`, one after the other, wherever line breaks are. Raises `MalformedLogEntry`.
+    """Yields the JSON values in `data` in order, independent of line breaks. Raises `MalformedLogEntry`.
 
-    Commits are meant to be one object a line, but pretty-printed and joined ones occur.
+    Commits should have one object per line, but pretty-printed and concatenated objects occur.
     """
     try:
         text = data.decode("utf-8-sig")
         position, end = 0, len(text)
-        surrogates = "\\ud" in text.lower()  # half of an escaped pair is no text, and must not get further
+        surrogates = "\\ud" in text.lower()  # half a surrogate pair is not text and must be rejected here
         while True:
             while position < end and text[position] in " \t\r\n":
                 position += 1
@@ -376,7 +379,7 @@ def parse_json_stream(data: bytes, source: str) -> Iterator[Json]:
 _DECODER = json.JSONDecoder()
 
 
-# --- The codec -----------------------------------------------------------------------------------------------------
+# --- Parsers and formatters ----------------------------------------------------------------------------------------
 
 
 def _kind(value: Json) -> str:
@@ -390,7 +393,7 @@ def _string(value: Json) -> str:
 
 
 def _text(value: Json) -> str:
-    """A string, or JSON that some writers leave unquoted (a schema, statistics, a domain's configuration)."""
+    """Accepts a string, or JSON that some writers leave unquoted (a schema, statistics, a domain's configuration)."""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -424,7 +427,7 @@ def _strings(value: Json) -> tuple[str, ...]:
 
 
 def _string_map(value: Json) -> dict[str, str | None]:
-    """An object of strings. Numbers and booleans become their JSON text, as the JVM readers do."""
+    """Parses an object with string values. Numbers and booleans become their JSON text, as in the JVM readers."""
     pairs = value.items() if isinstance(value, Mapping) else value  # a Parquet map arrives as pairs
     if not isinstance(value, Mapping | list):
         raise TypeError(f"{_kind(value)} where an object belongs")
@@ -451,7 +454,7 @@ _cache: dict[type, dict[str, tuple[str, Callable[[Json], Any], bool]]] = {}
 
 
 def _columns(cls: type) -> dict[str, tuple[str, Callable[[Json], Any], bool]]:
-    """Wire name -> (attribute, parser, required), derived from the dataclass once."""
+    """Maps wire names to (attribute, parser, required). Derived from the dataclass once."""
     columns = _cache.get(cls)
     if columns is None:
         columns = {}
@@ -467,7 +470,7 @@ def _columns(cls: type) -> dict[str, tuple[str, Callable[[Json], Any], bool]]:
 
 
 def camel_case(name: str) -> str:
-    """`base_row_id` -> `baseRowId`."""
+    """Converts `base_row_id` to `baseRowId`."""
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)
 

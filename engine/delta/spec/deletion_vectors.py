@@ -1,6 +1,6 @@
-"""Descriptors of deletion vectors: where the log says that a vector lies.
+"""Deletion vector descriptors: locate a deletion vector from its log entry.
 
-The bitmaps themselves are those of `engine.storage.deletion_vectors`. Protocol: "Deletion Vector Descriptor Schema".
+The bitmaps themselves are in `engine.storage.deletion_vectors`. Protocol: "Deletion Vector Descriptor Schema".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.storage.vector_files import inline_vector
 
 
 def deletion_vector_path(descriptor: DeletionVectorDescriptor) -> str:
-    """The file of a vector: relative to the table root, or absolute. Raises `MalformedLogEntry`."""
+    """Returns the deletion vector's file: relative to the table root, or absolute. Raises `MalformedLogEntry`."""
     text = descriptor.path_or_inline_dv
     if descriptor.storage_type == RELATIVE:
         if len(text) < UUID_CHARACTERS:
@@ -29,12 +29,15 @@ def deletion_vector_path(descriptor: DeletionVectorDescriptor) -> str:
 
 
 def inline_deletion_vector(rows: Rows) -> DeletionVectorDescriptor:
-    """A vector as text of the log."""
+    """Encodes deleted row indices as an inline deletion vector."""
     return DeletionVectorDescriptor(**inline_vector(rows))
 
 
 def read_inline(descriptor: DeletionVectorDescriptor) -> bytes:
-    """The serialized bitmap of an inline vector. Raises `MalformedLogEntry`, `DeletionVectorSizeMismatch`."""
+    """Returns the serialized bitmap from an inline deletion vector.
+
+    Raises `MalformedLogEntry`, `DeletionVectorSizeMismatch`.
+    """
     data = z85_decode(descriptor.path_or_inline_dv)
     if not 0 <= descriptor.size_in_bytes <= len(data):
         raise DeletionVectorSizeMismatch("(inline)", descriptor.size_in_bytes, len(data))

@@ -1,20 +1,20 @@
-"""Table features: one row of `FEATURES` for each, and the only place that says which of them this product supports.
+"""Table features: `FEATURES` has one row for each. No other place decides which features this product supports.
 
 A feature is *supported by a table* when its protocol lists it (or implies it by a legacy version), *demanded* when the
-metadata requires it (a property is set, a column has a key or a type), and *in use* when the table may
-hold something that only the feature explains. What a row `allows` is what we do on a table in which the feature is in
-use; on a table that merely lists it, every operation is as on a plain table. So a later change that teaches the
-product a feature flips an entry here and nowhere else.
+metadata requires it (a property is set, a column has a key or a type), and *in use* when the table may contain
+something that only the feature explains. A row's `allows` lists the operations that this product supports on a table in
+which the feature is in use. On a table that merely lists the feature, all operations work as on a plain table. To add
+support for a feature, change its entry here and nowhere else.
 
-The rules that hold for all:
+Common rules:
 
-- A reader-writer feature is in both lists of the protocol, a writer feature in `writerFeatures` alone. Where a
-  reader-writer feature is in one list only (such logs exist) it is taken as supported: that errs to the safe side.
-- Unknown reader features refuse every operation; unknown writer features refuse writes, and never reads.
-- Names in the log are case-sensitive; in statements they match without regard to case.
+* A reader-writer feature is in both lists in the protocol, a writer feature in `writerFeatures` only. A reader-writer
+  feature in one list only (this occurs in real logs) counts as supported, which is the safe side.
+* Unknown reader features reject all operations. Unknown writer features reject writes, but never reads.
+* Feature names are case-sensitive in the log and case-insensitive in statements.
 
-Protocol: "Table Features", "Valid Feature Names in Table Features"; the rows without a section there are known from
-other writers (RFCs, previews). `legacy` is the map from versions to features of "Requirements for Writers".
+Protocol: "Table Features", "Valid Feature Names in Table Features". Rows without a section there come from other
+writers (RFCs, previews). `legacy` is the map from versions to features in "Requirements for Writers".
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _ALL = frozenset(TableOperation)
 _NONE: frozenset[TableOperation] = frozenset()
 _NEW_ROWS = frozenset({TableOperation.APPEND, TableOperation.OVERWRITE})
 _ROW_WRITES = _NEW_ROWS | {TableOperation.DML, TableOperation.OPTIMIZE}
+# Operations that need the log only, no rows.
 _UPKEEP = frozenset({TableOperation.METADATA, TableOperation.CHECKPOINT, TableOperation.VACUUM})
-"""What needs the log alone, and no rows."""
 
 
 class Removal(Enum):
-    """May `DROP FEATURE` take it out of the protocol?"""
+    """The conditions under which `DROP FEATURE` can remove a feature from the protocol."""
 
     NO = "not removable"
     YES = "removable"
@@ -65,27 +65,33 @@ class LegacyVersions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataFacts:
-    """What decides, in a table's metadata, which features it needs."""
+    """The parts in a table's metadata that decide which features it needs."""
 
     configuration: Configuration
+    # Names of primitive types, at any depth in the schema.
     types: frozenset[str]
-    """Names of the primitive types that occur at any depth."""
+    # Keys in column metadata, at any depth in the schema.
     column_keys: frozenset[str]
-    """Keys of column metadata that occur at any depth."""
 
 
 MetadataTest: TypeAlias = Callable[[MetadataFacts], bool]
 
 
 def metadata_facts(configuration: Configuration, schema_string: str) -> MetadataFacts:
-    """Raises `MalformedLogEntry` and `UnsupportedDataType` for a schema that cannot be understood."""
+    """Extracts the facts that demand features.
+
+    Raises `MalformedLogEntry` and `UnsupportedDataType` if the schema cannot be parsed.
+    """
     types, keys = _schema_facts(schema_string)
     return MetadataFacts(configuration=configuration, types=types, column_keys=keys)
 
 
 @lru_cache(maxsize=256)
 def _schema_facts(schema_string: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The types and keys of the facts. A list of all columns asks for every table, and many have the same columns."""
+    """Returns the schema's types and column keys.
+
+    Cached: listing all columns evaluates every table, and schemas repeat.
+    """
     types, keys = set[str](), set[str]()
     _collect(parse_schema(schema_string), types, keys)
     return frozenset(types), frozenset(keys)
@@ -143,30 +149,30 @@ def _has_type(data_type: PrimitiveType) -> MetadataTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One row of the table."""
+    """One row in `FEATURES`."""
 
+    # The name in the log.
     name: str
-    """As in the log."""
     kind: FeatureKind = FeatureKind.WRITER
     legacy: LegacyVersions | None = None
+    # Features that the protocol must list as well.
     requires: tuple[str, ...] = ()
-    """Features that the protocol has to list beside it."""
+    # Tests if the metadata needs the feature in the protocol.
     demanded: MetadataTest = _never
-    """Does the metadata need the feature in the protocol?"""
+    # Tests if a table that lists the feature may contain something that only it explains. None: the same as `demanded`.
     use: MetadataTest | None = None
-    """May a table that lists the feature hold something that only it explains? None: exactly where it is demanded."""
+    # The operations that this product supports on a table in which the feature is in use.
     allows: frozenset[TableOperation] = _ALL
-    """What this product does on a table in which the feature is in use."""
+    # True if metadata that demands the feature adds it to an existing table's protocol automatically.
     auto_upgrade: bool = False
-    """May metadata that demands the feature bring it into the protocol of an existing table by itself?"""
     removal: Removal = Removal.NO
+    # True if adding the feature to a protocol fails concurrent commits.
     aborts_concurrents: bool = False
-    """Does adding it to a protocol fail the commits that are in flight?"""
+    # True if the feature's metadata is effective under legacy versions that do not imply the feature. See
+    # `engine.delta.definition.dormant`.
     by_metadata: bool = False
-    """Does its metadata count under legacy versions that do not imply the feature? See
-    `engine.delta.definition.dormant`."""
+    # The name under which this feature became final. Previews and old spellings mean the same.
     same_as: str | None = None
-    """The name under which this feature became final; previews and old spellings mean the same."""
 
     @property
     def is_reader(self) -> bool:
@@ -178,14 +184,14 @@ class Feature:
 
     @property
     def versions(self) -> LegacyVersions:
-        """The least protocol versions that can carry the feature."""
+        """The lowest protocol versions that can carry the feature."""
         return self.legacy or LegacyVersions(3 if self.is_reader else 1, 7)
 
     def is_in_use(self, facts: MetadataFacts) -> bool:
         return (self.use or self.demanded)(facts)
 
     def also_called(self, name: str) -> Feature:
-        """The same feature under another name, which is recognized but never chosen for a table."""
+        """Returns the same feature under another name, which is recognized but never chosen for a table."""
         return replace(
             self, name=name, same_as=self.name, demanded=_never, use=self.use or self.demanded, auto_upgrade=False
         )
@@ -248,7 +254,7 @@ _GEOSPATIAL = Feature(
 )
 
 _ROWS: tuple[Feature, ...] = (
-    # Those that old protocol versions imply.
+    # Features that legacy protocol versions imply.
     Feature(
         name="appendOnly",
         legacy=LegacyVersions(1, 2),
@@ -303,7 +309,7 @@ _ROWS: tuple[Feature, ...] = (
         auto_upgrade=True,
         aborts_concurrents=True,
     ),
-    # Those of the protocol's list. Deletion vectors outlive the property that allows to make them.
+    # Features in the protocol's list. Deletion vectors remain after the property that enables them is reset.
     Feature(
         name="deletionVectors",
         kind=_READER,
@@ -367,7 +373,7 @@ _ROWS: tuple[Feature, ...] = (
         by_metadata=True,
         aborts_concurrents=True,
     ),
-    # Those that real writers leave behind, without a section in the protocol.
+    # Features that real writers use, without a section in the protocol.
     Feature(
         name="checkpointProtection",
         use=lambda facts: properties.CHECKPOINT_PROTECTION_VERSION.read(facts.configuration) > 0,
@@ -432,19 +438,19 @@ _ROWS: tuple[Feature, ...] = (
     Feature(name="timestampNanos", kind=_READER, use=_always, allows=_NONE),
 )
 
+# All known features, by their names in the log.
 FEATURES: Mapping[str, Feature] = {row.name: row for row in _ROWS}
-"""Every feature that we know of, by its name in the log."""
 
 _BY_FOLDED_NAME = {name.lower(): row for name, row in FEATURES.items()}
 
 
 def find_feature(name: str) -> Feature | None:
-    """The feature that a statement means by `name`."""
+    """Finds a feature by name, ignoring case."""
     return _BY_FOLDED_NAME.get(name.lower())
 
 
 def with_requirements(names: frozenset[str]) -> frozenset[str]:
-    """`names` and every feature that they require, however deep."""
+    """Returns `names` and, recursively, all features that they require."""
     closed = set(names)
     pending = list(names)
     while pending:
@@ -457,12 +463,12 @@ def with_requirements(names: frozenset[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def is_listed(name: str, names: frozenset[str]) -> bool:
-    """Does `names` hold the feature, under this name or an alias of it?"""
+    """Returns True if `names` contains the feature under this name or an alias."""
     return name in names or any(
         row.canonical_name == name for row in (FEATURES.get(other) for other in names) if row is not None
     )
 
 
 def demanded_features(facts: MetadataFacts) -> frozenset[str]:
-    """The features that the metadata requires."""
+    """Returns the features that the metadata requires."""
     return frozenset(row.name for row in _ROWS if row.demanded(facts))

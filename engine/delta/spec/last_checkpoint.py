@@ -1,7 +1,7 @@
-"""`_last_checkpoint`: a hint where a recent checkpoint is, with a checksum over itself.
+"""The last-checkpoint hint (`_last_checkpoint`): points to a recent checkpoint and has a checksum over itself.
 
-The hint saves a listing from the beginning of the log. It may be missing, stale, empty or corrupt, and nothing may
-depend on it: `parse_last_checkpoint` returns None for whatever cannot be trusted, and never raises.
+The hint saves listing the log from its beginning. It may be missing, stale, empty or corrupt, and nothing may depend on
+it: `parse_last_checkpoint` returns None if the hint cannot be trusted, and never raises.
 
 Protocol: "Last Checkpoint File", "JSON checksum".
 """
@@ -23,16 +23,16 @@ _CHECKSUM = "checksum"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastCheckpoint:
     version: int
+    # Number of actions in the checkpoint.
     size: int
-    """Actions in the checkpoint."""
     parts: int | None = None
     size_in_bytes: int | None = None
     num_of_add_files: int | None = None
+    # All other fields, such as `checkpointSchema` and `v2Checkpoint`.
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Everything else, such as `checkpointSchema` and `v2Checkpoint`."""
 
     def to_json(self) -> dict[str, Any]:
-        """The object with its checksum, without nulls."""
+        """Returns the object with its checksum, without nulls."""
         value: dict[str, Any] = {
             "version": self.version,
             "size": self.size,
@@ -47,7 +47,7 @@ class LastCheckpoint:
 
 @lru_cache(maxsize=32)  # while a table grows, the same hint is read several times
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
-    """The hint, or None where it is unusable: no JSON, no version, duplicate keys, a checksum that does not match."""
+    """Parses the hint. Returns None if it is unusable: not JSON, no version, duplicate keys, or a checksum mismatch."""
     try:
         spelled = json.loads(data, object_pairs_hook=_unique_keys, parse_float=_Number, parse_int=_Number)
         if not isinstance(spelled, dict):
@@ -73,12 +73,12 @@ def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
 
 
 def json_checksum(value: Mapping[str, Any]) -> str:
-    """The digest of the canonical form, without the key `checksum` at the top: 32 hexadecimal digits."""
+    """Returns the canonical form's MD5 digest without the top-level key `checksum`, as 32 hexadecimal digits."""
     return md5(canonical_json(value).encode(), usedforsecurity=False).hexdigest()
 
 
 def canonical_json(value: Mapping[str, Any]) -> str:
-    """Every leaf as `path=value`, sorted by the bytes of the path, joined by commas."""
+    """Returns all leaves as `path=value`, sorted by the path's bytes, joined by commas."""
     top = {name: item for name, item in value.items() if name != _CHECKSUM}
     found: list[tuple[str, str]] = []
     _add_leaves(top, "", found)
@@ -87,7 +87,7 @@ def canonical_json(value: Mapping[str, Any]) -> str:
 
 
 def _add_leaves(value: Any, path: str, found: list[tuple[str, str]]) -> None:
-    """Appends path and text of every leaf below `path`."""
+    """Appends path and text for each leaf below `path`."""
     before = f"{path}+" if path else ""
     if isinstance(value, Mapping):
         for name, item in value.items():
@@ -113,7 +113,7 @@ def _quoted(text: str) -> str:
 
 
 class _Number:
-    """A number by its own spelling, since "numeric values are their own canonical form": 1.0 is not 1."""
+    """A number in its original spelling, because "numeric values are their own canonical form": 1.0 differs from 1."""
 
     __slots__ = ("text",)
 

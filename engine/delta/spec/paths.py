@@ -1,6 +1,6 @@
-"""Names of the files in `_delta_log`; paths of data files are those of `engine.storage.paths`.
+"""File names in `_delta_log`. For data file paths see `engine.storage.paths`.
 
-Log files carry their version as 20 digits, so that their names sort as their versions do::
+Log files begin with their version as 20 digits, so that sorting by name sorts by version::
 
     00000000000000000010.json                                      commit
     00000000000000000010.checkpoint.parquet                        classic checkpoint (its body may be v2)
@@ -11,7 +11,7 @@ Log files carry their version as 20 digits, so that their names sort as their ve
     _last_checkpoint                                               hint
     _staged_commits/00000000000000000010.<uuid>.json               staged commit
 
-Anything else is foreign (editors, Hadoop's `.*.crc`) and is ignored.
+All other files are foreign (editors, Hadoop's `.*.crc`) and are ignored.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class LogFileKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LogPath:
-    """What the name of a log file says."""
+    """A log file's parsed name."""
 
     name: str
     kind: LogFileKind
+    # For a log compaction: its first version.
     version: int
-    """Of a compaction: its first version."""
+    # The last version covered; differs from `version` only for a log compaction.
     version_to: int
-    """Last version covered; another than `version` only for a compaction."""
     part: int = 1
     parts: int = 1
 
@@ -73,7 +73,7 @@ _CHECKPOINTS = {LogFileKind.CHECKPOINT_CLASSIC, LogFileKind.CHECKPOINT_PART, Log
 
 
 def parse_log_path(name: str) -> LogPath | None:
-    """What a file name in `_delta_log` means; None for a file that is none of the log's."""
+    """Parses a file name in `_delta_log`. Returns None if the file does not belong to the log."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -99,7 +99,7 @@ def parse_log_path(name: str) -> LogPath | None:
 
 
 def version_prefix(version: int) -> str:
-    """The 20 digits that every file of this version begins with; the place where a listing starts."""
+    """Returns the 20 digits with which all files for this version begin; a listing can start there."""
     return f"{version:020d}"
 
 
@@ -116,12 +116,12 @@ def checkpoint_name(version: int) -> str:
 
 
 def checkpoint_part_name(version: int, part: int, parts: int) -> str:
-    """`part` counts from 1."""
+    """Returns a multi-part checkpoint's file name; `part` counts from 1."""
     return f"{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet"
 
 
 def checkpoint_v2_name(version: int, uuid: str, extension: str) -> str:
-    """`extension` is `json` or `parquet`."""
+    """Returns a v2 checkpoint's file name; `extension` is `json` or `parquet`."""
     return f"{version:020d}.checkpoint.{uuid}.{extension}"
 
 

@@ -1,17 +1,17 @@
-"""Table properties: what every `delta.*` key of a table's configuration means.
+"""Table properties: the meaning of each `delta.*` key in a table's configuration.
 
-One row of `PROPERTIES` per key, with its parser and default. Three rules:
+`PROPERTIES` has one row per key, with its parser and default. Three rules:
 
-1. *Reading keeps everything.* Keys that we do not know, and keys of other products, stay in the configuration.
-2. *Setting refuses what it does not know*, so that a misspelled key is an error and not a silent no-op
-   (`parse_setting`). Keys match without regard to case and are stored in the spelling of the table.
-3. *A value that cannot be parsed* was put there by another writer. Where ignoring it could corrupt the table or misread
-   it the property is `strict` and refuses; a mere tuning value falls back to its default.
+* *Reading preserves all keys.* Unknown keys and other products' keys stay in the configuration.
+* *Setting rejects unknown keys*, so that a misspelled key is an error and not a silent no-op (`parse_setting`). Keys
+  match without regard to case and are stored in their canonical spelling.
+* *A value that cannot be parsed* was written by another writer. If ignoring it could corrupt or misread the table, the
+  property is `strict` and raises; a tuning value falls back to its default.
 
-`delta.minReaderVersion`, `delta.minWriterVersion` and `delta.feature.*` are spoken to the protocol action and never
-stored; `delta.constraints.*` hold CHECK constraints and have statements of their own.
+`delta.minReaderVersion`, `delta.minWriterVersion` and `delta.feature.*` change the protocol action and are never
+stored; `delta.constraints.*` contain CHECK constraints and have their own statements.
 
-Source: "Table Properties" of the Delta documentation; names and defaults as delta-spark 4.4 has them.
+Source: "Table Properties" in the Delta documentation; names and defaults follow delta-spark 4.4.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ T = TypeVar("T")
 Configuration: TypeAlias = Mapping[str, str | None]
 
 DELTA_PREFIX = "delta."
+# Prefix for session settings that provide new tables' default properties; the property's name follows without `delta.`.
 DEFAULTS_PREFIX = "spark.databricks.delta.properties.defaults."
-"""Before the name of a property without `delta.`, in a setting: what new tables get if their statement does not say."""
 CONSTRAINT_PREFIX = "delta.constraints."
 FEATURE_PREFIX = "delta.feature."
 MIN_READER_VERSION = "delta.minReaderVersion"
@@ -63,7 +63,7 @@ _SIZE_FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**
 
 
 def parse_boolean(text: str) -> bool:
-    """`true` or `false` in any case."""
+    """Parses `true` or `false`, ignoring case."""
     try:
         return {"true": True, "false": False}[text.strip().lower()]
     except KeyError:
@@ -71,9 +71,9 @@ def parse_boolean(text: str) -> bool:
 
 
 def parse_interval_ms(text: str) -> int:
-    """Milliseconds of an interval such as `interval 30 days` or `1 week 12 hours`.
+    """Parses an interval such as `interval 30 days` or `1 week 12 hours` and returns milliseconds.
 
-    Months and years have no fixed length and are refused, as are negative intervals.
+    Rejects months and years, which have no fixed length, and negative intervals.
     """
     matched = _INTERVAL.fullmatch(text)
     if matched is None:
@@ -90,7 +90,7 @@ def parse_interval_ms(text: str) -> int:
 
 
 def parse_size_bytes(text: str) -> int:
-    """Bytes of a size such as `104857600` or `100mb`."""
+    """Parses a size such as `104857600` or `100mb` and returns bytes."""
     matched = _SIZE.fullmatch(text)
     size = int(matched[1]) * _SIZE_FACTORS[matched[2].lower()] if matched else 0
     if size <= 0:
@@ -112,7 +112,7 @@ def _integer(minimum: int) -> Callable[[str], int]:
 
 
 def _one_of(*choices: str, folded: bool = True) -> Callable[[str], str]:
-    """One of `choices`, matched without regard to case where `folded`."""
+    """Returns a parser for one value from `choices`, which ignores case if `folded`."""
 
     def parse(text: str) -> str:
         for choice in choices:
@@ -129,21 +129,21 @@ def _optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property(Generic[T]):
-    """One key of the configuration."""
+    """A key in the table configuration."""
 
     key: str
+    # Parses the stored text. A `ValueError` explains the expected form.
     parse: Callable[[str], T]
-    """From the stored text; a `ValueError` says what the value must be."""
     default: T
+    # True to reject an unreadable value instead of using the default.
     strict: bool = False
-    """Refuse an unreadable value instead of falling back to the default."""
+    # True if users may set the property. Only this product writes the others.
     settable: bool = True
-    """May a user set it? The others are written by the product alone."""
+    # The unprefixed key that the first logs used; read if the prefixed key is absent.
     early: str | None = None
-    """The key without prefix of the first logs, which counts where the other one is not there."""
 
     def read(self, configuration: Configuration) -> T:
-        """The value in `configuration`. Raises `InvalidTableProperty` for an unreadable strict one."""
+        """Returns the value in `configuration`. Raises `InvalidTableProperty` for an unreadable strict property."""
         text = configuration.get(self.key)
         if text is None and self.early is not None:
             text = configuration.get(self.early)
@@ -163,8 +163,9 @@ AUTO_COMPACT = Property(
 )
 CHANGE_DATA_FEED = Property(key="delta.enableChangeDataFeed", parse=parse_boolean, default=False, strict=True)
 CHECKPOINT_INTERVAL = Property(key="delta.checkpointInterval", parse=_integer(1), default=10)
+# Maximum number of actions per checkpoint file; larger checkpoints are written in parts. In delta-spark this is a
+# session setting.
 CHECKPOINT_PART_SIZE = Property(key="delta.checkpoint.partSize", parse=_optional(_integer(1)), default=None)
-"""Actions in a file, at most: more are written in parts. delta-spark has this as a setting of its sessions."""
 CHECKPOINT_POLICY = Property(key="delta.checkpointPolicy", parse=_one_of("classic", "v2"), default="classic")
 CHECKPOINT_RETENTION = Property(key="delta.checkpointRetentionDuration", parse=parse_interval_ms, default=2 * DAY_MS)
 COLUMN_MAPPING_MODE = Property(
@@ -257,7 +258,7 @@ WRITE_PARTITION_COLUMNS = Property(
     key="delta.writePartitionColumnsToParquet", parse=_optional(parse_boolean), default=None
 )
 
-# Keys that other products act upon: accepted and kept, without effect here.
+# Keys that other products use: accepted and preserved, without effect here.
 _HINTS: tuple[Property[Any], ...] = (
     Property(key="delta.autoOptimize", parse=parse_boolean, default=False),
     Property(key="delta.tuneFileSizesForRewrites", parse=parse_boolean, default=False),
@@ -266,24 +267,24 @@ _HINTS: tuple[Property[Any], ...] = (
 )
 
 _ACTED_UPON: tuple[Property[Any], ...] = tuple(item for item in list(vars().values()) if isinstance(item, Property))
+# All known properties, by their spelling in the log.
 PROPERTIES: Mapping[str, Property[Any]] = {item.key: item for item in (*_ACTED_UPON, *_HINTS)}
-"""Every known key, by its spelling in the log."""
 
+# Other products store CLUSTER BY columns under this key in their catalogs; it has no meaning in a log.
 _CLUSTERING_COLUMNS = "clusteringcolumns"
-"""Under this key other products keep in their catalog what CLUSTER BY says; in a log it would mean nothing."""
 _ALIASES = {"delta.enablechangedatacapture": CHANGE_DATA_FEED}
 _EARLY = {item.early.lower(): item for item in _ACTED_UPON if item.early is not None}
 _BY_FOLDED_KEY = {key.lower(): item for key, item in PROPERTIES.items()} | _ALIASES | _EARLY
 
 
 def parse_setting(key: str, value: str) -> tuple[str, str]:
-    """What a user's `SET TBLPROPERTIES (key = value)` stores.
+    """Returns the key and value that a user's `SET TBLPROPERTIES (key = value)` stores.
 
-    Keys without the `delta.` prefix are the user's own and pass, but for early names of ours. Values are stored as
-    written, except that closed sets take their canonical spelling. Raises `UnknownTableProperty`,
-    `PropertyNotSettable`, `InvalidTableProperty`.
+    Keys without the `delta.` prefix belong to the user and pass, except for unprefixed early names. Values are stored
+    as written, except that enumerated values take their canonical spelling.
 
-    The keys that speak to the protocol and the constraints are for the caller to take out first.
+    The caller must handle protocol and constraint keys first. Raises `UnknownTableProperty`, `PropertyNotSettable`,
+    `InvalidTableProperty`.
     """
     folded = key.lower()
     if folded == _CLUSTERING_COLUMNS:
@@ -305,7 +306,7 @@ def parse_setting(key: str, value: str) -> tuple[str, str]:
 
 
 def format_default(known: Property[object]) -> str | None:
-    """Returns the default of a property as its text in a log, or None if it has none."""
+    """Returns a property's default as its text in a log, or None if it has none."""
     match known.default:
         case None:
             return None
@@ -313,12 +314,12 @@ def format_default(known: Property[object]) -> str | None:
             return str(value).lower()
         case int(value) if known.parse is parse_interval_ms:
             return f"interval {value // DAY_MS} days"
-        case value:  # of any other type
+        case value:  # any other type
             return str(value)
 
 
 def default_properties(settings: Mapping[str, str]) -> dict[str, str]:
-    """What a session's settings give to every new table."""
+    """Returns the properties that session settings give to every new table."""
     return {
         DELTA_PREFIX + key.removeprefix(DEFAULTS_PREFIX): value
         for key, value in settings.items()
@@ -327,19 +328,19 @@ def default_properties(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_settable(key: str) -> bool:
-    """Whether a statement may set the key at all."""
+    """Returns True if statements may set the key."""
     known = PROPERTIES.get(key)
     return key.lower() != _CLUSTERING_COLUMNS and not is_key_property(key) and (known is None or known.settable)
 
 
 def canonical_key(key: str) -> str:
-    """The spelling under which a key is stored; a key that we do not know keeps its own."""
+    """Returns the spelling under which a key is stored; unknown keys are returned unchanged."""
     known = _BY_FOLDED_KEY.get(key.lower())
     return known.key if known else key
 
 
 def ensure_distinct(keys: Iterable[str]) -> None:
-    """Raises `DuplicateKey` for two spellings of one of Delta's properties; a user's own are told by case."""
+    """Raises `DuplicateKey` if two spellings of the same Delta property occur. Users' own keys are case-sensitive."""
     seen: dict[str, str] = {}
     for key in keys:
         stored = canonical_key(key)
@@ -351,14 +352,14 @@ def ensure_distinct(keys: Iterable[str]) -> None:
 
 
 def nearest(key: str) -> str:
-    """The known key that `key` probably means."""
+    """Returns the known key that `key` probably means."""
     names = list(_BY_FOLDED_KEY)
     close = difflib.get_close_matches(key[:ECHO_MAX].lower(), names, n=1, cutoff=0)
     return _BY_FOLDED_KEY[close[0]].key
 
 
 def ensure_consistent(configuration: Configuration) -> None:
-    """Raises `InvalidTableProperty` or a more exact error where two properties contradict each other."""
+    """Raises `InvalidTableProperty` or a more specific error if two properties contradict each other."""
     if SYMLINK_MANIFEST.read(configuration) and DELETION_VECTORS.read(configuration):
         raise ManifestPropertyWithDeletionVectors()
     log, files = LOG_RETENTION.read(configuration), DELETED_FILE_RETENTION.read(configuration)

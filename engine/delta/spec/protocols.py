@@ -1,10 +1,10 @@
-"""Protocol arithmetic: which features a protocol carries, and the weakest protocol that carries given features.
+"""Protocol versions and features: the features that a protocol carries, and the weakest protocol for given features.
 
 Legacy versions imply bundles: writer version 4 means appendOnly, invariants, checkConstraints, changeDataFeed and
-generatedColumns, whether the table uses them or not. From (3, 7) on features are listed. A protocol is always written
-in its *weakest form*: as legacy versions where its features are exactly a bundle, so that older engines can still read
-and write the table, and as lists otherwise. (2, 7) and (1, 7) have a list of writer features only; the reader's side is
-implied by the version.
+generatedColumns, even if the table does not use them. From (3, 7) on, features are listed. Protocols are always written
+in their *weakest form*: as legacy versions if the features are exactly a bundle, so that older engines can still read
+and write the table, and as lists otherwise. (2, 7) and (1, 7) list writer features only; the version implies the reader
+features.
 
 Protocol: "Protocol Evolution", "Requirements for Writers".
 """
@@ -24,13 +24,16 @@ WRITER_VERSION_MAX = 7
 READER_FEATURES_VERSION = 3
 WRITER_FEATURES_VERSION = 7
 
+# The features that every new table supports: the (1, 2) bundle.
 DEFAULT_FEATURES = frozenset({"appendOnly", "invariants"})
-"""What every new table carries: the bundle of (1, 2)."""
 
 
 @lru_cache(maxsize=64)
 def implied_features(reader_version: int, writer_version: int) -> frozenset[str]:
-    """The features that legacy versions imply. Versions that list features imply none of their own side."""
+    """Returns the features that legacy versions imply.
+
+    Versions that list features do not imply features for their own side.
+    """
     return frozenset(
         name
         for name, row in FEATURES.items()
@@ -41,14 +44,14 @@ def implied_features(reader_version: int, writer_version: int) -> frozenset[str]
 
 
 def lists_features(protocol: Protocol) -> bool:
-    """Does the protocol name what its writers must support? Every version that does not implies it."""
+    """Returns True if the protocol lists its writer features. All other versions imply them."""
     return protocol.min_writer_version >= WRITER_FEATURES_VERSION
 
 
 def protocol_features(protocol: Protocol) -> frozenset[str]:
-    """Every feature that the protocol carries, listed or implied.
+    """Returns all features that the protocol carries, listed or implied.
 
-    Raises `MalformedLogEntry` for a protocol whose version promises a list that it does not have.
+    Raises `MalformedLogEntry` if the protocol's version requires a list that is absent.
     """
     for version, threshold, names, field in (
         (protocol.min_reader_version, READER_FEATURES_VERSION, protocol.reader_features, "readerFeatures"),
@@ -61,7 +64,7 @@ def protocol_features(protocol: Protocol) -> frozenset[str]:
 
 
 def weakest_protocol(features: Iterable[str]) -> Protocol:
-    """The weakest protocol that carries exactly `features` and what they require. All names must be known ones."""
+    """Returns the weakest protocol with exactly `features` and their requirements. All names must be known."""
     names = with_requirements(frozenset(features))
     versions = [FEATURES[name].versions for name in names]
     reader = max((item.reader for item in versions), default=1)
@@ -81,16 +84,16 @@ def weakest_protocol(features: Iterable[str]) -> Protocol:
 
 
 def add_features(protocol: Protocol, features: Iterable[str]) -> Protocol:
-    """`protocol` with `features` (and what they require) as well; the very same value if it carries them already."""
+    """Returns `protocol` with `features` and their requirements added; the same object if it carries them already."""
     present = protocol_features(protocol)
     wanted = with_requirements(present | frozenset(features))
     return protocol if wanted == present else weakest_protocol(wanted)
 
 
 def at_least(protocol: Protocol, reader_version: int, writer_version: int) -> Protocol:
-    """`protocol` with legacy versions that are not below these; one that lists features stays as it is.
+    """Returns `protocol` with at least these legacy versions; a protocol that lists features is returned unchanged.
 
-    The features that the versions imply must be in it.
+    The protocol must already carry the features that these versions imply.
     """
     if lists_features(protocol):
         return protocol
@@ -102,5 +105,5 @@ def at_least(protocol: Protocol, reader_version: int, writer_version: int) -> Pr
 
 
 def remove_feature(protocol: Protocol, feature: str) -> Protocol:
-    """`protocol` without `feature`, in its weakest form."""
+    """Returns `protocol` without `feature`, in its weakest form."""
     return weakest_protocol(protocol_features(protocol) - {feature})

@@ -1,9 +1,9 @@
-"""The statistics of one file, as they are in `Add.stats`: JSON text and value, and how a bound is made fit for it.
+"""Per-file statistics as in `Add.stats`: JSON text, parsed value, and truncated minimum and maximum values.
 
-`min_values`, `max_values` and `null_count` mirror the table's schema by physical name, nested as it is. A lower bound
-may be lower and an upper bound higher than the column's values, so long strings are cut and times are rounded outwards
-to milliseconds; what cannot be bounded is left out, which means unknown. A million of these texts are read by
-`engine.delta.snapshot.file_stats` instead.
+`min_values`, `max_values` and `null_count` have the table schema's structure, by physical name. A minimum may be lower
+and a maximum higher than the column's values. Therefore long strings are truncated and times are rounded outwards to
+milliseconds. A value that cannot be bounded is omitted, which means unknown. `engine.delta.snapshot.file_stats` parses
+statistics in bulk, for a million files.
 
 Protocol: "Per-file Statistics".
 """
@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 from catalog.conditions import MalformedLogEntry
 
 BoundValue: TypeAlias = str | int | float | bool | date | datetime | Decimal
+# By physical name; a nested struct is a nested mapping.
 Values: TypeAlias = Mapping[str, Any]
-"""By physical name; a nested struct is a nested mapping."""
 
 STRING_CHARACTERS_MAX = 32
 _ASCII_MAX = "\x7f"
@@ -32,17 +32,17 @@ _MILLISECOND_US = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStats:
+    # The file's physical rows, including rows that a deletion vector hides.
     num_records: int | None = None
-    """Rows in the file, those that a deletion vector hides included."""
     min_values: Values = field(default_factory=dict)
     max_values: Values = field(default_factory=dict)
     null_count: Values = field(default_factory=dict)
+    # False: the bounds may include rows that a deletion vector hides. None means True.
     tight_bounds: bool | None = None
-    """False: the bounds may be of rows that a deletion vector hides. None means True."""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """The text for `Add.stats`."""
+        """Returns the text for `Add.stats`."""
         value = {
             "numRecords": self.num_records,
             "minValues": self.min_values or None,
@@ -55,9 +55,7 @@ class FileStats:
 
 
 def parse_file_stats(text: str) -> FileStats:
-    """The value of a text; numbers with a fraction become `Decimal`, so that they round trip. Raises
-    `MalformedLogEntry`.
-    """
+    """Parses the text; numbers with a fraction become `Decimal`, to round-trip. Raises `MalformedLogEntry`."""
     try:
         value = json.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
@@ -81,7 +79,7 @@ def parse_file_stats(text: str) -> FileStats:
 
 
 def lower_bound(value: BoundValue) -> Any:
-    """A JSON value at or below `value`; None where there is none to give."""
+    """Returns a JSON value at or below `value`, or None if there is no bound."""
     if isinstance(value, str):
         return value[:STRING_CHARACTERS_MAX]
     if isinstance(value, datetime):
@@ -90,20 +88,23 @@ def lower_bound(value: BoundValue) -> Any:
 
 
 def upper_bound(value: BoundValue) -> Any:
-    """A JSON value at or above `value`; None where there is none to give."""
+    """Returns a JSON value at or above `value`, or None if there is no bound."""
     if isinstance(value, str):
         return _cut_above(value)
     if isinstance(value, datetime):
         missing = -value.microsecond % _MILLISECOND_US
         try:
             return _format_time(value + timedelta(microseconds=missing))
-        except OverflowError:  # the last millisecond of the year 9999
+        except OverflowError:  # the last millisecond in the year 9999
             return None
     return _format_scalar(value)
 
 
 def _cut_above(text: str) -> str:
-    """The text, or a beginning of it with one character that is greater than the first one left out."""
+    """Truncates the text and appends a character greater than the first omitted one.
+
+    Short texts are returned unchanged.
+    """
     for end in range(STRING_CHARACTERS_MAX, len(text)):
         if text[end] < _ASCII_MAX:
             return text[:end] + _ASCII_MAX
@@ -121,7 +122,7 @@ def _format_scalar(value: BoundValue) -> Any:
 
 
 def _format_time(value: datetime) -> str:
-    """Milliseconds; `Z` for an instant, nothing for a local time."""
+    """Formats with milliseconds; an instant ends with `Z`, a local time has no suffix."""
     text = value.replace(tzinfo=None).isoformat("T", "milliseconds")
     if value.tzinfo is None:
         return text
@@ -131,7 +132,7 @@ def _format_time(value: datetime) -> str:
 
 
 def _encode(value: Any) -> str:
-    """Compact JSON in which decimals are numbers, digit for digit."""
+    """Formats compact JSON. Decimals are written as numbers, with all digits."""
     if isinstance(value, Mapping):
         members = (f"{json.dumps(name, ensure_ascii=False)}:{_encode(item)}" for name, item in value.items())
         return "{" + ",".join(members) + "}"
