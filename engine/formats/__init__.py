@@ -1,4 +1,4 @@
-"""The interfaces to what formats of tables plan and write by themselves.
+"""The interfaces for plans and writes that are specific to a table format.
 
 Imports values of statements, plans and staged writes. Start at `planning.py`; `delta/` and `iceberg/` implement it.
 """

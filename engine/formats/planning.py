@@ -1,9 +1,8 @@
-"""The door to what a format of tables plans by itself.
+"""The interface for plans that are specific to a table format.
 
-Most statements mean the same of every table, and are planned here in terms of `engine.tables`. Some are a format's own:
-maintenance of its files and its log, copies of tables with their history, changes that need several versions. The
-planner asks the format of the statement's table for these, through one `FormatPlanner` for each format, which
-`engine.main` puts together.
+Most statements have the same meaning for every table, and are planned in terms of `engine.tables`. Some are specific to
+a format: maintenance of its files and its log, copies of tables with their history, changes that need several versions.
+For these, the planner calls the `FormatPlanner` of the table's format; `engine.main` assembles them.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from engine.statements.maintenance.statement import MaintenanceStatement, Optimi
 from engine.statements.procedures.statement import Call, RegisterTable, SnapshotTable
 from engine.tables.formats import DEFAULT_FORMAT
 
+# Statements that the table's format may plan.
 FormatStatement: TypeAlias = (
     AlterTable
     | CreateTableLike
@@ -31,39 +31,38 @@ FormatStatement: TypeAlias = (
     | RegisterTable
     | SnapshotTable
 )
-"""Statements that the format of the table may plan by itself."""
 
+# Plans that write rows into an existing table.
 RowPlan: TypeAlias = CopyPlan | DeletePlan | InsertPlan | MergePlan | UpdatePlan
-"""Plans that write rows into a table that exists."""
 
 
 class FormatPlanner(Protocol):
-    """Plans statements of tables of one format. It looks at what is bound, and at nothing else."""
+    """Plans statements for tables in one format, from the bound statement alone."""
 
     def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
-        """The plan of a statement that is the format's own; None where it means what it means of every table.
+        """Returns a format-specific plan; None if the statement has its general meaning.
 
-        Raises for what the table, or this release, cannot do.
+        Raises for operations that the table, or this release, does not support.
         """
         ...
 
     def follow_up(self, plan: RowPlan) -> Optimize | None:
-        """The statement that a table of the format asks for behind this write of rows."""
+        """Returns the statement to run after this write, if the table requires one."""
         ...
 
 
+# Planners by the format's catalog name; a format without a planner has no specific statements.
 FormatPlanners: TypeAlias = Mapping[str, FormatPlanner]
-"""By the format's name in the catalog; a format without one has no statements of its own."""
 
 
 def own_plan(planners: FormatPlanners, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
-    """What the format of the statement's table plans by itself; CONVERT TO DELTA is of the table that it makes."""
+    """Returns the format-specific plan; for CONVERT TO DELTA the format is the new table's."""
     planner = planners.get(DEFAULT_FORMAT if isinstance(statement, ConvertTable) else _format(bound))
     return None if planner is None else planner.plan(bound, statement)
 
 
 def follow_up_of(planners: FormatPlanners, plan: Plan) -> Optimize | None:
-    """What the format of the table asks for behind a write of rows."""
+    """Returns the statement to run after a write, by the table's format."""
     if not isinstance(plan, RowPlan):
         return None
     planner = planners.get(plan.table.entry.format)
@@ -71,7 +70,7 @@ def follow_up_of(planners: FormatPlanners, plan: Plan) -> Optimize | None:
 
 
 def not_planned(bound: BoundStatement, statement: FormatStatement) -> StatementNotSupported:
-    """What is said of a statement that the format of its table does not have."""
+    """Returns the error for a statement that the table's format does not support."""
     words = "".join(f" {letter}" if letter.isupper() else letter.upper() for letter in type(statement).__name__)
     return StatementNotSupported(f"{words.strip()} of a table of the format {_format(bound)}")
 
@@ -82,7 +81,7 @@ def _format(bound: BoundStatement) -> str:
             return entry.format
         case FreeName(own=own):
             return own.name
-        case TakenName() | None:  # it fails or does nothing, whatever the format
+        case TakenName() | None:  # it fails or does nothing in any format
             return DEFAULT_FORMAT
         case _:
             assert_never(bound.target)

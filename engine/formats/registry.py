@@ -1,4 +1,4 @@
-"""The planners and writers of all table formats, by the format's name in the catalog."""
+"""All table formats' planners and writers, by the format's catalog name."""
 
 from __future__ import annotations
 

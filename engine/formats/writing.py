@@ -1,4 +1,6 @@
-"""The door to what a format of tables writes by itself: plans that its own planner made (`engine.formats.planning`)."""
+"""The interface for writes that are specific to a table format: executes its planner's plans
+(`engine.formats.planning`).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ class FormatWriter(Protocol):
     """Writes the plans of one format."""
 
     def write(self, plan: FormatPlan, context: ExecutionContext) -> AbstractContextManager[StagedWrite]:
-        """What `plan` writes is staged when the block is entered, and stays if the block commits it."""
+        """Stages the write for `plan` when the block is entered; it persists if the block commits it."""
         ...
 
 
+# Writers by the format's catalog name.
 FormatWriters: TypeAlias = Mapping[str, FormatWriter]
-"""By the format's name in the catalog."""

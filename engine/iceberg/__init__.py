@@ -1,8 +1,8 @@
-"""The Iceberg specification as a library: tables opened, read and committed without Spark, SQL text or the catalog.
+"""The Iceberg specification as a library: opens, reads and commits tables without Spark, SQL text or the catalog.
 
-Imports `engine.tables`, `engine.pruning`, `engine.storage`, and what these import. Start at `snapshot/snapshot.py` for
-reading and `transaction/transaction.py` for writing; `spec/` has the metadata, `manifests/` what lists files,
-`definition/` what changes a table's definition.
+Imports `engine.tables`, `engine.pruning`, `engine.storage`, and their imports. Start at `snapshot/snapshot.py` for
+reading and `transaction/transaction.py` for writing; `spec/` has the metadata, `manifests/` the lists with files,
+`definition/` the changes to a table's definition.
 """
 
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot, load_snapshot

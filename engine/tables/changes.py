@@ -1,4 +1,4 @@
-"""The rows that a range of a table's versions inserted, updated and deleted, as files to read."""
+"""Change data feeds: the rows that a range of a table's versions inserted, updated and deleted, as files to read."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from engine.storage.confinement import FilePlaces
 from engine.tables.scan import FileLayout, ReadColumn
 from engine.types.schema import PrimitiveType, StructField, StructType
 
+# The feed column with the row's change type.
 CHANGE_TYPE = "_change_type"
-"""The column of a feed that says what became of a row."""
 
 COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
+# The feed's columns in addition to the table's.
 FEED_COLUMNS = (
     StructField(CHANGE_TYPE, PrimitiveType.STRING),
     StructField(COMMIT_VERSION, PrimitiveType.LONG),
     StructField(COMMIT_TIMESTAMP, PrimitiveType.TIMESTAMP),
 )
-"""Those that a feed has beside the table's."""
 
+# Change types, the values of `CHANGE_TYPE`.
 INSERTED, DELETED = "insert", "delete"
-"""Values of `CHANGE_TYPE`."""
 
+# The folder for change files, below the table's folder; the log has the actual paths.
 CHANGE_FOLDER = "_change_data/"
-"""Below a table's root: files that hold nothing but changes."""
-"""Where writers put change files, below the table's folder; the log says where they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +40,17 @@ class AtVersion:
 
 @dataclass(frozen=True, slots=True)
 class AtTime:
+    # Milliseconds since the epoch.
     timestamp_ms: int
-    """Milliseconds since the epoch."""
 
 
+# The start or end of a version range.
 Bound: TypeAlias = AtVersion | AtTime
-"""An end of a range of versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeFiles:
-    """Files of a change data feed with the columns of `Scan.files`, and which columns are constants of each."""
+    """Files in a change data feed with the columns of `Scan.files`, and the columns that are constant in each file."""
 
     files: pa.Table
     partition_columns: tuple[str, ...]
@@ -60,11 +59,11 @@ class ChangeFiles:
 
 
 class TableChanges(Protocol):
-    """A change data feed; its schema is the table's and the feed's own columns."""
+    """A change data feed; its schema has the table's and the feed's own columns."""
 
     @property
     def versions(self) -> Sequence[int]:
-        """In their order, and hashable; empty where the range has none."""
+        """The versions in order, hashable; empty for an empty range."""
         ...
 
     @property
@@ -72,19 +71,19 @@ class TableChanges(Protocol):
 
     @property
     def table_columns(self) -> StructType:
-        """Those of the schema that are the table's, as they were where the range ends, or are now."""
+        """The schema's table columns, as of the range's end or as of now."""
         ...
 
     @property
     def file_places(self) -> FilePlaces:
-        """As in a `Scan`."""
+        """The files' folders, as in `Scan`."""
         ...
 
     @property
     def kinds(self) -> tuple[ChangeFiles, ...]:
-        """The files whose rows together are the feed, by what is constant in them; at least one kind."""
+        """The feed's files, grouped by constant columns; at least one group."""
         ...
 
     def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:
-        """The files of one kind, in their order, ready to be asked about."""
+        """Returns the pruning for one kind's files, in their order."""
         ...

@@ -1,10 +1,10 @@
-"""What the metadata of columns says of how their values are made: generated columns and identity columns.
+"""Column metadata for computed values: generated columns and identity columns.
 
-The keys are Delta's, whose schemas have them in this form; another format translates its own into them.
+The keys are Delta's; another format translates its own metadata into them.
 
-An identity column gives values of the form `start + k * step` to rows that come without one. A new value is past the
-high-water mark, the furthest value that was ever given out. All arithmetic is Python's, which cannot overflow; whether
-a value fits into 64 bits is checked where it is used.
+An identity column assigns values of the form `start + k * step` to rows without one. A new value is past the high-water
+mark, the furthest value that was ever assigned. All arithmetic is Python's, which cannot overflow; callers check that a
+value fits into 64 bits.
 
 Protocol: "Generated Columns", "Identity Columns".
 """
@@ -19,14 +19,14 @@ from typing import Any, TypeGuard
 from catalog.conditions import InconsistentIdentity
 from engine.types.schema import StructField, StructType
 
+# Metadata key for a generated column's expression.
 GENERATION = "delta.generationExpression"
-"""The key of a generated column's expression in its metadata."""
 
+# Metadata key for the Spark settings captured with a generated column, as JSON; not in the protocol.
 GENERATION_SETTINGS = "gateway.generationSettings"
-"""The key of the settings of Spark that were captured with a generated column, as JSON; not of the protocol."""
 
+# Metadata key for a column's permanent id, in tables with column mapping.
 COLUMN_ID = "delta.columnMapping.id"
-"""The key of what stays the same of a column whatever it is called, where a table has column mapping."""
 
 START = "delta.identity.start"
 STEP = "delta.identity.step"
@@ -35,12 +35,14 @@ HIGH_WATER_MARK = "delta.identity.highWaterMark"
 
 
 def captured_with(column: StructField) -> tuple[tuple[str, str], ...]:
-    """Returns the settings of Spark that were captured when a generated column was created."""
+    """Returns the Spark settings that were captured when a generated column was created."""
     return read_settings(column.metadata.get(GENERATION_SETTINGS))
 
 
 def read_settings(text: object) -> tuple[tuple[str, str], ...]:
-    """Parses captured settings; returns none for a text that is not a JSON object of texts, as others may write it."""
+    """Parses captured settings; returns an empty tuple if other writers stored anything but a JSON object with text
+    values.
+    """
     try:
         found = json.loads(text) if isinstance(text, str) else {}
     except ValueError:
@@ -50,12 +52,12 @@ def read_settings(text: object) -> tuple[tuple[str, str], ...]:
 
 
 def read_identities(schema: StructType) -> tuple[IdentityColumn, ...]:
-    """The columns that say so. Raises `InconsistentIdentity`."""
+    """Returns the identity columns. Raises `InconsistentIdentity`."""
     return tuple(_read(field) for field in schema.fields if is_identity(field))
 
 
 def is_identity(field: StructField) -> bool:
-    """Whether its values are given out by the table."""
+    """Returns True for an identity column."""
     return any(key.startswith("delta.identity.") for key in field.metadata)
 
 
@@ -80,13 +82,13 @@ def _shown(metadata: Mapping[str, Any]) -> str:
     return ", ".join(found)
 
 
+# The value range for an identity column.
 LEAST, GREATEST = -(2**63), 2**63 - 1
-"""The values that a column can have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityColumn:
-    """`high_water_mark` None: no value was given out yet."""
+    """An identity column. `high_water_mark` None: no value was assigned yet."""
 
     name: str
     start: int
@@ -104,7 +106,7 @@ class IdentityColumn:
         )
 
     def high_water_mark_after(self, low: int, high: int) -> int | None:
-        """That of a column with values from `low` to `high`; it never goes back, nor to before the start."""
+        """Returns the high-water mark after values from `low` to `high`; it never moves back, nor before the start."""
         furthest = high if self.step > 0 else low
         steps = self._steps_up_to(furthest)
         if steps < 0:
@@ -114,9 +116,11 @@ class IdentityColumn:
         return self.start + self.step * steps
 
     def _steps_to(self, value: int) -> int:
-        """Whole steps from the start to `value`; -1 for one before the start, such as old writers left behind."""
+        """Returns the whole steps from the start to `value`; -1 if it is before the start, as old writers may have left
+        it.
+        """
         return max((value - self.start) // self.step, -1)
 
     def _steps_up_to(self, value: int) -> int:
-        """Steps to the first value of the grid that is not before `value`."""
+        """Returns the steps to the first valid value that is not before `value`."""
         return -((self.start - value) // self.step) if (value - self.start) * self.step >= 0 else -1

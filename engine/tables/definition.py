@@ -1,10 +1,10 @@
-"""A table's definition: what a format keeps of it besides files, as the planner and the writer hand it on.
+"""Table definitions: a format's table metadata without files, as passed from the planner to the writer.
 
-A format makes definitions of changes (`engine.tables.definition_changes`): of a new table by `TableFormat.define`, of
-one that is there by `TableSnapshot.redefined` and `replaced`. A transaction gives the table its definition. Two that
-are equal leave a table as it is.
+A format creates definitions from changes (`engine.tables.definition_changes`): for a new table by `TableFormat.define`,
+for an existing one by `TableSnapshot.redefined` and `replaced`. A transaction commits the definition. Setting an equal
+definition changes nothing.
 
-`TableDetails` is what DESCRIBE and SHOW return of a table besides its columns.
+`TableDetails` has the table attributes that DESCRIBE and SHOW return besides columns.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
 class TableDefinition(Protocol):
-    """Of one version of a table. Immutable."""
+    """One table version's definition. Immutable."""
 
     def config(self, table: str) -> TableRules:
-        """What governs a table of this definition; `table` is its name for messages."""
+        """Returns the rules that apply to a table with this definition; `table` is its name in messages."""
         ...
 
     def details(self, table: str) -> TableDetails:
-        """What is told of such a table."""
+        """Returns the table's details."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDetails:
-    """What DESCRIBE and SHOW tell of a table besides its columns; None where the format does not record it.
+    """Attributes that DESCRIBE and SHOW return besides columns; None if the format does not record them.
 
-    Times are in milliseconds since the epoch, `clustering_columns` paths of logical names. `partition_terms` are what
-    files are divided by in formats without partition columns, `sort_terms` what their rows are sorted by. `versions`
-    are those of reader and writer in a format that has them, `features` names that its protocol lists.
+    Times are in milliseconds since the epoch; `clustering_columns` are paths with logical names. `partition_terms` are
+    the partition transforms in formats without partition columns, `sort_terms` the sort order. `versions` are the
+    reader and writer versions in a format that has them; `features` are the table features in the protocol.
     """
 
     id: str | None = None

@@ -22,7 +22,7 @@ from engine.types.schema_changes import Position
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddColumn:
-    """A column, or a field of the struct at `parent`."""
+    """Adds a column, or a field in the struct at `parent`."""
 
     field: StructField
     parent: Path = ()
@@ -56,13 +56,13 @@ class ChangeType:
 class ChangeNullable:
     path: Path
     nullable: bool
+    # True if existing rows are checked before the commit; otherwise a column cannot become NOT NULL.
     rows_checked: bool = False
-    """Rows that are there are asked before the commit; without that a column cannot become NOT NULL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetColumnMetadata:
-    """A comment, a default, a generation expression, an identity's high-water mark; None takes the key away."""
+    """Sets a comment, default, generation expression, or identity high-water mark; None removes the key."""
 
     path: Path
     key: str
@@ -71,7 +71,7 @@ class SetColumnMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetProperty:
-    """Also the keys that speak to the protocol: versions and `delta.feature.*`."""
+    """Sets a property, including protocol keys: versions and `delta.feature.*`."""
 
     key: str
     value: str
@@ -85,22 +85,22 @@ class UnsetProperty:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddConstraint:
     name: str
+    # SQL text.
     expression: str
-    """SQL text."""
+    # Spark settings captured when the constraint is created.
     settings: tuple[tuple[str, str], ...] = ()
-    """Captured when the constraint is created."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddKey:
-    """A primary or foreign key, whose columns are the caller's to see."""
+    """Adds a primary or foreign key; the caller checks its columns."""
 
     key: TableKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropConstraint:
-    """A CHECK constraint or a key."""
+    """Drops a CHECK constraint or a key."""
 
     name: str
     if_exists: bool = False
@@ -113,21 +113,23 @@ class SetDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterBy:
-    """Sets the clustering columns; none ends clustering. In a new table, it follows the changes of its columns."""
+    """Sets the clustering columns; an empty tuple ends clustering. In a new table, it follows the column changes."""
 
     columns: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionBy:
-    """Of a new table: by transforms of columns, in the place of columns."""
+    """Partitions a new table by transforms, instead of columns."""
 
     terms: tuple[PartitionTerm, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePartitioning:
-    """Of new files, the others stay as they are: by another term in the place of `dropped`, where both are given."""
+    """Changes new files' partitioning; existing files are unchanged. If both are present, the new term replaces
+    `dropped`.
+    """
 
     added: PartitionTerm | None = None
     dropped: PartitionTerm | None = None
@@ -135,8 +137,8 @@ class ChangePartitioning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortBy:
-    """The order of rows in new files; none is any order. `distribution` is how rows are brought together for that
-    (`hash`, `range`, `none`), None for as before.
+    """Sets new files' row order; empty for unordered. `distribution` is the write distribution mode (`hash`, `range`,
+    `none`), None to keep it.
     """
 
     terms: tuple[SortTerm, ...]
@@ -145,23 +147,23 @@ class SortBy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeIdentifiers:
-    """The columns that identify a row, which nobody checks."""
+    """Sets the columns that identify a row, which are not enforced."""
 
     columns: tuple[Path, ...]
     dropped: bool = False
 
 
+# Changes for formats with partition transforms, sort orders and identifier fields.
 TransformChange: TypeAlias = PartitionBy | ChangePartitioning | SortBy | ChangeIdentifiers
-"""Changes that only formats with partition transforms, sort orders and identifiers have."""
 
 
 def set_properties(settings: Mapping[str, str]) -> tuple[SetProperty, ...]:
-    """A change for each setting."""
+    """Returns a change for each setting."""
     return tuple(SetProperty(key=key, value=value) for key, value in settings.items())
 
 
 def set_high_water_mark(column: IdentityColumn, high_water_mark: int) -> SetColumnMetadata:
-    """The change of the table's metadata that moves the high-water mark."""
+    """Returns the change that moves the high-water mark."""
     return SetColumnMetadata(path=(column.name,), key=HIGH_WATER_MARK, value=high_water_mark)
 
 

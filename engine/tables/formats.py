@@ -1,6 +1,6 @@
-"""The table formats of a server: the format that the catalog names for a table is the one that loads it.
+"""The server's table formats: the catalog entry's format determines which one loads a table.
 
-`watched` makes the formats of one statement, which register the tables and versions it uses before they load them
+`watched` returns formats for one statement, which register the tables and versions that it uses before loading them
 (`engine.concurrency`).
 """
 
@@ -27,42 +27,43 @@ DEFAULT_FORMAT = "delta"
 
 
 class TableFormat(Protocol):
-    """Loads the tables of one format. A location is an absolute local path or a URL."""
+    """Loads tables in one format. A location is an absolute local path or a URL."""
 
     @property
     def name(self) -> str:
-        """As in the catalog and after USING: lower case."""
+        """The name in the catalog and after USING: lower case."""
         ...
 
     def load(self, location: str, version: int | None = None) -> TableSnapshot:
-        """The table at a location, at `version` or at its newest. Raises where there is none, or none that we read."""
+        """Loads the table at a location, at `version` or the newest. Raises if it does not exist or cannot be read."""
         ...
 
     def find(self, location: str) -> TableSnapshot | None:
-        """The newest version of the table at a location; None where there is no table of this format."""
+        """Returns the newest version of the table at a location; None if there is no table in this format."""
         ...
 
     def load_at(self, location: str, timestamp_ms: int) -> TableSnapshot:
-        """The version that was current at a time, in milliseconds since the epoch."""
+        """Loads the version that was current at a time, in milliseconds since the epoch."""
         ...
 
     def find_reference(self, location: str, name: str) -> TableSnapshot | None:
-        """The snapshot that a name of the table's own refers to (a branch, a tag); None for an unknown name."""
+        """Returns the snapshot for a named reference (branch, tag); None for an unknown name."""
         ...
 
     def prepared(self, location: str, definition: TableDefinition) -> str:
-        """The location with all that `folder` and `create` have to know of a new table before it has files."""
+        """Returns the location with everything that `folder` and `create` need for a new table."""
         ...
 
     def folder(self, location: str) -> Storage:
-        """Where the files of a table at a location are written. A new one's is `prepared`."""
+        """Returns the folder for writing a table's files. A new table's location must be `prepared`."""
         ...
 
     def describe_files(
         self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> NewFiles:
-        """Files that were written, as the format adds them to a table. `measured` are columns of whole numbers whose
-        extremes are wanted, by logical name.
+        """Returns written files in the form that the format adds to a table.
+
+        `measured` are integer columns (logical names) whose minimum and maximum values are needed.
         """
         ...
 
@@ -71,7 +72,7 @@ class TableFormat(Protocol):
         ...
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
-        """Properties as a table has them when a statement has set them. Raises for those that cannot be set."""
+        """Returns properties as stored after a statement sets them. Raises for properties that cannot be set."""
         ...
 
     def define(
@@ -82,32 +83,34 @@ class TableFormat(Protocol):
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
     ) -> TableDefinition:
-        """The definition of a new table with these columns, after `changes`. Raises for what the format lacks.
+        """Returns a new table's definition with these columns, after `changes`. Raises for unsupported features.
 
-        `settings` are those of the session, which may have defaults of properties.
+        `settings` are the session's, which may contain default properties.
         """
         ...
 
     def create(
         self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
     ) -> TableTransaction:
-        """A transaction whose commit is the first version of a table. `definition` is one that the format made."""
+        """Returns a transaction whose commit is a table's first version. `definition` must come from this format."""
         ...
 
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> TableTransaction:
-        """A transaction that changes the table as `snapshot` shows it; `label` is what errors call it."""
+        """Returns a transaction on the table version in `snapshot`; `label` is the name in errors."""
         ...
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
-        """What the versions from `start` to `end` changed (both included; None: the snapshot's), `snapshot` being the
-        newest one. `allow_outside` takes ends beyond the newest version for the newest.
+        """Returns the changes in versions `start` to `end` (inclusive; None: the snapshot's), `snapshot` being the
+        newest one.
+
+        `allow_outside` clamps bounds beyond the newest version to it.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TableFormats:
-    """All formats of a server, by name."""
+    """All table formats on a server, by name."""
 
     by_name: Mapping[str, TableFormat]
 
@@ -115,23 +118,23 @@ class TableFormats:
         return iter(self.by_name.values())
 
     def __getitem__(self, name: str) -> TableFormat:
-        """Raises `UnknownTableFormat`."""
+        """Returns a format. Raises `UnknownTableFormat`."""
         found = self.by_name.get(name.lower())
         if found is None:
             raise UnknownTableFormat(name, ", ".join(sorted(self.by_name)))
         return found
 
     def find(self, location: str) -> TableSnapshot | None:
-        """The table of whatever format at a location; None where there is none."""
+        """Returns the table in any format at a location; None if there is none."""
         return next((found for each in self if (found := each.find(location)) is not None), None)
 
     def pinned(self) -> TableFormats:
-        """The same, for several statements that are to see one version of each table."""
+        """Returns formats for several statements that must see one version of each table."""
         return TableFormats({name: _Pinned(each) for name, each in self.by_name.items()})
 
 
 class _Pinned:
-    """A format whose snapshots are loaded once."""
+    """A format that loads each snapshot once."""
 
     def __init__(self, inner: TableFormat) -> None:
         self.name = inner.name
@@ -155,12 +158,12 @@ def formats_of(*formats: TableFormat) -> TableFormats:
 
 
 def watched(formats: TableFormats, pins: StatementPins) -> TableFormats:
-    """The same formats; whatever is loaded by them is noted in `pins`."""
+    """Returns the formats with every load recorded in `pins`."""
     return TableFormats({name: _Watched(each, pins) for name, each in formats.by_name.items()})
 
 
 class _Watched:
-    """One format. What is neither a version nor found by one passes through."""
+    """One watched format. Operations that do not load versions are passed through."""
 
     def __init__(self, inner: TableFormat, pins: StatementPins) -> None:
         self._inner = inner

@@ -1,7 +1,8 @@
-"""Rows that are not in files, such as those of `information_schema`, made when a query is about to run.
+"""Rows that are not in files, such as `information_schema`, generated when a query is about to run.
 
-A row is about one object, a table say, and some of its columns are known of all objects before any of them is opened.
-So a query is first planned over these columns, and then rows are made only of the objects that its conditions leave.
+A row describes one object, such as a table, and some of its columns are known for all objects before any is opened. So
+a query is first planned over these columns, and then rows are generated only for the objects that its conditions
+select.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
+# Names and types, in DDL spelling.
 Columns = Sequence[tuple[str, str]]
-"""Names with their types, as DDL spells them."""
 Row = Sequence[object]
 
 _BATCH_ROWS = 4096
@@ -35,12 +36,12 @@ _ARROW_TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GivenRows:
-    """Rows with their columns; timestamps are in ms since the epoch, maps are dictionaries.
+    """Generated rows with their columns; timestamps are in ms since the epoch, maps are dictionaries.
 
-    `keys` are columns of type string whose values are known of all objects, and `objects` answers these, a tuple for
-    each. `make` answers the rows of the objects at these positions, or of all (None). Without keys all rows are made.
-    Values of `costly` columns, for which objects are opened, are NULL in the rows of `make`; `complete` puts in those
-    of the columns that a query uses.
+    `keys` are string columns whose values are known for all objects; `objects` returns them, a tuple per object. `make`
+    returns the rows for the objects at these positions, or for all (None). Without keys all rows are generated.
+    `costly` columns, which require opening objects, are NULL in the rows from `make`; `complete` fills in the ones that
+    a query uses.
     """
 
     columns: Columns
@@ -49,14 +50,15 @@ class GivenRows:
     objects: Callable[[], Sequence[tuple[str, ...]]] = tuple
     costly: tuple[str, ...] = ()
     complete: Callable[[Iterable[Row], Collection[str]], Iterable[Row]] | None = None
+    # A digest of all rows without costly columns; None: the rows differ each time.
+    #
+    # The result cache uses it for queries without costly columns.
     stamp: Callable[[], bytes] | None = None
-    """A digest of all rows without the values of costly columns; None: rows that differ each time.
-
-    An answer is cached by it that uses none of these columns.
-    """
 
     def batches(self, chosen: Sequence[int] | None, used: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
-        """Makes the rows of the objects at these positions, a few thousand at a time. `used` are costly columns."""
+        """Yields the rows for the objects at these positions, in batches of a few thousand. `used` are costly
+        columns.
+        """
         names = [name for name, _ in self.columns]
         types = [_ARROW_TYPES[kind] for _, kind in self.columns]
         made = self.make(chosen)
@@ -67,7 +69,7 @@ class GivenRows:
 
 
 def fixed_rows(columns: Columns, make: Callable[[], Iterable[Row]]) -> GivenRows:
-    """Returns rows without keys, which `make` answers once, so that an answer over them may be cached."""
+    """Returns rows without keys, which `make` returns once, so that results over them may be cached."""
     made = cache(lambda: tuple(make()))
     return GivenRows(columns=columns, make=lambda _: made(), stamp=lambda: _digest(made()))
 

@@ -1,7 +1,7 @@
-"""Primary and foreign keys: what a table's owner says of its columns, for tools and people to read.
+"""Primary and foreign keys: informational constraints, for tools and users.
 
-Nobody enforces them. No log format has a place for them (Unity Catalog keeps them in its own database), so each is a
-property of the table, which every writer keeps that does not know it:
+They are not enforced. Log formats cannot store them (Unity Catalog keeps them in its own database), so each is a table
+property, which other writers preserve:
 
     gateway.constraints.<name in lower case> =
         {"name": …, "type": "PRIMARY KEY", "columns": ["id"], "rely": false}
@@ -9,8 +9,8 @@ property of the table, which every writer keeps that does not know it:
         {"name": …, "type": "FOREIGN KEY", "columns": ["customer"], "rely": false,
          "parent": ["catalog", "schema", "table"], "parent_columns": ["id"]}
 
-Columns are top-level ones by their logical names. Others may write anything there, or rename a column that a key has:
-a key that cannot be read, or names a column that the table lacks, is no key.
+Columns are top-level ones by their logical names. Other writers may store anything there, or rename a key's column: a
+key that cannot be parsed, or that names a missing column, is ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEY_PREFIX = "gateway.constraints."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrimaryKey:
-    """`rely`: whether queries may be planned as if it held."""
+    """A primary key. `rely`: the optimizer may assume that it holds."""
 
     name: str
     columns: tuple[str, ...]
@@ -34,7 +34,7 @@ class PrimaryKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKey:
-    """`columns` have values of the `parent_columns` of the table `parent` (catalog, schema, table), in their order."""
+    """A foreign key: `columns` refer to `parent_columns` in the table `parent` (catalog, schema, table), in order."""
 
     name: str
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ TableKey: TypeAlias = PrimaryKey | ForeignKey
 
 
 def property_of(key: TableKey) -> tuple[str, str]:
-    """The property that holds `key`."""
+    """Returns the property for `key`."""
     value: dict[str, Any] = {"name": key.name, "type": "PRIMARY KEY", "columns": key.columns, "rely": key.rely}
     if isinstance(key, ForeignKey):
         value |= {"type": "FOREIGN KEY", "parent": key.parent, "parent_columns": key.parent_columns}
@@ -55,12 +55,12 @@ def property_of(key: TableKey) -> tuple[str, str]:
 
 
 def is_key_property(name: str) -> bool:
-    """Whether a property holds a key."""
+    """Returns True if a property stores a key."""
     return name.lower().startswith(KEY_PREFIX)
 
 
 def keys_of(properties: Mapping[str, str | None], columns: Iterable[str]) -> tuple[TableKey, ...]:
-    """The keys of a table with these properties and columns, by name, the primary key first."""
+    """Returns a table's keys from its properties and columns, by name, the primary key first."""
     present = set(columns)
     read = (_read(text) for name, text in properties.items() if text is not None and name.startswith(KEY_PREFIX))
     found = [key for key in read if key is not None and present.issuperset(key.columns)]
@@ -107,7 +107,7 @@ class PrimaryKeyDef:
 class ForeignKeyDef:
     """`[CONSTRAINT name] FOREIGN KEY (columns) REFERENCES t [(columns)] [NOT ENFORCED] [RELY]`
 
-    `parent_columns` is empty where the statement means those of the other table's primary key.
+    `parent_columns` is empty for the other table's primary key.
     """
 
     name: str | None

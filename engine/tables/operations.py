@@ -1,4 +1,4 @@
-"""Operations on a table, the description that a commit has of one, and the columns of DESCRIBE HISTORY, as Delta's."""
+"""Table operations, commit descriptions, and the columns of DESCRIBE HISTORY, as in Delta."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json: TypeAlias = Any
 
 
 class TableOperation(Enum):
-    """What may be done with a table; the value precedes its name in an error."""
+    """An operation that a table may support; the value precedes its name in an error."""
 
     READ = "reading"
     CDF_READ = "reading the change data of"
@@ -28,37 +28,37 @@ class TableOperation(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitDescription:
-    """What the commit will say of itself in the table's history."""
+    """A commit's entry in the table's history."""
 
+    # Delta's operation name: `WRITE`, `DELETE`, `SET TBLPROPERTIES`, …
     name: str
-    """As users of Delta know it: `WRITE`, `DELETE`, `SET TBLPROPERTIES`, …"""
+    # The operation that the table must support.
     operation: TableOperation
-    """What the table has to allow for it."""
     parameters: Mapping[str, Json] = field(default_factory=dict)
     metrics: Mapping[str, int | str] = field(default_factory=dict)
     user_id: str | None = None
     user_name: str | None = None
     user_metadata: str | None = None
+    # False for operations that only rearrange (OPTIMIZE).
     changes_data: bool = True
-    """False for operations that by their nature only rearrange (OPTIMIZE)."""
+    # Moved rows keep their ids, in tables with row tracking.
     keeps_row_ids: bool = False
-    """Rows that it moves to other files keep their ids, in tables whose rows have ids."""
+    # The definition changes only in high-water marks, which need not fail concurrent commits.
     only_moves_high_water_marks: bool = False
-    """Of the table's definition: others need not fail for that."""
+    # Any concurrent commit fails it: for operations that replace the table's entire state (RESTORE, CLONE).
     exclusive: bool = False
-    """Any concurrent commit fails it: for operations that replace the table's state as a whole (RESTORE, CLONE)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedWrite:
-    """A write that an application has numbered: it counts once, however often it is sent."""
+    """An idempotent write: an application id and version that take effect once, however often it is sent."""
 
     app_id: str
     version: int
 
 
 def with_metrics(description: CommitDescription, **metrics: int | str) -> CommitDescription:
-    """The description with metrics that became known while writing."""
+    """Adds metrics that became known during the write."""
     return replace(description, metrics={**description.metrics, **metrics})
 
 

@@ -1,11 +1,10 @@
-"""What OPTIMIZE has to do and has done: a schedule of bins, and the sizes of files that went and came.
+"""OPTIMIZE's schedule and progress: bins to rewrite, and the sizes of removed and added files.
 
-A large table is rearranged in steps, each of which is a version: a failure, or a concurrent writer, costs one step.
-Bins are known by the identities of their files, so a step may begin on a newer version than the one the schedule was
-made from; files that are gone by then are left out.
+A large table is rearranged in steps, each a version: a failure, or a concurrent writer, costs one step. Bins identify
+their files, so a step may start on a newer version than the schedule's; files removed since are omitted.
 
-A job is what one run of Spark writes. Large bins have a task, or several, of their own. Small bins of many partitions
-are `joint`: their rows are distributed by partition, which costs a shuffle and saves a task for each of them.
+A job is one Spark run. Large bins have one or more tasks each. Small bins from many partitions are `joint`: their rows
+are distributed by partition, which costs a shuffle and saves a task per bin.
 """
 
 from __future__ import annotations
@@ -13,29 +12,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+# A step's input size limit, unless one bin alone is larger.
 STEP_BYTES = 64 << 30
-"""What a step reads, unless one bin alone is larger."""
 
+# Below this size a bin does not justify its own task.
 JOINT_BYTES_MAX = 64 << 20
-"""Below this a bin is not worth a task of its own."""
 
+# Bins with own tasks in one job: each is a scan in its plan.
 BINS_MAX = 32
-"""Bins with tasks of their own in one job: each is a scan in its plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Live files of one partition, by what identifies them in their format; `num_bytes` of them all."""
+    """Live files in one partition, by their format's identity; `num_bytes` is their total size."""
 
     keys: tuple[str, ...]
     num_bytes: int
+    # Numbers the partitions in one packing.
     partition: int
-    """Counts the partitions of one packing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`is_joint`: of different partitions, and distributed by these."""
+    """One job. `is_joint`: its bins are in different partitions, and rows are distributed by partition."""
 
     bins: tuple[Bin, ...]
     is_joint: bool = False
@@ -47,7 +46,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """Sizes in bytes of the files that came and went, and the deletion vectors that went with these."""
+    """Added and removed files' sizes in bytes, and the removed files' deletion vectors."""
 
     added: tuple[int, ...] = ()
     removed: tuple[int, ...] = ()
@@ -66,7 +65,7 @@ class Moved:
 
     @property
     def metrics(self) -> dict[str, str]:
-        """For the history, by the names that delta-spark gives them."""
+        """The history metrics, under delta-spark's names."""
         sizes = sorted(self.added)
         quartiles = ("min", 0), ("p25", len(sizes) // 4), ("p50", len(sizes) // 2), ("p75", len(sizes) * 3 // 4)
         spread = {f"{name}FileSize": sizes[at] for name, at in quartiles} | {"maxFileSize": sizes[-1]} if sizes else {}
@@ -85,7 +84,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rearrangement:
-    """`steps` are those that are left. What it began with is for the answer of the statement."""
+    """A rearrangement in progress: `steps` remain. The initial state is for the statement's result."""
 
     steps: tuple[tuple[Job, ...], ...]
     begun_ms: int
@@ -96,14 +95,14 @@ class Rearrangement:
     done: Moved = Moved()
 
     def after_step(self, moved: Moved) -> Rearrangement:
-        """With the first step done."""
+        """Returns the state after the first step."""
         return replace(self, steps=self.steps[1:], done=self.done + moved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Considered:
-    """Number and bytes of files that were clustered as they are now to be, and of others; how many cubes the former
-    are, and what of all was chosen.
+    """The number and bytes of files already clustered by the current columns, and of others; the former's number of
+    cubes, and the selected files.
     """
 
     clustered: tuple[int, int] = (0, 0)
@@ -113,7 +112,7 @@ class Considered:
 
 
 def merging_jobs(bins: Sequence[Bin]) -> list[Job]:
-    """Each bin becomes a file."""
+    """Returns jobs that merge each bin into one file."""
     small = [each for each in bins if each.num_bytes < JOINT_BYTES_MAX]
     joint = small if len({each.partition for each in small}) == len(small) > 1 else []
     alone = [each for each in bins if not joint or each.num_bytes >= JOINT_BYTES_MAX]
@@ -124,7 +123,7 @@ def merging_jobs(bins: Sequence[Bin]) -> list[Job]:
 
 
 def sorting_jobs(bins: Sequence[Bin], target_bytes: int) -> list[Job]:
-    """The rows of each bin are sorted, and become as many files as they fill."""
+    """Returns jobs that sort each bin's rows into files with the target size."""
     small = [each for each in bins if each.num_bytes < target_bytes]
     joint = small if len(small) > 1 else []
     alone = [each for each in bins if not joint or each.num_bytes >= target_bytes]
@@ -135,7 +134,7 @@ def sorting_jobs(bins: Sequence[Bin], target_bytes: int) -> list[Job]:
 
 
 def in_steps(jobs: Iterable[Job]) -> tuple[tuple[Job, ...], ...]:
-    """Jobs that are committed together."""
+    """Groups jobs that are committed together."""
     steps: list[list[Job]] = [[]]
     num_bytes = 0
     for job in jobs:
@@ -148,7 +147,7 @@ def in_steps(jobs: Iterable[Job]) -> tuple[tuple[Job, ...], ...]:
 
 
 def _parts(bins: Sequence[Bin], count_max: int) -> Iterable[list[Bin]]:
-    """Of so many bins at most, and of a step's bytes if they are more than one."""
+    """Splits bins by a maximum count, and by a step's bytes."""
     part: list[Bin] = []
     for each in bins:
         if part and (len(part) >= count_max or sum(b.num_bytes for b in part) + each.num_bytes > STEP_BYTES):

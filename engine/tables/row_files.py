@@ -1,9 +1,9 @@
-"""What statements that change rows ask of the files of a table, and of its format.
+"""The file interface for row-level changes (DELETE, UPDATE, MERGE), implemented by each format.
 
-Rows are known by their file and their index in it. A file is written again without the rows that go, or, where the
-table has a capability such as `DELETED_ROW_MARKS`, stays and gets marks of these rows beside it: Delta's deletion
-vectors, or what another format has in their place. `files` are rows of `TableSnapshot.files`, or what a commit of
-another writer added.
+Rows are identified by their file and row index. Copy-on-write rewrites a file without the deleted rows. Merge-on-read,
+for tables with a capability such as `DELETED_ROW_MARKS`, keeps the file and records deleted rows next to it: in Delta's
+deletion vectors, or another format's equivalent. `files` are rows of `TableSnapshot.files`, or files that a concurrent
+commit added.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from engine.tables.rules import TableRules
 from engine.tables.scan import Scan
 from engine.types.arrow_types import Array, RecordBatch
 
+# Returns for each file whether it may contain a row that satisfies the predicate; null if unknown.
 FilePredicate: TypeAlias = Callable[[RecordBatch], Array]
-"""Files -> for each of them, may it hold a row for which the predicate is true? Null where that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedFiles:
-    """`files` are live files that stay, with their new marks; `num_updated` of them had some before.
+    """Merge-on-read result: `files` are live files with new deletion vectors; `num_updated` of them had one before.
 
-    `rows` are those that are marked in addition, by path. `written` are files beside the table's that hold the marks.
+    `rows` are the additionally deleted rows, by path. `written` are the files that store the vectors.
     """
 
     files: pa.Table
@@ -39,38 +39,38 @@ class MarkedFiles:
 
 
 class RowFiles(Protocol):
-    """The files of one snapshot, for statements that change rows."""
+    """One snapshot's files, for row-level changes."""
 
     def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
-        """These files as a table with these rules has them, without a choice."""
+        """Returns a scan over these files under these rules, without pruning."""
         ...
 
     def readable(self, files: pa.Table) -> pa.Table:
-        """Files as a commit has them, as those of a scan."""
+        """Returns a commit's files in a scan's form."""
         ...
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
-        """A condition on rows as one on files. `time_zone` as for `TableSnapshot.columns`."""
+        """Returns a row condition as a file condition. `time_zone` as for `TableSnapshot.columns`."""
         ...
 
     def partitions(self, files: Any) -> list[str] | None:
-        """For each file a text that the files of its partition have in common; None in formats whose files tell their
-        partitions by `partition_values`.
+        """Returns for each file a text that identifies its partition; None in formats whose files have
+        `partition_values`.
         """
         ...
 
     def keep_partitions(self, files: pa.Table) -> bool:
-        """Whether all rows of each of these live files would go to one partition if they were written again."""
+        """Returns True if all rows in each live file would be in a single partition after rewriting."""
         ...
 
     def live_rows(self, files: pa.Table) -> Array:
-        """How many rows each file has that are not deleted; null where the format does not know."""
+        """Returns each file's live row count; null if unknown."""
         ...
 
     def deleted_rows(self, files: pa.Table) -> list[Rows]:
-        """Of each file the indices of the rows that are deleted in it, ascending."""
+        """Returns each file's deleted row indexes, ascending."""
         ...
 
     def mark(self, files: pa.Table, rows: Sequence[Rows]) -> MarkedFiles:
-        """Marks these rows of files whose number of live rows is known, for a commit."""
+        """Writes deletion vectors for these rows, for a commit; the files' live row counts must be known."""
         ...

@@ -1,4 +1,4 @@
-"""Define what a table demands of its rows and how they are stored, for the rules of `engine.enforcement`."""
+"""Constraints on a table's rows and their storage, as input to `engine.enforcement`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from engine.types.schema import StructType
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A condition in SQL that every row of a table satisfies; `name` as it is shown. `settings` are Spark's, captured
-    when the constraint was created; all others are the server's.
+    """A CHECK condition in SQL; `name` as displayed. `settings` are Spark settings captured when the constraint was
+    created; all others are the server's.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Constraint:
 
 
 class Capability(Enum):
-    """What a table can do beyond what every table can, by its format and its settings."""
+    """Optional table capabilities, by format and settings."""
 
     CHANGE_FEED = "records which rows a commit deleted, changed and inserted"
     DELETED_ROW_MARKS = "marks rows that are deleted or replaced beside their files, which stay"
@@ -42,22 +42,23 @@ class Capability(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PartitionSource:
-    """A partition value that is made from the column, or field in structs, at `path`, as files have it: by a transform,
-    and its number where it has one.
+    """A partition value computed from the column or struct field at `path`, as in files: by a transform, with its
+    number if it has one.
     """
 
     path: tuple[str, ...]
     transform: str
     width: int = 0
+    # The divisor for the stored number, applied first: time units are based on microseconds.
     divisor: int = 1
-    """What the number in the column is divided by first: units of time are of microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """A column whose values files hold as another type than the table shows, or not all values of which: `text` is SQL
-    of what is stored of those that `condition` is true of, both over the column as the table shows it; None: all, or as
-    it is. `type_name` is what messages call the type.
+    """A column whose stored type differs from the exposed one, or stores only some values.
+
+    `text` is SQL for the stored value, valid if `condition` is true, both over the exposed column; None: unchanged, or
+    always valid. `type_name` is the type in messages.
     """
 
     type_name: str
@@ -67,9 +68,7 @@ class StoredValue:
 
 @dataclass(frozen=True, slots=True)
 class SortColumn:
-    """A column, or field in structs, as files have it, by which their rows are sorted; or by what a partition transform
-    makes of it, as of a `PartitionSource`.
-    """
+    """A sort column or struct field, as in files; or a partition transform on it, like `PartitionSource`."""
 
     path: tuple[str, ...]
     descending: bool
@@ -80,7 +79,7 @@ class SortColumn:
 
 
 class Distribution(StrEnum):
-    """How the rows of a write come to the tasks that write them, as Iceberg's `write.distribution-mode` says it."""
+    """How a write's rows are distributed to tasks, as in Iceberg's `write.distribution-mode`."""
 
     NONE = "none"
     HASH = "hash"
@@ -88,7 +87,7 @@ class Distribution(StrEnum):
 
 
 class TableRules(Protocol):
-    """Of one version of a table."""
+    """The rules for one table version."""
 
     @property
     def schema(self) -> StructType: ...
@@ -96,44 +95,44 @@ class TableRules(Protocol):
     def has(self, capability: Capability) -> bool: ...
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """Raises, by name, for what the format, or a feature of the table, does not allow us to do."""
+        """Raises an error that names the unsupported feature if the format or table does not allow the operation."""
         ...
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names, as the schema spells them."""
+        """Logical names, as spelled in the schema."""
         ...
 
     @property
     def partition_keys(self) -> tuple[str, ...]:
-        """What the partition columns are called where the values of files are kept, in their order."""
+        """The partition columns' physical names in file metadata, in order."""
         ...
 
     @property
     def partition_sources(self) -> tuple[PartitionSource, ...]:
-        """For each of `partition_keys` what its values are made from, where files have the columns too; none where the
-        values are those of `partition_columns`, which files do not have.
+        """The source of each of `partition_keys`, if files contain the source columns; empty if the values are
+        `partition_columns`, which files do not contain.
         """
         ...
 
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
-        """How the rows of new files are sorted, the first column first."""
+        """The sort order for new files, first column first."""
         ...
 
     @property
     def distribution(self) -> Distribution | None:
-        """How rows come to the tasks that write them; None where nothing is said."""
+        """How rows are distributed to tasks; None if not set."""
         ...
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """Conditions that are true of every row."""
+        """Conditions that hold for every row."""
         ...
 
     @property
     def generations(self) -> Mapping[str, str]:
-        """SQL of the columns that the table computes, by name."""
+        """Generation expressions in SQL, by column name."""
         ...
 
     @property
@@ -144,36 +143,36 @@ class TableRules(Protocol):
 
     @property
     def stored_schema(self) -> StructType:
-        """The columns as files have them, in the order of `schema`: by name, with field ids where files have these."""
+        """The columns as in files, in the order of `schema`: by name, with field ids if files have them."""
         ...
 
     @property
     def stored_values(self) -> Mapping[str, StoredValue]:
-        """Of columns that are not stored as they are shown, by name; `stored_schema` has the types that are stored."""
+        """Columns whose stored form differs from the exposed one, by name; `stored_schema` has the stored types."""
         ...
 
     @property
     def compression(self) -> str | None:
-        """The codec of new files; None: the session's."""
+        """New files' codec; None: the session's."""
         ...
 
     def field_mismatch(self, reason: str) -> SqlError | None:
-        """The format's error for an assigned struct whose fields are not those of the column; None: Spark's own."""
+        """Returns the format's error for an assigned struct with different fields; None: Spark's own error."""
         ...
 
     @property
     def target_file_size(self) -> int | None:
-        """Bytes; None where nothing is said."""
+        """In bytes; None if not set."""
         ...
 
     @property
     def optimizes_writes(self) -> bool | None:
-        """Whether rows are shuffled so that fewer and larger files are written; None where nothing is said."""
+        """True if rows are shuffled to write fewer and larger files; None if not set."""
         ...
 
 
 class NoRules:
-    """The rules of a format that has none: no constraints, generated columns, identities, or settings of writes."""
+    """Rules for a format without any: no constraints, generated columns, identities, or write settings."""
 
     __slots__ = ()
     schema: StructType

@@ -1,7 +1,7 @@
-"""A scan: an exact list of data files, what is constant in each of them, and how they hold the columns of a table.
+"""A scan: an exact list of data files, their constants, and the mapping from file columns to table columns.
 
-Every format gives its tables to the planner in this form, and the executor reads nothing else. What is constant in a
-file (partition values, a deletion vector, row-id bases) travels beside its path.
+Every format provides its tables to the planner in this form, and the executor reads nothing else. A file's constants
+(partition values, a deletion vector, row-id bases) accompany its path.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from engine.pruning.predicates import Predicate
 from engine.storage.confinement import FilePlaces
 from engine.types.schema import DataType, StructField, StructType
 
+# The hidden column in every table, with fields for the row's file and, with row tracking, its id.
 FILE_METADATA = "_metadata"
-"""The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
 
+# The minimum columns in `Scan.files`.
 NO_FILES = pa.schema(
     [
         ("path", pa.string()),
@@ -31,28 +32,25 @@ NO_FILES = pa.schema(
         ("partition_values", pa.map_(pa.string(), pa.string())),
     ]
 ).empty_table()
-"""What `Scan.files` has at least."""
 
+# Spark's metadata key for a column's id in Parquet files.
 FIELD_ID = "parquet.field.id"
-"""Spark's key in the metadata of a column for its id in Parquet files."""
 
+# Metadata key, on a column found by id, for a name that allows filter pushdown into the files: no file has another
+# column with that name.
 PUSHED_NAME = "gateway.pushed.name"
-"""The key in the metadata of a column that is found by its id, for a name by which conditions on it may be pushed into
-the files: no file has another column of that name.
-"""
 
+# Metadata key for a column that cannot be read from these files; the value is the unsupported feature. Queries that do
+# not need the column work.
 UNREAD = "gateway.unread"
-"""The key in the metadata of a column that these files do not let read, for what it is that is not supported. Queries
-that do not need the column are answered.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRead:
-    """One version of a table, or the changes of the versions since one, and how many of its data files are read.
+    """Read statistics for one table version, or for the changes since one.
 
-    `files_partition` are left by conditions on partition columns, `files` by these and the statistics, `bytes` is the
-    size of the latter.
+    `files_partition` remain after pruning by partition columns, `files` after data skipping too; `bytes` is the
+    latter's size.
     """
 
     label: str
@@ -74,41 +72,43 @@ class TableRead:
 
 @dataclass(frozen=True, slots=True)
 class ChosenFiles:
-    """`rows` are positions in a scan's files, ascending; None for all of them."""
+    """Selected files. `rows` are positions in a scan's files, ascending; None for all."""
 
     rows: pa.Array | None
     read: TableRead
+    # True if further files with matching rows were omitted, because these contain the requested number.
     is_part: bool = False
-    """Files that may hold matching rows are left out, since these have as many as were asked for."""
 
 
 class Choice(Protocol):
-    """Chooses the files of a scan that a condition leaves."""
+    """File pruning: selects a scan's files for a condition."""
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        """The files that may hold rows that satisfy `predicate`; `zone` is the session's, None if it is unknown."""
+        """Returns the files that may contain rows that satisfy `predicate`; `zone` is the session's, None if
+        unknown.
+        """
         ...
 
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
-        """What is in the files that :meth:`choose` would answer, and in these top-level columns of them."""
+        """Returns an estimate for the files that :meth:`choose` would return, and for these top-level columns."""
         ...
 
 
 @runtime_checkable
 class CountedChoice(Choice, Protocol):
-    """One that may know how many rows a file has."""
+    """File pruning with row counts, for limit pushdown."""
 
     def choose_rows(self, predicate: Predicate, zone: tzinfo | None, rows: int) -> ChosenFiles:
-        """Files with `rows` rows that satisfy `predicate`, by what the log says of them, which other writers may have
-        got wrong; as :meth:`choose` where no files are known to have so many.
+        """Returns files with `rows` rows that satisfy `predicate`, by statistics in the log, which other writers may
+        have wrong; like :meth:`choose` if too few rows are known.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowTracking:
-    """Physical names of the columns in which files may keep ids and commit versions of the rows that they took over,
-    and the ids of these columns in Parquet files where they have some.
+    """Physical names of the materialized row id and commit version columns, which files with copied rows may contain,
+    and these columns' ids in Parquet files, if any.
     """
 
     row_id_column: str | None
@@ -118,11 +118,11 @@ class RowTracking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLayout:
-    """How data files hold the columns of a table.
+    """The mapping between data files and table columns.
 
-    `schema` has the table's fields in the same order at every level, by the names that they have in the files. With
-    `by_id` files are asked by the ids in the metadata of the fields (:data:`FIELD_ID`), whatever the names are; a field
-    without one is found by its name. `partition_keys` are the keys of the partition columns in `partition_values`.
+    `schema` has the table's fields in the same order at every level, under their physical names. With `by_id` files are
+    read by the field ids in the metadata (:data:`FIELD_ID`), whatever the names; a field without id is found by name.
+    `partition_keys` are the partition columns' keys in `partition_values`.
     """
 
     schema: StructType
@@ -131,21 +131,19 @@ class FileLayout:
 
 
 class FileKind(StrEnum):
-    """How files are encoded."""
+    """Data file formats."""
 
     PARQUET = "parquet"
     CSV = "csv"
     JSON = "json"
     ORC = "orc"
+    # Only in tables: columns are found by the names in `FileLayout.schema`, and rows have no index.
     AVRO = "avro"
-    """These two are of tables alone: columns are found by the names of `FileLayout.schema`, and no row of theirs by its
-    index.
-    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFormat:
-    """`options` are those of Spark's reader."""
+    """A file format; `options` are Spark reader options."""
 
     kind: FileKind
     options: tuple[tuple[str, str], ...] = ()
@@ -153,8 +151,8 @@ class FileFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadColumn:
-    """A column that is read as another type than the table shows: `text` is SQL over the column as it is read, and
-    means the same whatever the settings of a session are.
+    """A column whose type in files differs from the exposed one: `text` is SQL over the stored column, independent from
+    session settings.
     """
 
     data_type: DataType
@@ -163,21 +161,18 @@ class ReadColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """One table of a statement, pinned at one version.
+    """A table in a statement, pinned at one version.
 
-    `relation` is the name under which the rewritten text refers to it; it is unique within the statement. `label` is
-    how messages call the table.
-    `schema` is the table's logical schema; `layout` says how its files hold it (None: by the same names).
-    `files` has one row a data file: `path` string (decoded; relative to `table_root` or absolute, a path or a URI),
-    `size` int64 (bytes), `modification_time` int64 (ms), `partition_values` map<string, string> (texts as in
-    `engine.types.partition_values`; a timestamp without an offset is read in the session's zone) and, with the fields
-    of Delta's descriptor, `deletion_vector` if some of their rows are deleted, `selected_rows` if no others than these
-    are read, and `told_rows` if all others have a negative row index; absolute paths in descriptors are decoded too.
-    `file_places` are the folders where files may be located. `lease` is that of credentials for them alone; None: the
-    server's are used.
-    `choice` answers which of `files` a condition leaves; None: all.
-    `metadata` is what the text calls the hidden column that tells the place of a row.
-    `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
+    `relation` is the table's name in the rewritten text, unique within the statement. `label` is its name in messages.
+    `schema` is the table's logical schema; `layout` maps it to files (None: same names). `files` has one row per data
+    file: `path` string (decoded; relative to `table_root` or absolute, a path or a URI), `size` int64 (bytes),
+    `modification_time` int64 (ms), `partition_values` map<string, string> (texts as in `engine.types.partition_values`;
+    a timestamp without an offset is in the session's zone) and, with the fields of Delta's descriptor,
+    `deletion_vector` if some rows are deleted, `selected_rows` if only these rows are read, and `told_rows` if all
+    other rows have a negative row index; absolute paths in descriptors are decoded too. `file_places` are the folders
+    that files may be located in. `lease` identifies vended credentials for them; None: the server's are used. `choice`
+    prunes `files` by a condition; None: all are read. `metadata` is the text's name for the hidden column with a row's
+    position. `row_tracking` is set if rows have ids and the statement may read them: `files` then has, without nulls,
     `base_row_id` int64 and `default_row_commit_version` int64.
     """
 
@@ -188,35 +183,34 @@ class Scan:
     partition_columns: tuple[str, ...]
     files: pa.Table
     layout: FileLayout | None = None
+    # Columns in `schema` for which `layout` has another stored type; constants are excluded.
     read_as: Mapping[str, ReadColumn] = field(default_factory=lambda: MappingProxyType({}))
-    """Of columns of `schema` that `layout` has as what is read; no constants."""
     file_places: FilePlaces = FilePlaces()
     lease: str | None = None
     row_tracking: RowTracking | None = None
     metadata: str = FILE_METADATA
+    # Set for files outside tables; None: a table's files.
     format: FileFormat | None = None
-    """Of files that are no table's; None: of a table's."""
+    # True if Spark infers the columns from the files, and `schema` is empty.
     infers: bool = False
-    """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
+    # Identifies, with `table_root`, a table version or its changes, and thereby the rows permanently. None: the rows
+    # are not identified.
     pin: str | None = None
-    """Of a table's version, or of changes of one: with `table_root` it tells which rows the scan has, now and always.
-    None: nothing does.
-    """
+    # The table's name in read records, if it may be revealed to the reader.
     name: str = ""
-    """What the record of what was read calls the table, who may not be named to the reader."""
+    # True to hide metrics about reading this table.
     is_hidden: bool = False
-    """Nothing is told of what is read of it."""
+    # The volume path that `input_file_name()` and `_metadata.file_path` return instead of `table_root`.
     shown_root: str = ""
-    """The path in a volume that `input_file_name()` and `_metadata.file_path` show in place of `table_root`."""
+    # True if an empty partition value is null, as in Delta's log, and not an empty text.
     empty_is_null: bool = True
-    """Whether an empty partition value is null, as in Delta's log, or an empty text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanPart:
-    """`rows` are the positions of the scan's files in `TableSnapshot.files`, ascending; None for files of another kind,
-    all of which are read whatever is asked of the table.
+    """A part of a composed scan. `rows` are its files' positions in `TableSnapshot.files`, ascending; None for other
+    files, which are always read completely.
     """
 
     scan: Scan
@@ -225,9 +219,10 @@ class ScanPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedScan:
-    """One table whose files do not hold its rows as they are: `text` is the query over the scans of `parts` that does.
+    """A table whose files do not contain its rows directly: `text` is the query over the scans in `parts` that returns
+    them.
 
-    It is known as `relation`, and its columns are those of the table, and `hidden_columns`, which `*` does not show.
+    Its name is `relation`; its columns are the table's, and `hidden_columns`, which `*` does not include.
     """
 
     relation: str
@@ -237,13 +232,13 @@ class ComposedScan:
     hidden_columns: tuple[str, ...] = ()
 
 
+# Columns with row positions: the file's position in `TableSnapshot.files`, and the row's index in the file.
 PLACE_FILE, PLACE_ROW = "place_file", "place_row"
-"""Columns of a query for places of rows: the position of the file in `TableSnapshot.files`, the row's index in it."""
 
 
 def with_constant(scan: Scan, column: StructField, files: pa.Table) -> Scan:
-    """The scan of `files` with one more column, whose value is constant in each: the entry of its name in
-    `partition_values`. No column of the table has that name.
+    """Returns a scan over `files` with an additional column that is constant in each file: its entry in
+    `partition_values`. The table must not have a column with that name.
     """
     layout = scan.layout
     if layout is not None:

@@ -1,7 +1,7 @@
-"""The data files of a table as a table of another format may name them, where they are.
+"""A table's data files in the form that a table in another format can reference in place.
 
-Everything that the other format has to say of a file is in here, or in the file's footer. Columns are found in files by
-their ids, or by names that they have there.
+All file metadata that the other format needs is included here, or in the file's footer. Columns are found in files by
+id, or by their names there.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ import pyarrow as pa
 
 from engine.types.schema import StructType
 
+# Metadata key for a column's list of names in files without ids.
 STORED_NAMES = "gateway.stored.names"
-"""The key in the metadata of a column for a list of the names that it has in files without ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedFiles:
-    """`schema` are the columns of the table. The metadata of fields has their ids (`engine.tables.scan.FIELD_ID`) where
-    they have ones, also those of fields of structs, the names in files without ids (:data:`STORED_NAMES`) where such
-    files may be read, and comments and defaults as Spark has them; `max_id` is the highest id that the table ever gave
-    out.
+    """Shared data files and their columns.
+
+    `schema` has the table's columns. Field metadata contains ids (`engine.tables.scan.FIELD_ID`) if they exist, nested
+    struct fields' too, the names in files without ids (:data:`STORED_NAMES`) if these are to be read, and comments and
+    defaults in Spark's form; `max_id` is the highest id that the table ever assigned.
 
     `files` are the live files with the columns of `Scan.files`: paths relative to the table's folder, or absolute.
-    `partition_values` has the texts of the Delta protocol, one for each file, by the names of `partition_columns`.
-    Fields with an id of `filled` are not null in files that lack them. With `by_names` the table finds columns by their
-    names alone, whatever ids files have.
+    `partition_values` has the Delta protocol's texts for each file, by the names in `partition_columns`. Fields with an
+    id in `filled` are not null in files that lack them. With `by_names` the table finds columns by name only, whatever
+    ids files have.
     """
 
     schema: StructType

@@ -1,8 +1,8 @@
-"""What every table format says of one version of a table: all that binding, planning and reading know of it.
+"""The table snapshot interface: the format-neutral view of one table version for binding, planning and reading.
 
-A format (`engine.tables.formats`) loads snapshots; its own statements, which no other format has, look behind this
-interface. Snapshots are immutable and safe to share between threads; what costs a look at storage is done when it is
-first asked for, and belongs to the pinned version whatever is committed since.
+A format (`engine.tables.formats`) loads snapshots; its format-specific statements use its own classes. Snapshots are
+immutable and safe to share between threads. Anything that requires storage access is loaded on first use, and belongs
+to the pinned version whatever is committed since.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from engine.types.schema import StructType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataTable:
-    """Rows about a table that its format shows as a table of their own: its snapshots, its files.
+    """A metadata table, such as a table's snapshots or files.
 
-    `rows` have values of JSON by column: dates and timestamps as texts of ISO 8601, binary as base64, maps as lists of
+    `rows` have JSON values by column: dates and timestamps as ISO 8601 texts, binary as base64, maps as lists with
     `key` and `value`.
     """
 
@@ -44,29 +44,29 @@ class MetadataTable:
 
 
 class UnmarkedRows(Protocol):
-    """Rows of one snapshot that are deleted, and that the `deletion_vector` of no file tells: deleted by their values.
+    """Deleted rows in a snapshot that are not in any `deletion_vector`: rows deleted by equality deletes.
 
-    Statements that change rows know them by their places, so these are found first.
+    Row-level changes need row positions, so these rows are found first.
     """
 
     @property
     def places(self) -> ComposedScan:
-        """Its columns are `PLACE_FILE` and `PLACE_ROW`; it may answer a place twice."""
+        """A query with the columns `PLACE_FILE` and `PLACE_ROW`; it may return a position twice."""
         ...
 
     def marked(self, rows: Mapping[int, Rows]) -> TableSnapshot:
-        """The snapshot whose `files` tell these rows too, by position of the file, and that takes no others for
-        deleted. What is written of it does not depend on how rows were deleted.
+        """Returns the snapshot whose `files` include these deleted rows, by file position, and no other deletes. A
+        commit on top does not depend on how rows were deleted.
         """
         ...
 
 
 class TableSnapshot(Protocol):
-    """One version of one table."""
+    """One table version."""
 
     @property
     def format(self) -> str:
-        """The name of its format, as in the catalog."""
+        """The format's name, as in the catalog."""
         ...
 
     @property
@@ -74,15 +74,14 @@ class TableSnapshot(Protocol):
 
     @property
     def stamp(self) -> str:
-        """Tells this version from all others that a table at its root, be it another table, ever had or will have: two
-        snapshots with the same root and stamp have the same rows. Its first word is the same for versions of one table
-        alone.
+        """Identifies this version among all versions that any table at its root ever has: snapshots with equal root and
+        stamp have equal rows. Its first word identifies the table.
         """
         ...
 
     @property
     def table_root(self) -> str:
-        """An absolute local path, or a URL; relative paths of files hang below it."""
+        """An absolute local path, or a URL; relative file paths are resolved against it."""
         ...
 
     @property
@@ -92,28 +91,28 @@ class TableSnapshot(Protocol):
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names, as the schema spells them."""
+        """Logical names, as spelled in the schema."""
         ...
 
     @property
     def rules(self) -> TableRules:
-        """What it demands of new rows."""
+        """The rules for new rows."""
         ...
 
     @property
     def details(self) -> TableDetails: ...
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
-        """The properties that a statement has to say to make such a table, which messages call `label`."""
+        """Returns the properties that a statement needs to create an equal table, named `label` in messages."""
         ...
 
     @property
     def definition(self) -> TableDefinition: ...
 
     def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> TableDefinition:
-        """The definition after `changes`, for a table that messages call `label`.
+        """Returns the definition after `changes`, for a table named `label` in messages.
 
-        Raises `ColumnChangeRefused` for columns that cannot be changed so, and for what the format does not have.
+        Raises `ColumnChangeRefused` for invalid column changes, and errors for features that the format lacks.
         """
         ...
 
@@ -125,7 +124,7 @@ class TableSnapshot(Protocol):
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
     ) -> TableDefinition:
-        """The definition of the table as if it were made now: it stays the same table, and its past readable.
+        """Returns the definition for REPLACE TABLE: the table keeps its identity and history.
 
         `settings` as for `TableFormat.define`.
         """
@@ -138,13 +137,13 @@ class TableSnapshot(Protocol):
 
     @property
     def partition_generations(self) -> Mapping[str, str]:
-        """SQL of generated partition columns, where every writer of the table has kept them in step."""
+        """Generation expressions of partition columns, if every writer has maintained them."""
         ...
 
     @property
     def files(self) -> pa.Table:
-        """The live files, one row each, with the columns of `Scan.files` and what else the format keeps of them;
-        `deletion_vector` among them, null where no row of the file is deleted.
+        """The live files, one row each, with the columns of `Scan.files` and format-specific ones. `deletion_vector` is
+        null if no row in the file is deleted.
         """
         ...
 
@@ -153,93 +152,98 @@ class TableSnapshot(Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """The sizes of all live files together."""
+        """The live files' total size."""
         ...
 
     @property
     def storage(self) -> Storage:
-        """Where its files are."""
+        """The storage for its files."""
         ...
 
     @property
     def row_files(self) -> RowFiles:
-        """Its files, for statements that change rows."""
+        """Its files, for row-level changes."""
         ...
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """Raises, by name, for what the format, or a feature of the table, does not allow us to do."""
+        """Raises an error that names the unsupported feature if the format or table does not allow the operation."""
         ...
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
-        """All live files, as they are read; without a choice. Scans of parts have names that begin with `relation`."""
+        """Returns a scan over all live files, without pruning. Part scans have names that begin with `relation`."""
         ...
 
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
-        """As `scan`, with hidden columns besides :data:`FILE_METADATA` that the format's tables have: those whose names
-        `asks` is true of, which the statement's text has.
+        """Returns a scan with hidden columns besides :data:`FILE_METADATA` that the format has, if the statement's text
+        contains their names: `asks` returns True for them.
         """
         ...
 
     def narrowed(self, condition: Predicate) -> TableSnapshot:
-        """For a query that needs no more rows than those for which `condition` may be true: the same version, maybe
-        with fewer `files`, if that is less work than to know all of them.
+        """Prunes `files` for a query that needs only rows for which `condition` may be true, if that is cheaper than
+        loading the complete file list.
         """
         ...
 
     @property
     def left_out(self) -> tuple[int, int]:
-        """How many live files `narrowed` has left out, and about how many bytes they have together."""
+        """The number and approximate bytes of live files that `narrowed` has pruned."""
         ...
 
     def unmarked_rows(self, relation: str, label: str) -> UnmarkedRows | None:
-        """None where there are none. Relations of the query have names that begin with `relation`."""
+        """Returns rows with equality deletes; None if there are none. Relations in the query have names that begin with
+        `relation`.
+        """
         ...
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
-        """For conditions; `time_zone` is that of partition values that are timestamps without an offset."""
+        """Returns the columns for conditions; `time_zone` applies to partition timestamps without an offset."""
         ...
 
     def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
-        """The live files, in the order of `files`, ready to be asked about."""
+        """Returns file pruning over the live files, in the order of `files`."""
         ...
 
     def partition_texts(self) -> pa.Table:
-        """Partition values as texts, row for row beside `files`: a column each, by physical name."""
+        """Returns partition values as text, aligned with `files`: a column each, by physical name."""
         ...
 
     def shown_partitions(self) -> pa.Table:
-        """The partitions of the live files: texts of a column each, by name; some may occur more than once."""
+        """Returns the live files' partitions: a text column each, by name; duplicates are possible."""
         ...
 
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
-        """The live files with the statistics of some top-level columns (or of more), to answer counts and extremes."""
+        """Returns the live files with statistics for at least these top-level columns, to answer counts, minimums and
+        maximums.
+        """
         ...
 
     @property
     def distinct_counts(self) -> DistinctCounts:
-        """How many values of columns differ, as far as somebody has counted them."""
+        """Distinct counts for columns, if they were computed."""
         ...
 
     def shared_files(self, label: str, wanted: str) -> SharedFiles:
-        """The live files for a table of the format `wanted`. Raises `FilesNotShareable` where only this format can say
-        what rows they have; `label` is the table's name for messages.
+        """Returns the live files for a table in the format `wanted`; `label` is the table's name in messages.
+
+        Raises `FilesNotShareable` if only this format can represent the rows.
         """
         ...
 
     def history(self, limit: int | None = None) -> pa.Table:
-        """The newest `limit` commits (None: all that are known) up to this version, newest first; of
+        """Returns the newest `limit` commits (None: all) up to this version, newest first, in
         :data:`HISTORY_SCHEMA`.
         """
         ...
 
     def metadata_table(self, name: str) -> MetadataTable | None:
-        """Rows about the table that are read as `<table>.<name>`; None where the format has none of this name."""
+        """Returns the metadata table read as `<table>.<name>`; None if the format has no such table."""
         ...
 
     def last_write_of(self, app_id: str) -> int | None:
-        """The number of an application's last write (`NumberedWrite`); None where it has none."""
+        """Returns the version of an application's last idempotent write (`NumberedWrite`); None without one."""
         ...
 
     def is_gone(self) -> bool:
-        """Whether the table was surely dropped, or another one made in its place, since the snapshot was loaded."""
+        """Returns True if the table was certainly dropped or replaced by another since the snapshot was loaded."""
         ...

@@ -1,4 +1,4 @@
-"""Files that are no table's, for statements that take rows out of them."""
+"""Files outside tables, for statements that load rows from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.tables.snapshot import TableSnapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderFile:
-    """`path` is relative to the folder, `size` in bytes, `modification_time` in ms since the epoch."""
+    """A file. `path` is relative to the folder, `size` in bytes, `modification_time` in ms since the epoch."""
 
     path: str
     size: int
@@ -20,19 +20,19 @@ class FolderFile:
 
 
 class FileSource(Protocol):
-    """Finds files, and knows which a table has loaded."""
+    """Finds source files, and checks which a table has loaded."""
 
     def find(self, location: str) -> tuple[str, list[FolderFile]]:
-        """A folder and the data files below it: of a folder, or of the one file that is at the location."""
+        """Returns a folder and the data files below it; for a single file's location, that file."""
         ...
 
     def is_fresh(self, snapshot: TableSnapshot, places: pa.Array) -> pa.Array:
-        """For each of these absolute paths or URLs, whether the table has not loaded it."""
+        """Returns a mask for the absolute paths or URLs that the table has not loaded."""
         ...
 
 
 class NoFiles:
-    """Of a server without storage."""
+    """The file source for a server without storage."""
 
     def find(self, location: str) -> tuple[str, list[FolderFile]]:
         return location, []

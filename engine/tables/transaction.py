@@ -1,4 +1,4 @@
-"""A write to a table, whatever its format: new files, files that go, and one commit that makes it a version."""
+"""A transaction on a table in any format: added files, removed files, and one commit that creates a version."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from engine.tables.row_files import FilePredicate, MarkedFiles
 class DataFile:
     """A file in the table's folder: `path` decoded and relative, `size` in bytes, `modification_time` in ms.
 
-    `partition_values` are by partition key, times as texts of UTC. `null_counts` are those of columns whose footers do
-    not tell them (arrays and maps), by physical path.
+    `partition_values` are by partition key, times as UTC texts. `null_counts` belong to columns whose footers lack them
+    (arrays and maps), by physical path.
     """
 
     path: str
@@ -33,7 +33,7 @@ class DataFile:
 
 
 class NewFiles(Protocol):
-    """What a write adds to a table: its format's description of the data files that were written."""
+    """A write's added files, as described by the table's format."""
 
     @property
     def num_files(self) -> int: ...
@@ -46,97 +46,99 @@ class NewFiles(Protocol):
 
     @property
     def extremes(self) -> Mapping[str, tuple[Any, Any]]:
-        """Logical name of a measured column -> its least and greatest value; none where it has no values."""
+        """Measured column (logical name) -> minimum and maximum value; absent without values."""
         ...
 
     @property
     def empty(self) -> tuple[str, ...]:
-        """Paths (decoded, relative) of files that were written without rows, and are not added."""
+        """Paths (decoded, relative) of written files without rows, which are not added."""
         ...
 
     @property
     def files(self) -> pa.Table:
-        """As `TableSnapshot.files` will have them."""
+        """The files in the form of `TableSnapshot.files`."""
         ...
 
     def with_others(self, others: Self) -> Self:
-        """The files of two writes."""
+        """Combines two writes' files."""
         ...
 
 
 class TableCommit(Protocol):
-    """A version that is ours."""
+    """A committed version."""
 
     @property
     def version(self) -> int: ...
 
     def is_whole(self, *, with_files: bool) -> bool:
-        """Whether the version is still there, and with `with_files` the files that it added."""
+        """Returns True if the version still exists, and with `with_files` its added files too."""
         ...
 
     def take_back(self) -> None:
-        """Removes the first version of a table again, unless somebody has built upon it. Raises `OSError`."""
+        """Removes a table's first version, unless another writer has committed on top. Raises `OSError`."""
         ...
 
 
 class TableTransaction(Protocol):
-    """Mutable and for one thread; committed once."""
+    """A mutable transaction for one thread; committed once."""
 
     def read_whole_table(self) -> pa.Table:
-        """All live files; the commit depends on all of them."""
+        """Returns all live files; the commit depends on all of them."""
         ...
 
     def add_files(self, new: NewFiles) -> None:
-        """Files that the format has described."""
+        """Adds files that the format has described."""
         ...
 
     def stage_removes(self, files: pa.Table) -> None:
-        """Live files, rows of `TableSnapshot.files`."""
+        """Removes live files, rows of `TableSnapshot.files`."""
         ...
 
     def remove_all_files(self) -> None:
-        """All live files go, with the definition that they were made by; the commit depends on all of them."""
+        """Removes all files, written under the previous definition; the commit depends on all of them."""
         ...
 
     def add_marked(self, marked: MarkedFiles) -> None:
-        """Files that were staged as removes, and stay with other marks."""
+        """Keeps files that were staged as removes, with other deletion vectors."""
         ...
 
     def add_change_files(self, new: NewFiles) -> None:
-        """Files in `CHANGE_FOLDER` that tell what the version changes, in the place of the others."""
+        """Adds change files in `CHANGE_FOLDER`, which replace the other files in the version's change data feed."""
         ...
 
     def note_loads(self, files: pa.Table) -> tuple[str, ...]:
-        """Files outside of the table (`path`, `size`, `modification_time`) whose rows the version has: they count as
-        loaded from then on (`FileSource.is_fresh`). Answers what was written for that, which goes without a version.
+        """Records source files outside the table (`path`, `size`, `modification_time`) as loaded
+        (`FileSource.is_fresh`).
+
+        Returns the files written for that, to be deleted if the commit fails.
         """
         ...
 
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
-        """The files at these paths were read, and all for which `predicate` is true or unknown: removing one of the
-        former concurrently conflicts, as does adding one of the latter.
+        """Adds files to the read set: the files at these paths, and all for which `predicate` is true or unknown.
+        Concurrently removing one of the former, or adding one of the latter, is a conflict.
         """
         ...
 
     def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
-        """Of files that stay with other marks, the commit depends on these rows and no others, by path: those that it
-        marks. Others may mark other rows of the files concurrently.
+        """Limits the dependence on files with new deletion vectors to these deleted rows, by path. Concurrent commits
+        may delete other rows in the files.
         """
         ...
 
     def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
-        """The version is this write of an application. Two that note one of the same application at once conflict."""
+        """Records the version as this idempotent write. Concurrent commits with the same application id conflict."""
         ...
 
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
-        """The table as `definition` says after `changes`, whatever of it is new."""
+        """Sets the definition, which results from `changes`."""
         ...
 
     @property
     def is_empty(self) -> bool:
-        """Whether a commit would change nothing."""
+        """True if a commit would change nothing."""
         ...
 
     def commit(self, policy: RetryPolicy | None = None) -> TableCommit:
-        """Makes the transaction a version. Where it raises anything but an unknown outcome, there is none."""
+        """Commits the transaction. Unless it raises an unknown outcome, an error means that no version was created."""
         ...

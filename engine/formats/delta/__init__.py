@@ -1,5 +1,5 @@
-"""Delta as a format of tables, over the library `engine.delta`.
+"""Delta as a table format, on top of the library `engine.delta`.
 
-Imports `engine.delta` and `engine.tables`; its `planning` and `writing` also what families of statements import. Start
+Imports `engine.delta` and `engine.tables`; `planning` and `writing` also import what statement families import. Start
 at `delta_format.py`.
 """

@@ -1,6 +1,6 @@
-"""Delta as one of the formats of `engine.tables`, and the way behind that interface for what only Delta has.
+"""Delta's implementation of the `engine.tables` format interface, and access to features that only Delta has.
 
-`DeltaFileSource` lists the files that COPY INTO reads, and what the logs of tables know of them.
+`DeltaFileSource` lists the files for COPY INTO, and reads their load records in table logs.
 """
 
 from __future__ import annotations
@@ -37,28 +37,30 @@ from engine.types.schema import StructType
 
 
 def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") -> Snapshot:
-    """The snapshot of a Delta table, for what no other format has. Raises `DeltaOnlyOperation`."""
+    """Returns a Delta table's snapshot, for a Delta-only operation. Raises `DeltaOnlyOperation`."""
     if not isinstance(snapshot, Snapshot):
         raise DeltaOnlyOperation(snapshot.table_root, operation)
     return snapshot
 
 
 def delta_config(rules: TableRules, operation: str = "The statement") -> TableConfig:
-    """What governs a Delta table, or one that is being made. Raises `DeltaOnlyOperation`."""
+    """Returns an existing or new Delta table's configuration. Raises `DeltaOnlyOperation`."""
     if not isinstance(rules, TableConfig):
         raise DeltaOnlyOperation("The table", operation)
     return rules
 
 
 def delta_files(new: NewFiles) -> DeltaFiles:
-    """What a write added to a Delta table."""
+    """Returns the files that a write added to a Delta table."""
     assert isinstance(new, DeltaFiles)
     return new
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaFormat:
-    """`read` gives the snapshot of the table at a location: of a version, or the newest one; `open` its folder."""
+    """The Delta format. `read` returns the snapshot for a location, at a version or the newest; `open` returns its
+    folder.
+    """
 
     read: Callable[[str, int | None], Snapshot]
     open: Callable[[str], Storage] = open_storage
@@ -68,7 +70,7 @@ class DeltaFormat:
         return "delta"
 
     def load(self, location: str, version: int | None = None) -> Snapshot:
-        """Raises as `load_snapshot`."""
+        """Loads a snapshot. Raises like `load_snapshot`."""
         return self.read(location, version)
 
     def find(self, location: str) -> Snapshot | None:
@@ -78,14 +80,14 @@ class DeltaFormat:
             return None
 
     def load_at(self, location: str, timestamp_ms: int) -> Snapshot:
-        """Raises `TimestampBeforeLog`, `TimestampAfterLog`."""
+        """Loads the snapshot that was current at a time. Raises `TimestampBeforeLog`, `TimestampAfterLog`."""
         return self.read(location, load_commit_times(self.read(location, None)).version_at(timestamp_ms))
 
     def find_reference(self, location: str, name: str) -> None:
-        """No table of Delta's has names for its versions."""
+        """Returns None: Delta tables have no named versions."""
 
     def prepared(self, location: str, definition: TableDefinition) -> str:
-        """As it is: a log needs nothing before its first version."""
+        """Returns the location unchanged: a Delta log needs no preparation before its first version."""
         return location
 
     def folder(self, location: str) -> Storage:
@@ -94,7 +96,7 @@ class DeltaFormat:
     def describe_files(
         self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> DeltaFiles:
-        """Reads the footer of each file."""
+        """Describes written files from their footers."""
         return describe_files(folder, delta_config(rules), files, measured)
 
     def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
@@ -111,14 +113,14 @@ class DeltaFormat:
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
     ) -> Definition:
-        """As `define_table`."""
+        """Defines a new table like `define_table`."""
         changes = with_defaults(changes, settings)
         return define_table(label, schema, partition_columns=partition_columns, changes=changes)
 
     def create(
         self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
     ) -> Transaction:
-        """`definition` is a `Definition`."""
+        """Starts the transaction that creates a table; `definition` is a `Definition`."""
         assert isinstance(definition, Definition)
         transaction = Transaction.create(self.open(location), description)
         transaction.define(replace(definition, metadata=replace(definition.metadata, created_time=now_ms)))
@@ -128,7 +130,7 @@ class DeltaFormat:
         return Transaction.on(delta_snapshot(snapshot), description, table=label)
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
-        """Raises as `resolve_range` and `load_change_feed`."""
+        """Loads the change data feed. Raises like `resolve_range` and `load_change_feed`."""
         table = delta_snapshot(snapshot, "table_changes")
         times = load_commit_times(table)
         versions = resolve_range(times, start, end, allow_outside=allow_outside)
@@ -137,12 +139,12 @@ class DeltaFormat:
 
 @dataclass(frozen=True, slots=True)
 class DeltaFileSource:
-    """`open` gives the folder at a location, whether there is one or not."""
+    """Lists source files for COPY INTO. `open` returns the folder at a location, even if it does not exist."""
 
     open: Callable[[str], Storage] = open_storage
 
     def find(self, location: str) -> tuple[str, list[FolderFile]]:
-        """Raises `TableInside`."""
+        """Returns the files at a location. Raises `TableInside`."""
         storage = self.open(location)
         files = list(find_files(storage, lambda: None))
         return (storage.root, files) if files else self._one(location)
@@ -155,6 +157,9 @@ class DeltaFileSource:
         return parent.root, files
 
     def is_fresh(self, snapshot: TableSnapshot, places: pa.Array) -> pa.Array:
-        """Raises `DeltaOnlyOperation`, and what reading the record of loads raises."""
+        """Returns a mask for files that were not loaded.
+
+        Raises `DeltaOnlyOperation`, and reading errors for the load records.
+        """
         table = delta_snapshot(snapshot, "COPY INTO")
         return not_loaded(table.storage, read_loads(table), places)

@@ -1,5 +1,5 @@
-"""Iceberg as a format of tables, over the library `engine.iceberg`.
+"""Iceberg as a table format, on top of the library `engine.iceberg`.
 
-Imports `engine.iceberg`, `engine.tables` and the clients of REST catalogs; its `planning` and `procedures` also what
-families of statements import. Start at `iceberg_format.py`.
+Imports `engine.iceberg`, `engine.tables` and the REST catalog clients; `planning` and `procedures` also import what
+statement families import. Start at `iceberg_format.py`.
 """

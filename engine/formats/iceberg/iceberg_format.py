@@ -1,7 +1,7 @@
-"""Iceberg as one of the formats of `engine.tables`.
+"""Iceberg's implementation of the `engine.tables` format interface.
 
-A table is a folder with metadata, or a metadata file (the table as the file says, whatever was committed since), or one
-of a REST catalog, which gives out its metadata.
+A table is a folder with metadata, or a single metadata file (a static table that ignores later commits), or a REST
+catalog table, whose metadata the catalog returns.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SNAPSHOTS_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Metadata as it was found; `stamp` tells it from other metadata of that name."""
+    """Loaded metadata; `stamp` distinguishes it from other metadata with the same name."""
 
     storage: Storage
     name: str
@@ -57,10 +57,12 @@ class _Found:
 
 
 class IcebergFormat:
-    """`open` gives the folder at a location. `cache_bytes` bounds what is kept between statements: half is for what was
-    decoded of immutable files, half for snapshots, of which the most recently used one is always kept.
-    `rest` are catalogs whose tables have addresses; `ensure_free` raises where one that is at an address, or will be,
-    may not lie at a location, and is told whether metadata there may be its own, or that of a dropped table.
+    """The Iceberg format. `open` returns the folder at a location.
+
+    `cache_bytes` limits what is cached between statements: half for decoded immutable files, half for snapshots, of
+    which the most recently used one is always cached. `rest` are the catalogs for tables with addresses. `ensure_free`
+    raises if a table at an address may not be located at a location; its flag permits metadata there that may be the
+    table's own, or a dropped table's.
     """
 
     name = FORMAT
@@ -83,8 +85,9 @@ class IcebergFormat:
         self._snapshots_bytes_max = cache_bytes // 2
 
     def load(self, location: str, version: int | None = None) -> IcebergSnapshot:
-        """Raises `IcebergTableNotFound`, `IcebergSnapshotNotFound`, `MalformedIcebergFile`,
-        `IcebergFeatureNotSupported`.
+        """Loads a snapshot.
+
+        Raises `IcebergTableNotFound`, `IcebergSnapshotNotFound`, `MalformedIcebergFile`, `IcebergFeatureNotSupported`.
         """
         found = self._metadata(location)
         metadata = found.metadata
@@ -105,7 +108,7 @@ class IcebergFormat:
             return None
 
     def load_at(self, location: str, timestamp_ms: int) -> IcebergSnapshot:
-        """The snapshot that was current at a time, by the log of current snapshots."""
+        """Loads the snapshot that was current at a time, by the snapshot log."""
         found = self._metadata(location)
         metadata = found.metadata
         ids = [id for time, id in metadata.snapshot_log if time <= timestamp_ms]
@@ -115,7 +118,9 @@ class IcebergFormat:
         return self._snapshot(found, info.snapshot_id, _schema_of(metadata, info))
 
     def find_reference(self, location: str, name: str) -> IcebergSnapshot | None:
-        """A tag has the columns of its snapshot, a branch those of the table. Raises `IcebergSnapshotNotFound`."""
+        """Finds a branch or tag. A tag has its snapshot's columns, a branch the table's. Raises
+        `IcebergSnapshotNotFound`.
+        """
         found = self._metadata(location)
         metadata = found.metadata
         reference = metadata.refs.get(name)
@@ -146,7 +151,9 @@ class IcebergFormat:
         return _Found(storage, name, metadata, status)
 
     def _rest_metadata(self, location: str) -> _Found:
-        """As a catalog describes it: no metadata file is read. Raises `PathNotAllowed` for tables out of our roots."""
+        """Returns metadata from a catalog, without reading a metadata file. Raises `PathNotAllowed` for tables outside
+        the allowed roots.
+        """
         found = self._rest.load(location)
         if found is None:
             raise IcebergTableNotFound(location)
@@ -165,7 +172,7 @@ class IcebergFormat:
     def _snapshot(
         self, loaded: _Found, snapshot_id: int | None, schema_id: int, *, branch: str | None = None
     ) -> IcebergSnapshot:
-        """The one that another statement has made of the same metadata, or a new one."""
+        """Returns the cached snapshot for the same metadata, or a new one."""
         lease = lease_of(loaded.storage)
         key = (loaded.storage.root, lease, loaded.address, loaded.name, loaded.stamp, snapshot_id, schema_id, branch)
         with self._lock:
@@ -183,11 +190,11 @@ class IcebergFormat:
                 )
                 self._drop_old()
             self._snapshots.move_to_end(key)
-        table_schema(found.iceberg_schema.struct)  # for its error
+        table_schema(found.iceberg_schema.struct)  # raises for unsupported types
         return found
 
     def _drop_old(self) -> None:
-        """Keeps the newest snapshots within the limits; who uses one that is dropped keeps it."""
+        """Evicts old snapshots beyond the limits; statements that use an evicted one are unaffected."""
         kept = 0
         for position, key in enumerate(reversed(list(self._snapshots))):
             kept += self._snapshots[key].num_bytes
@@ -195,7 +202,7 @@ class IcebergFormat:
                 del self._snapshots[key]
 
     def prepared(self, location: str, definition: TableDefinition) -> str:
-        """A REST catalog is asked for the place, if the statement did not say it. Raises as `staged_address`."""
+        """Requests the location from a REST catalog, unless the statement has one. Raises like `staged_address`."""
         if not is_rest(location):
             return location
         assert isinstance(definition, IcebergDefinition)
@@ -212,7 +219,9 @@ class IcebergFormat:
         return staged
 
     def folder(self, location: str) -> Storage:
-        """Raises `PathNotAllowed` for a place that a REST catalog chose out of our roots."""
+        """Returns the table's folder. Raises `PathNotAllowed` if a REST catalog chose a location outside the allowed
+        roots.
+        """
         if not is_rest(location):
             return self._open(location)
         place = self._rest.place(location).location
@@ -220,7 +229,7 @@ class IcebergFormat:
         return self._open_place(location, place)
 
     def _open_place(self, address: str, location: str) -> Storage:
-        """Where a REST catalog says that the table at an address lies. Raises `PathNotAllowed`, `RestTableInLake`."""
+        """Opens the location that a REST catalog has for an address. Raises `PathNotAllowed`, `RestTableInLake`."""
         canonical = canonical_location(location)
         lent = self._rest.lent_options(address, canonical)
         storage = self._open(canonical)
@@ -233,7 +242,7 @@ class IcebergFormat:
         return storage
 
     def _open_new(self, address: str, location: str) -> Storage:
-        """As `_open_place`, of a table that was made there just now. Raises `LocationOverlap`."""
+        """Opens like `_open_place`, for a table that was just created there. Raises `LocationOverlap`."""
         storage = self._open_place(address, location)
         self._ensure_free(without_place(address), canonical_location(location), True)
         return storage
@@ -247,7 +256,7 @@ class IcebergFormat:
     def describe_files(
         self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> IcebergNewFiles:
-        """Reads the footer of each file."""
+        """Describes written files from their footers."""
         assert isinstance(rules, IcebergDefinition)
         location = rules.before.location if rules.before else self._store(folder).location
         schema = FileSchema(
@@ -268,13 +277,13 @@ class IcebergFormat:
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
     ) -> IcebergDefinition:
-        """As `define_table`."""
+        """Defines a new table like `define_table`."""
         return define_table(label, schema, partition_columns, changes)
 
     def create(
         self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
     ) -> IcebergTransaction:
-        """`definition` is an `IcebergDefinition`."""
+        """Starts the transaction that creates a table; `definition` is an `IcebergDefinition`."""
         store: MetadataStore = (
             NewRestTable(
                 at=self._rest.place(location),
@@ -308,12 +317,12 @@ class IcebergFormat:
     def changes(
         self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool
     ) -> IcebergChanges:
-        """As `load_changes`."""
+        """Loads changes like `load_changes`."""
         assert isinstance(snapshot, IcebergSnapshot)
         return load_changes(snapshot, start, end, allow_outside=allow_outside)
 
 
 def _schema_of(metadata: TableMetadata, info: SnapshotInfo) -> int:
-    """The columns of an older snapshot are those that it was written with."""
+    """Returns the schema id; an older snapshot has the columns with which it was written."""
     known = info.schema_id is not None and info.schema_id in metadata.schemas
     return info.schema_id if known and info.schema_id is not None else metadata.current_schema_id

@@ -1,11 +1,11 @@
-"""The making of a table of a REST catalog.
+"""Creates a REST catalog table.
 
-    definition alone      POST the definition: the table is there, without a snapshot
-    with rows             POST it with `stage-create`: the catalog chooses a place and keeps nothing
-                          ─► files there ─► commit `assert-create` with all updates and the snapshot
+    definition alone      POST the definition: the table exists, without a snapshot
+    with rows             POST it with `stage-create`: the catalog chooses a location and stores nothing
+                          ─► write files there ─► commit `assert-create` with all updates and the snapshot
 
-The catalog numbers the columns of a definition that it is sent alone as it likes, which no file contradicts. Where an
-answer of the commit is lost, the snapshot tells whether it was made; of a definition alone nobody can tell.
+The catalog numbers a definition's columns as it likes if it is sent alone, which no file contradicts. If the response
+to the commit is lost, the snapshot shows whether it succeeded; for a definition alone the outcome remains unknown.
 
 Source: Iceberg REST catalog, "createTable", "updateTable".
 """
@@ -53,14 +53,15 @@ _FORMAT_VERSION = "format-version"
 
 
 def staged_address(address: str, at: RestAddress, updates: Sequence[Update]) -> tuple[str, RestTable]:
-    """The address with the place that the catalog chooses for a table with this definition, and what it says of that.
+    """Returns the address with the location that the catalog chooses for a table with this definition, and its
+    response.
 
-    Raises `RestConflict` where it has the table, `RestCatalogNotAvailable`, `RestCatalogRefused`.
+    Raises `RestConflict` if it has the table, `RestCatalogNotAvailable`, `RestCatalogRefused`.
     """
     request = {**creation_request(at, updates), "stage-create": True}
     try:
         staged = at.client.create(at.namespace, request)
-    except RestOutcomeUnknown as error:  # it keeps nothing
+    except RestOutcomeUnknown as error:  # the catalog stores nothing
         raise RestCatalogNotAvailable(at.client.name, error.reason) from error
     location, uuid = staged.metadata.get("location"), staged.metadata.get("table-uuid")
     if not isinstance(location, str) or not isinstance(uuid, str):
@@ -69,7 +70,7 @@ def staged_address(address: str, at: RestAddress, updates: Sequence[Update]) -> 
 
 
 def creation_request(at: RestAddress, updates: Sequence[Update]) -> Json:
-    """A definition as the catalog takes it. `updates` are those that make it of nothing."""
+    """Returns a definition in the catalog's request form. `updates` create it from nothing."""
     request: Json = {"name": at.table, "properties": {}}
     if at.location is not None:
         request["location"] = at.location
@@ -85,9 +86,9 @@ def creation_request(at: RestAddress, updates: Sequence[Update]) -> Json:
                 request["write-order"] = order
             case SetProperties(properties):
                 request["properties"] |= properties
-            case AssignUuid() | SetLocation():  # the catalog chooses these
+            case AssignUuid() | SetLocation():  # chosen by the catalog
                 pass
-            case SetCurrentSchema() | SetDefaultSpec() | SetDefaultSortOrder():  # those of the request
+            case SetCurrentSchema() | SetDefaultSpec() | SetDefaultSortOrder():  # implied by the request
                 pass
             case AddSnapshot() | SetSnapshotRef() | RemoveSnapshotRef() | RemoveSnapshots() | RemoveProperties():
                 pass
@@ -102,8 +103,10 @@ def creation_request(at: RestAddress, updates: Sequence[Update]) -> Json:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRestTable:
-    """The store of a table that is not there. `open` gives the folder at a location, and refuses some; `open_made` also
-    those where a table that was made should not be. `clock` gives milliseconds since the epoch.
+    """The store for a table that does not exist yet.
+
+    `open` returns the folder at a location, and rejects some; `open_made` also rejects locations where the created
+    table must not be. `clock` returns milliseconds since the epoch.
     """
 
     at: RestAddress
@@ -118,18 +121,18 @@ class NewRestTable:
 
     @property
     def location(self) -> str:
-        """As `MetadataStore.location`."""
+        """Implements `MetadataStore.location`."""
         assert self.at.location is not None, "a table without rows has no files"
         return self.at.location
 
     def load(self) -> LoadedMetadata:
-        """As `MetadataStore.load`."""
+        """Implements `MetadataStore.load`."""
         return self._made.load()
 
     def commit(
         self, base: LoadedMetadata | None, requirements: Sequence[Requirement], updates: Sequence[Update]
     ) -> LoadedMetadata | None:
-        """As `MetadataStore.commit`, of the first version."""
+        """Implements `MetadataStore.commit`, for the first version."""
         if any(isinstance(update, AddSnapshot) for update in updates):
             named = () if self.at.uuid is None else (AssignUuid(self.at.uuid),)
             return self._made.commit(base, requirements, (*named, *updates, SetLocation(self.location)))
@@ -142,7 +145,7 @@ class NewRestTable:
         return self._ensure_readable(found)
 
     def _ensure_readable(self, found: RestTable) -> LoadedMetadata:
-        """Of a table that the catalog has made just now; else it goes again."""
+        """Returns the metadata of a table that the catalog just created; drops the table if it is unreadable."""
         try:
             self.open_made(str(found.metadata.get("location")))
             return loaded_of(found, self._made.label)
@@ -151,14 +154,14 @@ class NewRestTable:
             raise
 
     def has(self, committed: LoadedMetadata) -> bool:
-        """As `MetadataStore.has`."""
+        """Implements `MetadataStore.has`."""
         return self._made.has(committed)
 
     def take_back(self, committed: LoadedMetadata) -> None:
-        """As `MetadataStore.take_back`."""
+        """Implements `MetadataStore.take_back`."""
         self._made.take_back(committed)
 
     @property
     def _made(self) -> RestMetadataStore:
-        """The store of the table once it is there."""
+        """The store for the table after its creation."""
         return RestMetadataStore(at=replace(self.at, location=None, uuid=None), open=self.open, clock=self.clock)

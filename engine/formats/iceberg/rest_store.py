@@ -1,8 +1,8 @@
-"""The metadata of a table of a REST catalog: the catalog checks requirements and applies updates.
+"""The metadata store for a REST catalog table: the catalog checks requirements and applies updates.
 
-Where an answer leaves open whether a commit was made, or cannot be read, the catalog is asked for the table again: the
-commit was made if the table has the snapshot that it added. Else nobody knows, and nothing that the commit names may be
-deleted.
+If a response leaves the commit's outcome unknown, or cannot be read, the table is loaded again: the commit succeeded if
+the table has the snapshot that it added. Otherwise the outcome remains unknown, and nothing that the commit references
+may be deleted.
 
 Source: Iceberg REST catalog, "updateTable".
 """
@@ -30,7 +30,7 @@ from engine.storage.storage import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestMetadataStore:
-    """`folder` is where the table lies, and `open` gives that; `clock` gives milliseconds since the epoch."""
+    """`folder` is the table's location, which `open` opens; `clock` returns milliseconds since the epoch."""
 
     at: RestAddress
     open: Callable[[str], Storage]
@@ -39,17 +39,17 @@ class RestMetadataStore:
 
     @property
     def storage(self) -> Storage:
-        """As `MetadataStore.storage`."""
+        """Implements `MetadataStore.storage`."""
         return self.open(self.folder)
 
     @property
     def location(self) -> str:
-        """As `MetadataStore.location`."""
+        """Implements `MetadataStore.location`."""
         root = self.storage.root
         return root if "://" in root else f"file://{root}"
 
     def load(self) -> LoadedMetadata:
-        """Raises as `MetadataStore.load`, `RestCatalogNotAvailable`, `RestCatalogRefused`."""
+        """Loads the table. Raises like `MetadataStore.load`, `RestCatalogNotAvailable`, `RestCatalogRefused`."""
         found = self._found()
         if found is None:
             raise IcebergTableNotFound(self.label)
@@ -58,7 +58,7 @@ class RestMetadataStore:
     def commit(
         self, base: LoadedMetadata | None, requirements: Sequence[Requirement], updates: Sequence[Update]
     ) -> LoadedMetadata | None:
-        """Raises as `MetadataStore.commit`, `RestCatalogNotAvailable`, `RestCatalogRefused`."""
+        """Commits. Raises like `MetadataStore.commit`, `RestCatalogNotAvailable`, `RestCatalogRefused`."""
         try:
             found = self.at.client.commit(
                 self.at.namespace,
@@ -78,19 +78,21 @@ class RestMetadataStore:
             return self._settled(updates, f"the metadata in its answer cannot be read: {error}", error)
 
     def has(self, committed: LoadedMetadata) -> bool:
-        """As `MetadataStore.has`."""
+        """Implements `MetadataStore.has`."""
         found = self._found()
         return found is not None and found.metadata.get("table-uuid") == committed.metadata.table_uuid
 
     def take_back(self, committed: LoadedMetadata) -> None:
-        """As `MetadataStore.take_back`."""
+        """Implements `MetadataStore.take_back`."""
         found = self._found()
         if found is not None and found.metadata.get("table-uuid") == committed.metadata.table_uuid:
             if found.metadata.get("last-updated-ms") == committed.metadata.last_updated_ms:
                 self.at.client.drop(self.at.namespace, self.at.table, purge=False)
 
     def _settled(self, updates: Sequence[Update], reason: str, error: SqlError) -> LoadedMetadata:
-        """The table, if it has all snapshots of `updates`. Raises `CommitOutcomeUnknown`."""
+        """Resolves an unknown outcome: returns the table if it has all snapshots in `updates`. Raises
+        `CommitOutcomeUnknown`.
+        """
         added = [update.snapshot["snapshot-id"] for update in updates if isinstance(update, AddSnapshot)]
         try:
             loaded = self.load()
@@ -105,12 +107,12 @@ class RestMetadataStore:
 
     @property
     def label(self) -> str:
-        """How messages call it."""
+        """The table's name in messages."""
         return f"{self.at.client.name}.{'.'.join(self.at.namespace)}.{self.at.table}"
 
 
 def loaded_of(found: RestTable, label: str) -> LoadedMetadata:
-    """The metadata that a catalog gave out. Raises `MalformedIcebergFile`, `IcebergFeatureNotSupported`."""
+    """Returns the metadata in a catalog's response. Raises `MalformedIcebergFile`, `IcebergFeatureNotSupported`."""
     name = found.metadata_location or label
     metadata = read_metadata(found.metadata, name, label)
     relative = name.removeprefix(f"{metadata.location}/")

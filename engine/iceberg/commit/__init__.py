@@ -1,4 +1,4 @@
-"""Changes of an Iceberg table's metadata: updates as values, their fold, and stores of versions.
+"""Metadata commits: updates as values, the fold that applies them, and the stores for metadata versions.
 
-Imports `engine.iceberg.spec` and `engine.storage`. Start at `updates.py`; `file_store.py` puts a version.
+Imports `engine.iceberg.spec` and `engine.storage`. Start at `updates.py`; `file_store.py` writes a version.
 """

@@ -1,22 +1,24 @@
-"""The metadata of a table in a folder: version N + 1 is a file that is put there once, by one writer.
+"""Metadata store for a table in a folder: version N + 1 is a file that exactly one writer creates, by put-if-absent.
 
     base v<N> ─► requirements, updates ─► put v<N+1> if absent ─► version-hint.text
 
-The hint is replaced afterwards and may lag, or fail: readers go on from it (`metadata_files`). A version may be spelled
-in several ways, by its compression, so no spelling of N + 1 may be there; ours follows from the properties of version
-N, and is the same for all writers that begin with it. The first version is never compressed for that reason.
+The hint is replaced after the commit. It may be stale, or the replacement may fail: readers search forward from it
+(`metadata_files`). A version's file name depends on its compression, so no spelling of N + 1 may exist. Our spelling
+follows from the properties in version N, and is therefore the same for all writers that start from it. For that reason
+the first version is never compressed.
 
-A put whose answer is in doubt is settled by reading the file back: it is ours if it has our bytes, in which the id of a
-new snapshot, or the time to the millisecond, is nobody else's.
+A put with an unknown outcome is resolved by reading the file back: the commit is ours if the file has our bytes. These
+contain a new snapshot's id, or the time in milliseconds, which no other writer has.
 
-CONVERT TO DELTA names the files of a table in a log in the same folder. It looks for a later version of the metadata
-once its log is put; a commit here looks for a log once its version is put. So at least one of the two sees the other.
+CONVERT TO DELTA writes a log in the same folder that names the table's files. It looks for a later metadata version
+after its log is written; a commit here looks for a log after its version is written. So at least one detects the other.
 
-Other engines write such tables too. Java's own check that the next version is not there and then rename, which on a
-local disk replaces a file that came in between: two engines may not write one local table at the same time.
+Other engines write these tables too. Java's implementation checks that the next version is absent and then renames. On
+a local disk the rename replaces a file that was created in between, so two engines must not write the same local table
+concurrently.
 
-A commit copies the base's JSON into the next version, and looks things up in it by their ids, so `ensure_whole` checks
-more of it than readers do: others may have written what cannot be looked up.
+A commit copies the base's JSON into the next version, and looks up objects in it by their ids. Other writers may have
+written objects without ids, so `ensure_whole` checks more than readers do.
 
 Source: Iceberg table specification, "File System Tables".
 """
@@ -63,13 +65,13 @@ _FIRST = 1
 
 
 def clock_ms() -> int:
-    """Milliseconds since the epoch."""
+    """Returns the milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMetadataStore:
-    """`storage` is the table's folder. `clock` gives milliseconds since the epoch."""
+    """A metadata store on `storage`, the table's folder. `clock` returns milliseconds since the epoch."""
 
     storage: Storage
     clock: Callable[[], int]
@@ -77,12 +79,12 @@ class FileMetadataStore:
 
     @property
     def location(self) -> str:
-        """Of a new table, with its scheme."""
+        """The location for a new table, with its scheme."""
         root = self.storage.root
         return root if "://" in root else f"file://{root}"
 
     def load(self) -> LoadedMetadata:
-        """Raises as `MetadataStore.load`, and `AmbiguousIcebergMetadata`."""
+        """Loads the newest version. Raises like `MetadataStore.load`, and `AmbiguousIcebergMetadata`."""
         return load_newest(self.storage, self._load)
 
     def _load(self, name: str, status: FileStatus | None) -> LoadedMetadata:
@@ -95,7 +97,10 @@ class FileMetadataStore:
     def commit(
         self, base: LoadedMetadata | None, requirements: Sequence[Requirement], updates: Sequence[Update]
     ) -> LoadedMetadata | None:
-        """Raises as `MetadataStore.commit`, and `IcebergTableIsStatic`, `IcebergCommitFailed`, `StorageNotWritable`."""
+        """Commits the next version.
+
+        Raises like `MetadataStore.commit`, and `IcebergTableIsStatic`, `IcebergCommitFailed`, `StorageNotWritable`.
+        """
         self.storage.ensure_writable()
         if any(isinstance(update, SetLocation) for update in updates):
             raise IcebergUpdateRefused(self.storage.root, "a table in a folder is where its metadata is")
@@ -115,7 +120,7 @@ class FileMetadataStore:
                 raise ConcurrentDrop(self.storage.root)
             return None  # later commits have removed the file
         if _removes_versions(base.json) and newest_metadata(self.storage) != base.name:
-            return None  # the next version may have been there, and be gone
+            return None  # the next version may have existed and been removed
         committed = self._put(version + 1, name, value)
         if committed is None:
             return None
@@ -138,7 +143,7 @@ class FileMetadataStore:
         root = self.storage.root
         text = json.dumps(value, separators=(",", ":")).encode()
         data = gzip.compress(text, mtime=0) if ".gz." in name else text
-        metadata = read_metadata(value, name, root)  # nothing is written that could not be read back
+        metadata = read_metadata(value, name, root)  # never write metadata that cannot be read back
         other = find_version(self.storage, version)
         if other is not None:
             return None
@@ -155,8 +160,9 @@ class FileMetadataStore:
         return LoadedMetadata(name=name, metadata=metadata, json=value) if is_put else None
 
     def _is_same(self, base: LoadedMetadata) -> bool:
-        """Whether the version that was read is still there: else the table was dropped, another one was made in its
-        place, or later commits have removed the file.
+        """Returns True if the base version still exists.
+
+        Otherwise the table was dropped, another table was created in its place, or later commits removed the file.
         """
         try:
             found = self.storage.stat(base.name)
@@ -165,14 +171,16 @@ class FileMetadataStore:
         return not isinstance(base.stamp, FileStatus) or found.may_be(base.stamp)
 
     def _still_has(self, base: LoadedMetadata) -> bool:
-        """As `_is_same`, once the next version is there: a storage that does not answer must not undo that."""
+        """Checks like `_is_same`, after the next version is written: an unreachable storage must not undo the
+        commit.
+        """
         try:
             return self._is_same(base)
         except OSError:
             return True
 
     def _has_later(self, loaded: LoadedMetadata) -> bool:
-        """Whether the table has a later version by now."""
+        """Returns True if the table has a later version by now."""
         try:
             newest = self.load()
         except (SqlError, OSError):
@@ -182,7 +190,7 @@ class FileMetadataStore:
         return is_later and newest.metadata.table_uuid == loaded.metadata.table_uuid
 
     def _ensure_not_converted(self, version: int, committed: LoadedMetadata) -> None:
-        """Raises `CommittedWhileConverted`, also where the conversion has seen the version and begins again."""
+        """Raises `CommittedWhileConverted`, also if the conversion has seen the version and starts again."""
         root = self.storage.root
         id = str(committed.metadata.current_snapshot_id)
         try:
@@ -193,7 +201,7 @@ class FileMetadataStore:
             raise CommittedWhileConverted(root, version, id, root)
 
     def _follow_up(self, version: int, dropped: Sequence[str]) -> None:
-        """What may fail without the commit: readers find the version without the hint."""
+        """Updates the hint and deletes dropped versions. Failures do not affect the commit: readers need no hint."""
         try:
             self.storage.write(HINT, str(version).encode())
             for name in dropped:
@@ -202,23 +210,23 @@ class FileMetadataStore:
             logger.warning("the hint of the Iceberg table %s lags behind version %d", self.storage.root, version)
 
     def has(self, committed: LoadedMetadata) -> bool:
-        """As `MetadataStore.has`."""
+        """Implements `MetadataStore.has`."""
         return self.storage.exists(committed.name)
 
     def take_back(self, committed: LoadedMetadata) -> None:
-        """Removes the first version of a table again, unless somebody has built upon it. Raises `OSError`."""
+        """Removes a table's first version, unless another writer has committed on top. Raises `OSError`."""
         if find_version(self.storage, _FIRST + 1) is None:
             self.storage.delete(committed.name)
             self.storage.delete(HINT)
 
 
 def _removes_versions(metadata: Json) -> bool:
-    """Whether commits remove the files of old versions."""
+    """Returns True if commits delete old versions' files."""
     return str(metadata["properties"].get(DELETE_OLD, "")).lower() == "true" if metadata.get("properties") else False
 
 
 def _log_metadata(value: Json, base: LoadedMetadata) -> list[str]:
-    """Notes the file of the version before; the names (relative) of those that the log has no more."""
+    """Appends the previous version's file to the metadata log; returns the relative names that dropped out."""
     location = str(value["location"]).rstrip("/")
     log = [
         *value["metadata-log"],
@@ -243,7 +251,7 @@ _OBJECTS = ("properties", "refs")
 
 
 def ensure_whole(value: Json, source: str) -> None:
-    """Raises `MalformedIcebergFile`."""
+    """Checks the structure that a commit relies on. Raises `MalformedIcebergFile`."""
     for key, id_key in _NUMBERED.items():
         if key in value:
             _ensure_numbered(value[key], key, id_key, source)

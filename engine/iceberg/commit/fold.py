@@ -1,8 +1,8 @@
-"""Applies updates to the JSON of a table's metadata, and says whether a commit's requirements hold.
+"""Applies updates to a table's metadata JSON, and checks a commit's requirements.
 
-The fold works on JSON, so that keys that nobody here knows stay as they are. It keeps what follows from an update: the
-log of current snapshots, the highest ids, the numbers of sequences and rows, and in v1 the fields that later versions
-do without. The log of metadata files is the store's, which knows their names.
+The fold works on JSON, so that unknown keys are preserved. It maintains everything that follows from an update: the
+snapshot log, the highest ids, sequence numbers and row ids, and in v1 the fields that later versions drop. The metadata
+log is maintained by the store, which has the file names.
 
 Source: Iceberg table specification, "Table Metadata Fields", "Snapshot Retention Policy", "Appendix E: Format version
 changes".
@@ -56,7 +56,7 @@ from engine.iceberg.spec.partitions import FIRST_PARTITION_ID
 
 
 def new_metadata(uuid: str, location: str, now_ms: int) -> Json:
-    """The metadata of a table that has nothing yet, for updates to make something of."""
+    """Returns a new table's empty metadata, to which updates are applied."""
     return {
         "format-version": 1,
         "table-uuid": uuid,
@@ -82,7 +82,7 @@ def new_metadata(uuid: str, location: str, now_ms: int) -> Json:
 
 
 def unmet(requirements: Iterable[Requirement], metadata: Json | None) -> Requirement | None:
-    """The first requirement that does not hold of a table's metadata (None: there is no table)."""
+    """Returns the first requirement that the metadata does not meet; `metadata` None means that no table exists."""
     return next((each for each in requirements if not _holds(each, metadata)), None)
 
 
@@ -109,7 +109,7 @@ def _holds(requirement: Requirement, metadata: Json | None) -> bool:
 
 
 def ref_snapshot_id(metadata: Json, name: str) -> int | None:
-    """The snapshot of a branch or tag; metadata without references has the branch main."""
+    """Returns the snapshot id for a branch or tag; metadata without references has the branch main."""
     found = (metadata.get("refs") or {}).get(name)
     if found is not None:
         return int(found["snapshot-id"])
@@ -118,9 +118,10 @@ def ref_snapshot_id(metadata: Json, name: str) -> int | None:
 
 
 def apply(metadata: Json, updates: Sequence[Update], now_ms: int) -> Json:
-    """The metadata after `updates`, in their order; what they do not change is shared with `metadata`, which stays.
+    """Returns the metadata after `updates`, applied in order. Unchanged parts are shared with `metadata`, which is not
+    modified.
 
-    Raises `IcebergUpdateRefused` for what makes no sense of it.
+    Raises `IcebergUpdateRefused` if an update is invalid for the metadata.
     """
     after = _modern({**metadata, "refs": dict(metadata.get("refs") or {})})
     fold = _Fold(after, now_ms)
@@ -131,7 +132,7 @@ def apply(metadata: Json, updates: Sequence[Update], now_ms: int) -> Json:
 
 
 def _modern(metadata: Json) -> Json:
-    """v1 may have one schema and one spec only, and no sort orders."""
+    """Returns v1 metadata in the later form: v1 may have a single schema and spec, and no sort orders."""
     if "schemas" not in metadata:
         schema = {"schema-id": 0, **metadata["schema"]}
         metadata |= {"schemas": [schema], "current-schema-id": schema["schema-id"]}
@@ -164,7 +165,7 @@ def _last_partition_id(metadata: Json) -> int:
 
 
 def _as_its_version_says(metadata: Json) -> Json:
-    """v1 readers take the schema and the partition spec from fields that v2 must not have."""
+    """Adds or removes the fields that v1 readers take the schema and the partition spec from; v2 must not have them."""
     if metadata["format-version"] == 1:
         metadata["schema"] = _by_id(metadata["schemas"], "schema-id", metadata["current-schema-id"])
         spec = _by_id(metadata["partition-specs"], "spec-id", metadata["default-spec-id"])
@@ -178,7 +179,7 @@ def _as_its_version_says(metadata: Json) -> Json:
 
 
 class _Fold:
-    """Applies one update after the other to metadata that is its own."""
+    """Applies updates one by one to its own copy of the metadata."""
 
     def __init__(self, metadata: Json, now_ms: int) -> None:
         self._metadata = metadata
@@ -240,7 +241,7 @@ class _Fold:
                 assert_never(update)
 
     def _chosen(self, key: str, id_key: str, id: int) -> int:
-        """The id of one that is there; of the last that was added for `LAST_ADDED`."""
+        """Returns the id if an object has it; for `LAST_ADDED`, the id that was added last."""
         found = self._metadata[key][-1][id_key] if id == LAST_ADDED and self._metadata[key] else id
         if all(each[id_key] != found for each in self._metadata[key]):
             raise IcebergUpdateRefused(self._metadata["location"], f"there is no {id_key} {found}")
@@ -258,7 +259,7 @@ class _Fold:
             raise IcebergUpdateRefused(metadata["location"], f"version {before} cannot become version {version}")
         metadata["format-version"] = version
         if before < 2 <= version:
-            metadata["table-uuid"] = metadata.get("table-uuid") or str(uuid4())  # v1 may have none
+            metadata["table-uuid"] = metadata.get("table-uuid") or str(uuid4())  # optional in v1
             metadata.setdefault("last-sequence-number", 0)
             metadata["snapshots"] = [
                 {**each, "sequence-number": each.get("sequence-number", 0)} for each in metadata["snapshots"]
@@ -297,7 +298,7 @@ class _Fold:
             metadata["snapshot-log"] = [*metadata["snapshot-log"], {"timestamp-ms": time, "snapshot-id": snapshot_id}]
 
     def _remove_snapshots(self, ids: frozenset[int]) -> None:
-        """What the log of current snapshots says of times before a removed one is no longer true."""
+        """Removes snapshots, and the snapshot log up to a removed one, since its history is no longer complete."""
         metadata = self._metadata
         if metadata.get("current-snapshot-id") in ids:
             raise IcebergUpdateRefused(metadata["location"], "the current snapshot cannot be removed")
@@ -316,7 +317,7 @@ class _Fold:
 
 
 def _with(values: list[Json], new: Json, id_key: str) -> list[Json]:
-    """The new one last, in the place of one that has its id."""
+    """Returns the list with `new` appended; an object with the same id is replaced."""
     return [*(each for each in values if each[id_key] != new[id_key]), new]
 
 

@@ -1,13 +1,12 @@
-"""Which metadata file is the newest version of a table in a folder.
+"""Finds the newest metadata file for a table in a folder.
 
-A file-system table has `metadata/v<N>.metadata.json`, each put there once, and a hint at the last one that a writer
-knew: from there on the next versions are asked for one by one, so finding the newest costs no listing. Where a listing
-can begin at the versions and has them in one answer, it costs less than asking for each spelling of each version. Where
-the hint is missing or leads nowhere, the folder is listed. The hint may also be the name of a file without its ending.
+A file-system table has `metadata/v<N>.metadata.json`, each created once, and a hint with a version that some writer
+committed. From the hint on, the next versions are probed one by one, so that finding the newest costs no listing. If a
+listing can start at the versions and returns them in one response, it is cheaper than probing each spelling. If the
+hint is missing or invalid, the folder is listed. The hint may also be a file name without its ending.
 
-The files of a metastore's tables are called `<number>-<uuid>.metadata.json`. Which of them was committed only the
-metastore knows; the one with the highest number is taken where there is only one, and otherwise the table has to be
-registered by its file.
+Metastore tables have files called `<number>-<uuid>.metadata.json`. Only the metastore has the committed one. If a
+single file has the highest number, it is used; otherwise the table must be registered by its metadata file.
 
 Source: Iceberg table specification, "File System Tables", "Metastore Tables".
 """
@@ -29,23 +28,23 @@ _VERSIONED = re.compile(r"v(\d{1,18})(?:\.gz\.metadata\.json|\.metadata\.json(?:
 _METASTORE = re.compile(r"(\d{1,18})-.*(?:\.gz)?\.metadata\.json(?:\.gz)?")
 _ANY = re.compile(r".*\.metadata\.json(?:\.gz)?")
 _HINT_BYTES_MAX = 1000
+# Up to this many versions fit surely into one list response; object stores return at least 1000 names.
 _LISTED_MAX = 500
-"""Versions whose names are surely one answer of an object store, which has 1000 names at least."""
 
 
 def is_metadata_file(location: str) -> bool:
-    """Whether a location is that of a metadata file, and not of a table's folder."""
+    """Returns True if the location is a metadata file rather than a table's folder."""
     return _ANY.fullmatch(location.rpartition("/")[2]) is not None
 
 
 def folder_of(location: str) -> str:
-    """The folder of the table whose metadata file is at a location."""
+    """Returns the table's folder for a metadata file's location."""
     folder = location.rpartition("/")[0]
     return folder.removesuffix(f"/{METADATA_FOLDER}")
 
 
 def newest_metadata(storage: Storage) -> str:
-    """The name of the file, relative to the table's folder.
+    """Returns the newest metadata file's name, relative to the table's folder.
 
     Raises `IcebergTableNotFound`, `AmbiguousIcebergMetadata`.
     """
@@ -53,7 +52,7 @@ def newest_metadata(storage: Storage) -> str:
 
 
 def _newest(storage: Storage) -> tuple[str, FileStatus | None]:
-    """Find the newest metadata, with the file's status if that is known."""
+    """Returns the newest metadata file, with its status if known."""
     hint = _hint(storage)
     if hint is not None and hint.isdecimal():
         listed = _versions_from(storage, "v", int(hint))
@@ -78,10 +77,10 @@ _LOOKS_MAX = 10
 
 
 def load_newest(storage: Storage, load: Callable[[str, FileStatus | None], Loaded]) -> Loaded:
-    """What `load` makes of the newest file, which later commits may remove while it is read, and of its status where
-    that is known.
+    """Returns the result that `load` has for the newest file and its status (None if unknown). Later commits may remove
+    the file during the read; the search is then repeated.
 
-    Raises as `newest_metadata`, `IcebergFileNotFound`, and what `load` raises.
+    Raises like `newest_metadata`, `IcebergFileNotFound`, and the errors that `load` raises.
     """
     name, status = _newest(storage)
     for _ in range(_LOOKS_MAX):
@@ -95,18 +94,18 @@ def load_newest(storage: Storage, load: Callable[[str, FileStatus | None], Loade
 
 
 def version_of(name: str) -> int | None:
-    """The version of a file-system table that a metadata file is; None for a name of another kind."""
+    """Returns the version that a file-system table's metadata file has; None for any other name."""
     match = _VERSIONED.fullmatch(name.removeprefix(f"{METADATA_FOLDER}/"))
     return int(match[1]) if match else None
 
 
 def metadata_times(storage: Storage) -> list[int]:
-    """When the versions of a table were written, in ms since the epoch."""
+    """Returns the times at which the table's versions were written, in ms since the epoch."""
     return [file.modified_ms for file in storage.list_files(METADATA_FOLDER) if version_of(file.name) is not None]
 
 
 def name_of(version: int, *, compressed: bool) -> str:
-    """The file of a version, relative to the table's folder."""
+    """Returns a version's file name, relative to the table's folder."""
     return f"{METADATA_FOLDER}/{(_COMPRESSED if compressed else _PLAIN).format(version)}"
 
 
@@ -118,7 +117,7 @@ def _hint(storage: Storage) -> str | None:
 
 
 def find_version(storage: Storage, version: int) -> str | None:
-    """The file of a version, however it is spelled."""
+    """Returns the file that holds a version, in any spelling."""
     return _find(storage, version, _versions_from(storage, f"v{version}.", version))
 
 
@@ -128,8 +127,10 @@ def _find(storage: Storage, version: int, listed: Mapping[str, FileStatus] | Non
 
 
 def _versions_from(storage: Storage, start: str, newest: int) -> Mapping[str, FileStatus] | None:
-    """The files of the table's metadata from a name on, by name; None where a listing cannot begin there, or where
-    there may be more of them than one answer has, since about `newest` versions are there.
+    """Returns the metadata files from a name on, by name.
+
+    Returns None if the storage cannot start a listing there, or if about `newest` versions exist and more may follow
+    than one response has.
     """
     if storage.LISTS_WHOLE_FOLDERS or newest > _LISTED_MAX:
         return None

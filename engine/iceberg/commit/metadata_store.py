@@ -1,13 +1,13 @@
-"""Where the versions of a table's metadata are kept, and how the next one is made.
+"""The interface for stores that hold a table's metadata versions and commit the next one.
 
     loaded = store.load()
     after = store.commit(loaded, requirements, updates)   # None: another writer's commit came first
     if after is None:
-        loaded = store.load()                             # look at what was committed, then try again
+        loaded = store.load()                             # check the winning commits, then try again
 
-The caller says what must hold for its updates (`requirements`), and looks at the snapshots of others in between: the
-store knows nothing of rows. Two stores exist: a folder of metadata files (`engine.iceberg.commit.file_store`), and a
-REST catalog.
+The caller states `requirements` for its updates, and checks other writers' snapshots between attempts: the store does
+not look at rows. Two stores exist: a folder with metadata files (`engine.iceberg.commit.file_store`), and a REST
+catalog.
 
 Source: Iceberg table specification, "Commit Conflict Resolution and Retry"; Iceberg REST catalog, "updateTable".
 """
@@ -25,10 +25,10 @@ from engine.storage.storage import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedMetadata:
-    """One version of a table. `name` is the metadata file: relative to the table's folder, or a path or URL.
+    """One table version. `name` is the metadata file: relative to the table's folder, or a path or URL.
 
-    `json` is what the file says, with keys that nobody knows, and must not be changed. `stamp` tells the file from
-    another one that was put in its place, to the store that loaded it.
+    `json` is the file's content, including unknown keys; it must not be modified. `stamp` lets the store that loaded
+    the file detect a replacement.
     """
 
     name: str
@@ -38,7 +38,7 @@ class LoadedMetadata:
 
 
 class MetadataStore(Protocol):
-    """The metadata of one table."""
+    """Loads and commits one table's metadata."""
 
     @property
     def storage(self) -> Storage:
@@ -47,33 +47,36 @@ class MetadataStore(Protocol):
 
     @property
     def clock(self) -> Callable[[], int]:
-        """Gives milliseconds since the epoch."""
+        """The clock, in milliseconds since the epoch."""
         ...
 
     @property
     def location(self) -> str:
-        """Of a new table, with its scheme."""
+        """The location for a new table, with its scheme."""
         ...
 
     def load(self) -> LoadedMetadata:
-        """The newest version. Raises `IcebergTableNotFound`, `MalformedIcebergFile`, `IcebergFeatureNotSupported`."""
+        """Loads the newest version.
+
+        Raises `IcebergTableNotFound`, `MalformedIcebergFile`, `IcebergFeatureNotSupported`.
+        """
         ...
 
     def commit(
         self, base: LoadedMetadata | None, requirements: Sequence[Requirement], updates: Sequence[Update]
     ) -> LoadedMetadata | None:
-        """The version after `updates`; None where another writer's came first or a requirement does not hold, and
-        nothing was changed. `base` None makes a table.
+        """Commits `updates` on top of `base` and returns the new version; `base` None creates a table.
 
-        Raises `CommitOutcomeUnknown` where nobody can say whether the version is there (nothing that it names may be
-        deleted then), `ConcurrentDrop` for a table that is gone, and for what can never be committed.
+        Returns None, with nothing changed, if another writer's commit came first or a requirement is not met. Raises
+        `CommitOutcomeUnknown` if the version may or may not exist (no file that it names may be deleted then),
+        `ConcurrentDrop` if the table is gone, and errors for updates that can never be committed.
         """
         ...
 
     def has(self, committed: LoadedMetadata) -> bool:
-        """Whether a version that was made is still there."""
+        """Returns True if a committed version still exists."""
         ...
 
     def take_back(self, committed: LoadedMetadata) -> None:
-        """Removes the first version of a table again, unless somebody has built upon it. Raises `OSError`."""
+        """Removes a table's first version, unless another writer has committed on top. Raises `OSError`."""
         ...

@@ -1,9 +1,9 @@
-"""Updates of a table's metadata, and what a commit requires of it: values named after those of the REST catalog.
+"""Metadata updates and commit requirements, as values with the REST catalog's names.
 
-A change of a table is a tuple of updates with a tuple of requirements. A file-system table applies them to the JSON of
-its newest metadata (`engine.iceberg.commit.fold`); a REST catalog is sent the same values as `update_json` and
-`requirement_json` give them, and applies them itself. Schemas, specs, orders, snapshots and statistics are objects of
-the metadata's JSON.
+A table change is a tuple with updates and a tuple with requirements. A file-system table applies them to its newest
+metadata JSON (`engine.iceberg.commit.fold`). A REST catalog receives the same values, encoded by `update_json` and
+`requirement_json`, and applies them itself. Schemas, specs, orders, snapshots and statistics are objects in the
+metadata's JSON form.
 
 Source: Iceberg REST catalog, "CommitTableRequest", "TableUpdate", "TableRequirement".
 """
@@ -17,8 +17,8 @@ from typing import Any, TypeAlias, assert_never
 from engine.iceberg.spec.metadata import Reference
 
 Json: TypeAlias = dict[str, Any]
+# Refers to the schema, spec or order that a preceding update added.
 LAST_ADDED = -1
-"""The id of the schema, spec or order that an update before added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class UpgradeFormatVersion:
 
 @dataclass(frozen=True, slots=True)
 class AddSchema:
-    """`schema` has its `schema-id`; `last_column_id` is the highest id of a field that the table ever had."""
+    """Adds `schema`, which has its `schema-id`; `last_column_id` is the highest field id that the table ever had."""
 
     schema: Json
     last_column_id: int
@@ -41,7 +41,7 @@ class AddSchema:
 
 @dataclass(frozen=True, slots=True)
 class SetCurrentSchema:
-    """`LAST_ADDED` for the one that was added before."""
+    """Sets the current schema; `LAST_ADDED` refers to the schema added last."""
 
     schema_id: int
 
@@ -68,14 +68,14 @@ class SetDefaultSortOrder:
 
 @dataclass(frozen=True, slots=True)
 class AddSnapshot:
-    """It is nobody's current snapshot before `SetSnapshotRef` says so."""
+    """Adds a snapshot. It becomes current only by `SetSnapshotRef`."""
 
     snapshot: Json
 
 
 @dataclass(frozen=True, slots=True)
 class SetSnapshotRef:
-    """A new branch or tag, or one that is moved; the branch `main` is the current snapshot."""
+    """Creates or moves a branch or tag; the branch `main` is the current snapshot."""
 
     reference: Reference
 
@@ -87,14 +87,14 @@ class RemoveSnapshotRef:
 
 @dataclass(frozen=True, slots=True)
 class RemoveSnapshots:
-    """References to them go too."""
+    """Removes snapshots and the references to them."""
 
     snapshot_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SetLocation:
-    """Of catalogs alone: a file-system table lies where its metadata is."""
+    """Sets the location; for catalogs only, because a file-system table is located with its metadata."""
 
     location: str
 
@@ -166,7 +166,7 @@ Update: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class AssertCreate:
-    """There is no such table."""
+    """The table must not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class AssertTableUuid:
 
 @dataclass(frozen=True, slots=True)
 class AssertRefSnapshotId:
-    """None: there is no such branch or tag."""
+    """The branch or tag must refer to this snapshot; None: it must not exist."""
 
     name: str
     snapshot_id: int | None
@@ -220,7 +220,7 @@ Requirement: TypeAlias = (
 
 
 def reference_json(reference: Reference) -> Json:
-    """A branch or a tag as metadata has it, without its name."""
+    """Returns a branch or tag in the metadata's JSON form, without its name."""
     limits = {
         "min-snapshots-to-keep": reference.min_snapshots_to_keep,
         "max-snapshot-age-ms": reference.max_snapshot_age_ms,
@@ -234,7 +234,7 @@ def reference_json(reference: Reference) -> Json:
 
 
 def update_json(update: Update) -> Json:
-    """As a REST catalog takes it."""
+    """Returns the update in the REST catalog's JSON form."""
     match update:
         case AssignUuid(uuid):
             return {"action": "assign-uuid", "uuid": uuid}
@@ -283,7 +283,7 @@ def update_json(update: Update) -> Json:
 
 
 def requirement_json(requirement: Requirement) -> Json:
-    """As a REST catalog takes it."""
+    """Returns the requirement in the REST catalog's JSON form."""
     match requirement:
         case AssertCreate():
             return {"type": "assert-create"}

@@ -1,4 +1,4 @@
-"""The definition of an Iceberg table: columns, partitioning, order and properties, and changes of them.
+"""Iceberg table definitions: columns, partitioning, sort order and properties, and changes to them.
 
 Imports `engine.iceberg.commit`, `manifests` and `engine.tables`. Start at `definition.py` and `changes.py`.
 """

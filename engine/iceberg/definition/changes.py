@@ -1,10 +1,10 @@
-"""The fold that applies changes of a table's definition to an Iceberg table.
+"""The fold that applies definition changes to an Iceberg table.
 
-    definition_of(metadata) ─► change ─► change ─► … ─► definition with ids, a spec and an order of its own
+    definition_of(metadata) ─► change ─► change ─► … ─► definition with new ids, spec and order
 
-What concerns expressions, and rows that are there, the planner sees to (`engine.statements.alter_table.planning`).
-Delta's constraints, keys, generated and identity columns and clustering have no place in an Iceberg table, and are
-refused by name.
+The planner handles expressions and checks on existing rows (`engine.statements.alter_table.planning`). Delta's
+constraints, keys, generated and identity columns and clustering do not exist in Iceberg tables; they are rejected with
+errors that name them.
 
 Source: Iceberg table specification, "Schema Evolution", "Partition Evolution", "Appendix E: Format version changes".
 """
@@ -74,8 +74,8 @@ from engine.types.schema_changes import (
 )
 
 _FIRST_SCHEMA = 0
+# Transforms with equal results for a date and for its midnight.
 _DATE_PARTS = frozenset({TransformKind.YEAR, TransformKind.MONTH, TransformKind.DAY})
-"""Transforms that make the same of a date and of its midnight."""
 _NO_IDENTIFIERS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 
 
@@ -86,7 +86,7 @@ def define_table(
     changes: Iterable[DefinitionChange],
     last_column_id: int = 0,
 ) -> IcebergDefinition:
-    """The definition of a new table, whose fields get ids above `last_column_id`. Raises as `change_definition`."""
+    """Returns a new table's definition; its fields get ids above `last_column_id`. Raises like `change_definition`."""
     empty = IcebergDefinition(
         name=label,
         format_version=DEFAULT_FORMAT_VERSION,
@@ -103,7 +103,7 @@ def define_table(
 def redefine_table(
     old: IcebergDefinition, schema: StructType, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]
 ) -> IcebergDefinition:
-    """The definition of a table as if it were made now: its uuid, its past and its properties stay."""
+    """Returns the definition for REPLACE TABLE: as for a new table, but uuid, history and properties are retained."""
     columns = with_ids_of(schema, old.iceberg_schema.fields)
     blank = replace(
         old,
@@ -115,7 +115,7 @@ def redefine_table(
 
 
 def change_definition(old: IcebergDefinition, changes: Iterable[DefinitionChange]) -> IcebergDefinition:
-    """The definition after `changes`.
+    """Returns the definition after `changes`.
 
     Raises `ColumnNotFound`, a `ColumnChangeRefused`, `IcebergChangeNotSupported`, `IcebergPropertyRefused`,
     `IcebergPartitioningRefused`.
@@ -127,7 +127,9 @@ def change_definition(old: IcebergDefinition, changes: Iterable[DefinitionChange
 
 
 def _begun(draft: _Draft, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]) -> IcebergDefinition:
-    """The version decides which columns there may be, and these come before what is made of them."""
+    """Builds a definition in order: the format version decides about column types, and partitioning needs the
+    columns.
+    """
     said = list(changes)
     for each in (_is_version, lambda change: not _is_version(change)):
         for change in filter(each, said):
@@ -142,14 +144,14 @@ def _is_version(change: DefinitionChange) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A definition whose columns are Spark's form of them while they change (`engine.iceberg.definition.columns`)."""
+    """A definition under change, with its columns in Spark's form (`engine.iceberg.definition.columns`)."""
 
     old: IcebergDefinition
     is_new: bool
     columns: StructType
 
     def finished(self) -> IcebergDefinition:
-        """With ids, and with a spec, a schema and an order that the table has had where they are the same."""
+        """Assigns ids; reuses an equal spec, schema or order that the table has had."""
         settled = self.settled()
         before = settled.before
         if before is None:
@@ -160,7 +162,7 @@ class _Draft:
         return replace(settled, spec=spec, iceberg_schema=schema, last_partition_id=last)
 
     def settled(self) -> IcebergDefinition:
-        """With the columns as fields with ids."""
+        """Converts the columns into fields with ids."""
         old = self.old
         ensure_distinct_names(self.columns)
         numbering = Numbering(old.last_column_id)
@@ -190,13 +192,13 @@ class _Draft:
         return replace(self, old=replace(self.old, properties=properties))
 
     def at_columns(self, change: Callable[[IcebergDefinition], IcebergDefinition]) -> _Draft:
-        """Changes what is made of columns, which get their ids for that."""
+        """Applies a change that refers to columns, which get their ids first."""
         changed = change(self.settled())
         return replace(self, old=changed, columns=spark_columns(changed.iceberg_schema.struct))
 
 
 def _ensure_same_partitions(old: IcebergDefinition, struct: StructOfType) -> None:
-    """Raises `IcebergColumnInUse` for a date that becomes a timestamp, and of which partitions would be others."""
+    """Raises `IcebergColumnInUse` if a date becomes a timestamp and partition values would change."""
     before = {each.id: each.type for _, each in walk(old.iceberg_schema.struct)}
     for path, each in walk(struct):
         was, is_ = before.get(each.id), each.type
@@ -212,7 +214,7 @@ def _ensure_no_source(path: Path, ids: Collection[int], fields: Iterable[Partiti
 
 
 def _partition_fields(old: IcebergDefinition) -> list[PartitionField]:
-    """Those of any spec that say something of rows."""
+    """Returns the partition fields in all specs that have a meaning for rows (not void)."""
     specs = [old.spec, *(old.before.specs.values() if old.before else ())]
     return [each for spec in specs for each in spec.fields if each.transform.kind is not TransformKind.VOID]
 
@@ -275,8 +277,10 @@ def _with_metadata(column: StructField, change: SetColumnMetadata) -> StructFiel
 
 
 def _without_column(draft: _Draft, path: Path) -> _Draft:
-    """Raises `IcebergColumnInUse` for what the spec, the order or an identifier is made from. An earlier spec may have
-    a field of a column that is gone: readers take it for one of an unknown transform, as Java's does.
+    """Drops a column.
+
+    Raises `IcebergColumnInUse` if the spec, the order or the identifier fields use it. An earlier spec may keep a field
+    whose column is dropped: readers, Java's included, treat its transform as unknown.
     """
     found = resolve_path(draft.columns, path)
     ids = _ids_below(draft, found)
@@ -296,7 +300,7 @@ def _ensure_no_identifier(draft: _Draft, path: Path) -> None:
 
 
 def _ids_below(draft: _Draft, path: Path) -> frozenset[int]:
-    """The ids of a column and all that is in it, of those that have one."""
+    """Returns the ids that a column and its nested fields have."""
     id = find_field(draft.columns, path).metadata.get("iceberg.id")
     known = {each.id: each for _, each in walk(draft.old.iceberg_schema.struct)}
     return frozenset() if id not in known else frozenset({id, *(each.id for _, each in walk(known[id].type))})
@@ -342,7 +346,7 @@ def _with_layout(draft: _Draft, change: PartitionBy | ChangePartitioning | SortB
 
 
 def _repartitioned(own: IcebergDefinition, change: ChangePartitioning) -> IcebergDefinition:
-    """What is dropped first may be added again under another name."""
+    """Applies drops before additions, so that a dropped field can be added again under another name."""
     spec = own.spec
     if change.dropped is not None:
         spec = without_field(own.name, own.iceberg_schema, spec, change.dropped, own.format_version)
@@ -352,7 +356,7 @@ def _repartitioned(own: IcebergDefinition, change: ChangePartitioning) -> Iceber
 
 
 def _identified(own: IcebergDefinition, change: ChangeIdentifiers) -> IcebergDefinition:
-    """Raises `IcebergChangeNotSupported` for a column that cannot identify rows."""
+    """Sets the identifier fields. Raises `IcebergChangeNotSupported` for a column that cannot identify rows."""
     ids = list(own.iceberg_schema.identifier_ids) if change.dropped else []
     for path in change.columns:
         name = ".".join(path)
@@ -372,7 +376,7 @@ def _identified(own: IcebergDefinition, change: ChangeIdentifiers) -> IcebergDef
 
 
 def _fields_to(own: IcebergDefinition, path: Path) -> list[IcebergField]:
-    """The fields on the way to one in structs."""
+    """Returns the fields on the path to a nested struct field."""
     struct, found = own.iceberg_schema.struct, []
     for part in path:
         field_ = next((each for each in struct.fields if each.name == part), None)

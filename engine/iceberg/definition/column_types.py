@@ -1,13 +1,13 @@
-"""Iceberg's types as those of Spark, and the SQL that turns what files hold into what a table shows.
+"""Maps Iceberg types to Spark types, and builds the SQL that converts stored values to the table's values.
 
-Files are read with the columns' ids and with names that no file has (Spark's reader finds columns by id, but takes the
-type of one by its name where the file has the name for another). Most types are the same on both sides. What Spark has
-no type for is shown as another (`value_sql`): a `uuid` and a `time` as text, timestamps of nanoseconds as those of
-microseconds (a value that has more digits fails the statement), geometries and geographies as their WKB.
+Files are read by column ids, with column names that no file has: Spark's reader finds columns by id, but takes a
+column's type by name if the file uses that name for another column. Most types are equal on both sides. Types missing
+in Spark are exposed as others (`value_sql`): `uuid` and `time` as text, nanosecond timestamps as microsecond timestamps
+(a value with more digits fails the statement), geometries and geographies as their WKB.
 
-A field that a file lacks is null, or has the default that it was given when it was added to a table with files
-(`initial-default`): Spark fills it in for columns of simple types. In nested ones, the SQL does, for files that are
-known to lack it.
+A field that a file lacks is null, or has the default that it got when it was added to a table with files
+(`initial-default`). Spark fills in the default for columns with simple types. For nested fields the SQL does, in files
+that are known to lack them.
 
 Source: Iceberg table specification, "Primitive Types", "Default values", "Column Projection"; "Appendix A: Parquet".
 """
@@ -58,13 +58,13 @@ _SPARK: Mapping[Kind, PrimitiveType] = {
     Kind.GEOMETRY: PrimitiveType.BINARY,
     Kind.GEOGRAPHY: PrimitiveType.BINARY,
 }
+# Stored types for Iceberg types that Spark does not have; `value_sql.shown_sql` converts them to the table's types.
 _STORED: Mapping[Kind, PrimitiveType] = {
     Kind.UUID: PrimitiveType.BINARY,
     Kind.TIME: PrimitiveType.LONG,
     Kind.TIMESTAMP_NS: PrimitiveType.LONG,
     Kind.TIMESTAMPTZ_NS: PrimitiveType.LONG,
 }
-"""What is read of types that Spark does not have; the SQL of `value_sql.shown_sql` makes the table's of them."""
 _SQL_NAMES: Mapping[Kind, str] = {
     Kind.BOOLEAN: "BOOLEAN",
     Kind.INT: "INT",
@@ -78,27 +78,26 @@ _SQL_NAMES: Mapping[Kind, str] = {
 TOO_EXACT = "A timestamp of an Iceberg table has nanoseconds, which Spark has no type for."
 _NANOS = re.compile(r"([^.+Z]+(?:[.]\d{1,6})?)(\d{0,3})(Z|[+-].*)?")
 _IN_NO_FILE = "\0"
+# Defaults for geometries and geographies.
 _CRS, _EDGES = "OGC:CRS84", "spherical"
-"""Of geometries and geographies that do not say others."""
 _FILLED_BY_SQL = frozenset([Kind.BINARY, Kind.FIXED, Kind.UUID, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
+# Spark's metadata key for a column's default SQL in new rows.
 CURRENT_DEFAULT = "CURRENT_DEFAULT"
-"""Spark's key for the SQL of the value of new rows."""
+# Metadata key for the ids that a stored column's elements, keys and values have, by path.
 NESTED_IDS = "gateway.nested.ids"
-"""The key in the metadata of a stored column for the ids of elements, keys and values in it, by their paths."""
+# Spark's metadata key for a column's value in older files.
 _EXISTS_DEFAULT = "EXISTS_DEFAULT"
-"""Spark's key in the metadata of a column for the value that rows of older files have."""
+# Metadata key for Parquet types that Spark does not have, by the same paths.
 PARQUET_TYPES = "gateway.parquet.types"
-"""The key for the types in Parquet that Spark does not have, by the same paths."""
+# Metadata key for required parts below a column, by the same paths. Spark treats all parts as optional, since its types
+# cannot become stricter, and PyArrow cannot read lists with required structs.
 REQUIRED_PARTS = "gateway.required.parts"
-"""The key for what always has a value below a column, by the same paths. Spark takes all of it for optional, since its
-types may not become stricter, and PyArrow cannot read lists of such structs that way.
-"""
+# The path for the column or field that has the metadata.
 ITSELF = "itself"
-"""The path of the column or field that has the metadata."""
 
 
 def table_type(type_: IcebergType) -> DataType:
-    """As the table shows it."""
+    """Returns the type that the table exposes."""
     match type_:
         case SimpleType(kind=Kind.DECIMAL):
             return DecimalType(type_.precision, type_.scale)
@@ -120,7 +119,9 @@ def _table_field(field: IcebergField) -> StructField:
 
 
 def table_schema(struct: StructOfType) -> StructType:
-    """The columns as the table shows them. Raises `MalformedIcebergFile` for a default that is none of its type."""
+    """Returns the columns that the table exposes. Raises `MalformedIcebergFile` for a default that does not fit its
+    type.
+    """
     return StructType(tuple(_table_column(field) for field in struct.fields))
 
 
@@ -133,7 +134,7 @@ def _table_column(field: IcebergField) -> StructField:
 
 
 def stored_schema(struct: StructOfType) -> StructType:
-    """The columns as new files have them: by their names, with the ids of all fields, also inside of lists and maps."""
+    """Returns the columns for new files: by name, with ids for all fields, including those inside lists and maps."""
     return StructType(tuple(_stored_field(field, ()) for field in struct.fields))
 
 
@@ -166,7 +167,7 @@ def _stored_type(type_: IcebergType) -> DataType:
 
 
 def _inner_parts(type_: IcebergType, path: str) -> Iterator[tuple[str, IcebergField]]:
-    """The elements, keys and values below a column, by their paths; fields of structs have metadata of their own."""
+    """Yields the elements, keys and values below a column, by path; struct fields have their own metadata."""
     if isinstance(type_, ListType | MapOfType):
         for part in children(type_):
             inner = f"{path}.{part.name}" if path else part.name
@@ -175,7 +176,7 @@ def _inner_parts(type_: IcebergType, path: str) -> Iterator[tuple[str, IcebergFi
 
 
 def _parquet_type(type_: IcebergType) -> str | None:
-    """What `IdentifiedWriteSupport` calls a type that Spark does not have."""
+    """Returns the name that `IdentifiedWriteSupport` uses for a type that Spark does not have."""
     if not isinstance(type_, SimpleType):
         return None
     match type_.kind:
@@ -197,8 +198,9 @@ def _parquet_type(type_: IcebergType) -> str | None:
 
 
 def file_type(type_: IcebergType, names: Mapping[int, str] | None = None) -> DataType:
-    """As it is read, all of it nullable. `names` are those of fields in files that have no ids; without them fields
-    have names that no file has, and their ids.
+    """Returns the type for reading, entirely nullable.
+
+    `names` has the field names in files without ids. Otherwise fields get ids, and names that no file has.
     """
     match type_:
         case SimpleType(kind=Kind.DECIMAL):
@@ -216,7 +218,7 @@ def file_type(type_: IcebergType, names: Mapping[int, str] | None = None) -> Dat
 
 
 def file_field(field: IcebergField, names: Mapping[int, str] | None = None, *, is_column: bool = False) -> StructField:
-    """A field as files have it. `is_column`: one of the table's own, for which Spark fills in the default."""
+    """Returns the field for reading files. `is_column`: a top-level column, for which Spark fills in the default."""
     metadata: dict[str, Any] = {} if names is not None else {FIELD_ID: field.id}
     if is_column and field.initial_default is not None and not has_sql_default(field):
         metadata[_EXISTS_DEFAULT] = default_sql(field.type, field.initial_default)
@@ -225,7 +227,7 @@ def file_field(field: IcebergField, names: Mapping[int, str] | None = None, *, i
 
 
 def scanned_field(field: IcebergField, name: str | None = None) -> StructField:
-    """A column of a scan: by its name in the table or another one, of the type that is read."""
+    """Returns a scan's column under its table name or `name`, with the type for reading."""
     return StructField(name or field.name, _scanned_type(field.type), True)
 
 
@@ -244,8 +246,8 @@ def _scanned_type(type_: IcebergType) -> DataType:
 
 
 def has_sql_default(column: IcebergField) -> bool:
-    """Whether only SQL can fill in what files lack of a column: a default inside of it, or one of a type for which
-    Spark's reader has none.
+    """Returns True if only SQL can fill in the column in files that lack it: the default is nested, or has a type for
+    which Spark's reader has no defaults.
     """
     if isinstance(column.type, SimpleType):
         return column.initial_default is not None and column.type.kind in _FILLED_BY_SQL
@@ -257,12 +259,12 @@ def quoted(name: str) -> str:
 
 
 def text_sql(text: str) -> str:
-    """A literal that means the same whatever escapes a session takes for such."""
+    """Returns a string literal that is independent from the session's escape settings."""
     return f"CAST(X'{text.encode('utf-8', 'surrogatepass').hex()}' AS STRING)"
 
 
 def default_sql(type_: IcebergType, value: Any) -> str:
-    """A default of JSON as SQL. Raises `MalformedIcebergFile` for one that is not of its type."""
+    """Returns a JSON default as SQL. Raises `MalformedIcebergFile` if it does not fit its type."""
     if value is None:
         return "NULL"
     try:
@@ -315,10 +317,10 @@ def _nanos_sql(kind: Kind, value: str) -> str:
 
 
 def default_text(type_: IcebergType, value: Any) -> str:
-    """A default as somebody would write it. Raises `MalformedIcebergFile`."""
+    """Returns a default as a user would write it. Raises `MalformedIcebergFile`."""
     if not isinstance(type_, SimpleType):
         return default_sql(type_, value)
-    default_sql(type_, value)  # for its error
+    default_sql(type_, value)  # raises for an invalid default
     if type_.kind in (Kind.BOOLEAN, Kind.INT, Kind.LONG):
         return str(value).lower()
     if type_.kind is Kind.STRING and "\\" not in value:
@@ -327,7 +329,7 @@ def default_text(type_: IcebergType, value: Any) -> str:
 
 
 def _time_text(text: str) -> str:
-    """As Spark shows times: without zeros at the end of a fraction."""
+    """Returns a time as Spark prints it: without trailing zeros in the fraction."""
     whole, dot, fraction = time.fromisoformat(text).isoformat().partition(".")
     return f"{whole}{dot}{fraction.rstrip('0')}"
 

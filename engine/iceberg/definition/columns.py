@@ -1,10 +1,10 @@
-"""Changes of columns, made on Spark's form of a schema and brought back to fields with ids.
+"""Column changes: applied to the schema in Spark's form, then converted back to fields with ids.
 
     columns with ids ─► Spark's schema, the ids in its metadata ─► the change (`engine.types.schema_changes`) ─► columns
 
-A field that comes back with an id is the one that had it, and keeps of its type all that Spark does not show (a `uuid`
-is a text there); one without gets an id that was never given out. The fields of a struct are numbered before what is
-inside of them, as Iceberg's own writers do.
+A field that returns with an id is the original field, and retains type details that Spark does not show (a `uuid` is
+text there). A field without id gets a new id. A struct's fields are numbered before their nested fields, as in
+Iceberg's own writers.
 
 Source: Iceberg table specification, "Schema Evolution", "Identifier Field IDs".
 """
@@ -31,15 +31,15 @@ from engine.iceberg.spec.types import (
 )
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
+# The first format version with column defaults.
 DEFAULTS_SINCE = 3
-"""The format version from which columns have defaults."""
+# Metadata key for a column's id.
 ID = "iceberg.id"
-"""The key in the metadata of a column for its id."""
 _COMMENT = "comment"
 _LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 _KNOWN = frozenset({ID, _COMMENT, CURRENT_DEFAULT, _LENGTH})
+# Column kinds that only Delta has, by metadata key prefix.
 _KINDS = {"delta.generationExpression": "generated", "delta.identity.": "identity"}
-"""What columns are called that only Delta has, by the beginnings of keys in their metadata."""
 _NEW: Mapping[PrimitiveType, Kind] = {
     PrimitiveType.STRING: Kind.STRING,
     PrimitiveType.LONG: Kind.LONG,
@@ -54,17 +54,17 @@ _NEW: Mapping[PrimitiveType, Kind] = {
     PrimitiveType.TIMESTAMP: Kind.TIMESTAMPTZ,
     PrimitiveType.TIMESTAMP_NTZ: Kind.TIMESTAMP,
 }
+# Types added in format version 3.
 _NEW_3: Mapping[PrimitiveType, Kind] = {
     PrimitiveType.VOID: Kind.UNKNOWN,
     PrimitiveType.VARIANT: Kind.VARIANT,
 }
-"""Since version 3 of the format."""
 _PROMOTIONS = frozenset({(Kind.INT, Kind.LONG), (Kind.FLOAT, Kind.DOUBLE)})
 _PROMOTIONS_3 = frozenset({(Kind.DATE, Kind.TIMESTAMP)})
 
 
 def spark_columns(struct: StructOfType) -> StructType:
-    """The columns, with ids, comments and defaults in their metadata."""
+    """Returns the columns in Spark's form, with ids, comments and defaults in their metadata."""
     return StructType(tuple(_spark_field(field) for field in struct.fields))
 
 
@@ -93,7 +93,7 @@ def _spark_type(type_: IcebergType) -> DataType:
 
 @dataclass(slots=True)
 class Numbering:
-    """Gives out ids above all that a table ever had."""
+    """Assigns ids above all that a table ever had."""
 
     last: int
 
@@ -106,9 +106,9 @@ class Numbering:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnReader:
-    """Makes columns of Spark's form of them. `known` are the fields that there are, by id.
+    """Converts columns from Spark's form to fields. `known` has the existing fields by id.
 
-    With `is_new` nothing of the table is there yet (or stays), so columns may be NOT NULL and have no value in files.
+    With `is_new` no data exists yet (or none remains), so columns may be NOT NULL and absent from files.
     """
 
     table: str
@@ -118,14 +118,16 @@ class ColumnReader:
     is_new: bool
 
     def read(self, schema: StructType) -> StructOfType:
-        """Raises `IcebergColumnChangeRefused`, `IcebergDefaultRefused`, `IcebergChangeNotSupported`,
-        `AddedColumnNotNull`.
+        """Converts the schema.
+
+        Raises `IcebergColumnChangeRefused`, `IcebergDefaultRefused`, `IcebergChangeNotSupported`, `AddedColumnNotNull`.
         """
         return self._struct(schema, (), self.is_new)
 
     def _struct(self, struct: StructType, path: tuple[str, ...], is_new: bool) -> StructOfType:
-        """Numbers all fields first. `is_new`: no file has the struct, so its fields may be NOT NULL: where it is added,
-        rows that are there have NULL for all of it.
+        """Converts a struct; numbers its fields first.
+
+        `is_new`: no file has the struct, so its fields may be NOT NULL; existing rows have NULL for the whole struct.
         """
         ids = [field.metadata.get(ID) for field in struct.fields]
         numbers = [self.numbering.next() if id is None else id for id in ids]
@@ -193,7 +195,7 @@ class ColumnReader:
     def _part(
         self, old: IcebergField | None, name: str, data_type: DataType, nullable: bool, path: tuple[str, ...]
     ) -> IcebergField:
-        """An element, a key or a value. Keys and values are numbered before what is inside of them."""
+        """Converts an element, key or value. Keys and values are numbered before their nested fields."""
         id = self.numbering.next() if old is None else old.id
         if old is not None and not old.required and not nullable:
             raise IcebergColumnChangeRefused(".".join((*path, name)), "NOT NULL")
@@ -229,8 +231,8 @@ def _is_promotion_3(old: SimpleType, new: SimpleType) -> bool:
 
 
 def with_ids_of(schema: StructType, fields: tuple[IcebergField, ...]) -> StructType:
-    """The columns of a table that is made again: those of a name and a simple type that it had keep their ids, if the
-    type is not only shown as that.
+    """Returns a replaced table's columns: a column with the same name and simple type keeps its id, unless its real
+    type differs from the exposed one.
     """
     known: Callable[[str], IcebergField | None] = {field.name: field for field in fields}.get
     return StructType(
@@ -246,6 +248,6 @@ def with_ids_of(schema: StructType, fields: tuple[IcebergField, ...]) -> StructT
 
 
 def _is_made_of(own: SimpleType, shown: DataType) -> bool:
-    """Whether a new column that is shown so has this type."""
+    """Returns True if a new column with the exposed type has this type."""
     kinds = (_NEW.get(shown), _NEW_3.get(shown)) if isinstance(shown, PrimitiveType) else (Kind.DECIMAL,)
     return own.kind in kinds and table_type(own) == shown

@@ -1,7 +1,7 @@
-"""Defaults of columns: a literal of SQL as the JSON that a schema keeps, and the other way round.
+"""Converts column defaults between SQL literals and the schema's JSON.
 
-Iceberg keeps the value of a default, where Delta keeps its expression. So a default is a literal: what has to be
-evaluated is refused by name.
+Iceberg stores a default's value; Delta stores its expression. So a default must be a literal: other expressions are
+rejected with an error that names them.
 
 Source: Iceberg table specification, "Default values", "Appendix C: JSON single-value serialization".
 """
@@ -19,14 +19,14 @@ from engine.iceberg.spec.types import Kind, SimpleType, type_name
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?(BD|[LSYFD])?", re.IGNORECASE)
 _TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|X)?\s*'((?:[^'\\]|'')*)'", re.IGNORECASE)
+# Stricter than Python, which accepts other spellings and truncates digits.
 _TIME = re.compile(r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
-"""Python takes other spellings too, and cuts digits off."""
 _RANGES = {Kind.INT: 31, Kind.LONG: 63}
 _EXACT = Context(prec=76)
 
 
 def default_json(column: str, type_: object, text: str) -> Any:
-    """The value of a literal for a column of `type_`; None for NULL. Raises `IcebergDefaultRefused`."""
+    """Returns a literal's value for a column with `type_`; None for NULL. Raises `IcebergDefaultRefused`."""
     literal = text.strip()
     while literal.startswith("(") and literal.endswith(")"):
         literal = literal[1:-1].strip()

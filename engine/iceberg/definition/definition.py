@@ -1,7 +1,7 @@
-"""What governs an Iceberg table, or one that is being made: its columns, partitioning, order and properties.
+"""An existing or new Iceberg table's definition: columns, partitioning, order and properties.
 
-A definition is made of changes (`engine.iceberg.definition.changes`), or of the metadata of a table (`definition_of`).
-What a commit has to say of it is the difference to the metadata (`engine.iceberg.definition.metadata_updates`).
+A definition results from changes (`engine.iceberg.definition.changes`), or from a table's metadata (`definition_of`). A
+commit writes its difference to the metadata (`engine.iceberg.definition.metadata_updates`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from engine.tables.operations import TableOperation
 from engine.tables.rules import Capability, Distribution, NoRules, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType
 
+# Capabilities for all format versions; a version without defaults rejects them when they are set.
 _CAPABILITIES = frozenset(
     {
         Capability.COLUMN_DEFAULTS,
@@ -32,15 +33,14 @@ _CAPABILITIES = frozenset(
         Capability.OPTIONAL_PARENTS,
     }
 )
-"""A format version that has no defaults refuses them where they are set."""
 _NANOS = frozenset({Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
 _NANOS_PER_MICRO = 1000
+# Properties that select merge-on-read; the default is copy-on-write.
 _MODES: Mapping[Capability, str] = {
     Capability.DELETED_ROW_MARKS: "write.delete.mode",
     Capability.UPDATED_ROW_MARKS: "write.update.mode",
     Capability.MERGED_ROW_MARKS: "write.merge.mode",
 }
-"""The properties that say whether rows are marked; without them files are written again."""
 MERGE_ON_READ = "merge-on-read"
 _WITHOUT_ORDER = frozenset({TransformKind.VOID, TransformKind.UNKNOWN})
 _UNSORTED = frozenset({SimpleType(Kind.FLOAT), SimpleType(Kind.DOUBLE)})
@@ -49,11 +49,11 @@ _UNSUPPORTED = frozenset({TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergDefinition(NoRules):
-    """A table's definition and its rules. `name` is what messages call it.
+    """A table's definition and its rules. `name` is used in messages.
 
-    `iceberg_schema` are the columns that statements see: those of a past snapshot have their own. `before` is the
-    metadata that the definition begins with, whose ids are given out; None for a new table. `details` of what is no
-    part of the definition are those of the table.
+    `iceberg_schema` has the columns that statements see; past snapshots have their own. `before` is the metadata that
+    the definition starts from, whose ids are in use; None for a new table. `details` outside the definition are the
+    table's.
     """
 
     name: str
@@ -66,8 +66,8 @@ class IcebergDefinition(NoRules):
     last_partition_id: int
     before: TableMetadata | None = field(default=None, compare=False, repr=False)
     table_details: TableDetails = field(default_factory=TableDetails, compare=False, repr=False)
+    # The columns that statements see.
     schema: StructType = field(default_factory=StructType, compare=False, repr=False)
-    """The columns as statements see them."""
 
     def config(self, table: str) -> IcebergDefinition:
         return self
@@ -82,7 +82,9 @@ class IcebergDefinition(NoRules):
         return capability in _CAPABILITIES
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """Raises `IcebergOperationNotSupported`, and `IcebergFeatureNotSupported` for what no writer may ignore."""
+        """Raises `IcebergOperationNotSupported`, and `IcebergFeatureNotSupported` for features that no writer may
+        ignore.
+        """
         if operation in _UNSUPPORTED:
             raise IcebergOperationNotSupported(self.name, operation.value.capitalize())
         if operation in (TableOperation.READ, TableOperation.CDF_READ):
@@ -103,12 +105,12 @@ class IcebergDefinition(NoRules):
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """None: files are planned by their partitions, but rows hold the columns that these are made from."""
+        """Empty: file pruning uses the partition values, but rows contain the source columns."""
         return ()
 
     @property
     def partition_keys(self) -> tuple[str, ...]:
-        """Folders below the table's are called by these."""
+        """The partition names in folders below the table's folder."""
         return tuple(f"{PARTITION_PREFIX}{each.field_id}" for each in self._divided)
 
     @property
@@ -128,8 +130,10 @@ class IcebergDefinition(NoRules):
 
     @property
     def sort_columns(self) -> tuple[SortColumn, ...]:
-        """None for an order of floating numbers, since Spark has another one of zeros, or by a transform that is not
-        known: writers need not follow it.
+        """The sort columns.
+
+        Empty if a column is floating point, since Spark orders zeros differently, or if a transform is unknown: writers
+        are not required to sort.
         """
         fields = {each.id: each for _, each in walk(self.iceberg_schema.struct)}
         found = []
@@ -147,7 +151,7 @@ class IcebergDefinition(NoRules):
 
     @property
     def distribution(self) -> Distribution | None:
-        """What a property says, if it is one of the words that may be set."""
+        """The write distribution property, if it has a valid value."""
         text = self.properties.get(DISTRIBUTION_MODE, "").lower()
         return Distribution(text) if text in set(Distribution) else None
 
@@ -180,9 +184,9 @@ class IcebergDefinition(NoRules):
 
 
 def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> IcebergDefinition:
-    """Of a table with this metadata, of which statements see the columns of `schema`.
+    """Returns the definition for this metadata, with the columns in `schema`.
 
-    Raises `MalformedIcebergFile` for a default that is none of its type.
+    Raises `MalformedIcebergFile` for a default that does not fit its type.
     """
     return IcebergDefinition(
         name=name,
@@ -203,7 +207,7 @@ def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How rows are divided into files, and sorted there."""
+    """How rows are partitioned and sorted."""
 
     spec: PartitionSpec
     order: SortOrder
@@ -212,7 +216,7 @@ class Layout:
 def details_of(
     properties: Mapping[str, str], format_version: int, layout: Layout, schema: IcebergSchema
 ) -> TableDetails:
-    """What these say of a table."""
+    """Returns the table details for these parts."""
     return TableDetails(
         description=properties.get(COMMENT),
         properties={**properties, "format-version": str(format_version)},

@@ -1,4 +1,4 @@
-"""Definitions of new tables like others, of this format or another one."""
+"""Definitions for CREATE TABLE LIKE, from a table in this or another format."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from engine.tables.definition_changes import DefinitionChange, SetDescription, s
 from engine.tables.rules import Constraint
 from engine.types.schema import StructField, StructType, map_fields
 
+# Properties that refer to the other table's files.
 _OF_FILES = frozenset({NAME_MAPPING, GC_ENABLED, "snapshot"})
-"""Properties that tell of the files of the other table."""
 _FIRST = 0
 _IDS_OF_FORMATS = ("delta.columnMapping.", "delta.typeChanges")
 _OWN_PROPERTIES = "delta."
 
 
 def define_like(label: str, other: IcebergDefinition, written: Mapping[str, str]) -> IcebergDefinition:
-    """Of a table of this format: its columns, partitions, order and properties. Raises as `change_definition`."""
+    """Returns a definition like an Iceberg table's: columns, partitions, order and properties. Raises like
+    `change_definition`.
+    """
     spec = replace(
         other.spec,
         spec_id=_FIRST,
@@ -40,7 +42,7 @@ def define_like(label: str, other: IcebergDefinition, written: Mapping[str, str]
 
 
 def _without_past(struct: StructOfType) -> StructOfType:
-    """Without the values of rows of older files."""
+    """Removes the initial defaults, which apply to older files' rows."""
     return StructOfType(tuple(_new(field) for field in struct.fields))
 
 
@@ -70,9 +72,9 @@ def define_like_other(
     checks: tuple[Constraint, ...],
     written: Mapping[str, str],
 ) -> IcebergDefinition:
-    """Of a table of another format: its columns, partitions, comment, and the properties that are nobody's own.
+    """Returns a definition like that in another format: columns, partitions, comment, and format-neutral properties.
 
-    Raises as `define_table`, and `IcebergChangeNotSupported` for rules that the format does not have.
+    Raises like `define_table`, and `IcebergChangeNotSupported` for constraints that Iceberg does not have.
     """
     if checks:
         raise IcebergChangeNotSupported(label, f"the CHECK constraint {checks[0].name} of the other table")

@@ -1,7 +1,7 @@
-"""What a commit says of a definition: the difference to the metadata of the table, as updates with requirements.
+"""A definition's difference to the table's metadata, as updates with requirements.
 
-Requirements are those that the reference implementation attaches: a change of columns fails if another one came first,
-and an append in between does not matter.
+The requirements equal the reference implementation's: a schema change fails if another one was committed first; an
+append in between does not matter.
 
 Source: Iceberg REST catalog, "TableRequirement".
 """
@@ -35,7 +35,7 @@ from engine.iceberg.spec.types import schema_json
 
 
 def creating_updates(new: IcebergDefinition) -> tuple[Update, ...]:
-    """All of a new table's definition."""
+    """Returns the updates that create a new table's definition."""
     updates: list[Update] = [
         UpgradeFormatVersion(new.format_version),
         AddSchema(schema_json(new.iceberg_schema), new.last_column_id),
@@ -53,7 +53,7 @@ def creating_updates(new: IcebergDefinition) -> tuple[Update, ...]:
 
 
 def changing_updates(old: TableMetadata, new: IcebergDefinition) -> tuple[tuple[Requirement, ...], tuple[Update, ...]]:
-    """What turns the table's definition into another one; nothing where they are the same."""
+    """Returns the requirements and updates that change the table's definition; both empty if nothing differs."""
     requirements: list[Requirement] = []
     updates: list[Update] = []
     if new.format_version != old.format_version:

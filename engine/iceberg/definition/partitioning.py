@@ -1,8 +1,8 @@
-"""Partition specs and sort orders, of the terms of a statement: `day(ts)`, `bucket(16, id)`, `region`.
+"""Builds partition specs and sort orders from a statement's terms: `day(ts)`, `bucket(16, id)`, `region`.
 
-A new spec has a new id, unless the table has had an equal one; a field that some spec of the table has had (the same
-transform of the same column) has its id again, so that its values in older manifests go on to mean the same. v1 tables
-take no field away: a dropped one becomes `void` in its place and keeps its id, so one that comes again has a new id.
+A new spec gets a new id, unless the table has had an equal one. A field that any earlier spec has (same transform, same
+column) keeps its id, so that its values in older manifests keep their meaning. v1 tables never remove a field: a
+dropped field becomes `void` in its place and keeps its id, so a field that is added again gets a new id.
 
 Source: Iceberg table specification, "Partition Evolution", "Partition Transforms", "Sorting".
 """
@@ -46,7 +46,7 @@ _WIDTH_MAX = (1 << 31) - 1
 
 
 def new_spec(table: str, schema: IcebergSchema, terms: Sequence[PartitionTerm], last_id: int) -> PartitionSpec:
-    """The spec of a new table. Raises `IcebergPartitioningRefused`."""
+    """Returns a new table's spec. Raises `IcebergPartitioningRefused`."""
     fields: list[PartitionField] = []
     for term in terms:
         source, transform = resolve_term(table, schema, term)
@@ -62,8 +62,9 @@ def new_spec(table: str, schema: IcebergSchema, terms: Sequence[PartitionTerm], 
 def with_field(
     table: str, schema: IcebergSchema, spec: PartitionSpec, term: PartitionTerm, last_id: int
 ) -> PartitionSpec:
-    """The spec with one more field, whose id is given out later. A field that was dropped (version 1: void) gives its
-    name away. Raises `IcebergPartitioningRefused`.
+    """Returns the spec with another field, whose id is assigned later.
+
+    A dropped field (void in version 1) releases its name. Raises `IcebergPartitioningRefused`.
     """
     source, transform = resolve_term(table, schema, term)
     width = f"_{transform.width}" if transform.width else ""
@@ -85,7 +86,7 @@ def _renamed(field: PartitionField, taken: str) -> PartitionField:
 def without_field(
     table: str, schema: IcebergSchema, spec: PartitionSpec, term: PartitionTerm, format_version: int
 ) -> PartitionSpec:
-    """The spec without the field of a term, or of a name. Raises `IcebergPartitioningRefused`."""
+    """Returns the spec without the field for a term or name. Raises `IcebergPartitioningRefused`."""
     found = None
     if term.transform == "identity" and len(term.column) == 1:
         found = next((each for each in spec.fields if each.name.casefold() == term.column[0].casefold()), None)
@@ -101,7 +102,7 @@ def without_field(
 
 
 def numbered(spec: PartitionSpec, specs: Mapping[int, PartitionSpec], last_id: int) -> PartitionSpec:
-    """With the ids that the table has for such a spec and such fields, or new ones."""
+    """Assigns ids to the spec and its fields: those that the table has for equal ones, or new ids."""
     known = [field for each in specs.values() for field in each.fields]
     old_ids = {field.field_id for field in known}
     used = {field.field_id for field in spec.fields} & old_ids
@@ -127,7 +128,7 @@ def _is_same(one: PartitionField, other: PartitionField) -> bool:
 def sort_order(
     table: str, schema: IcebergSchema, terms: Iterable[SortTerm], orders: Mapping[int, SortOrder]
 ) -> SortOrder:
-    """The order of these terms, as the table has had it or new. Raises `IcebergPartitioningRefused`."""
+    """Returns the sort order for these terms, reusing an equal existing order. Raises `IcebergPartitioningRefused`."""
     fields = []
     for term in terms:
         source, transform = resolve_term(table, schema, term.term)
@@ -146,7 +147,7 @@ def sort_order(
 
 
 def resolve_term(table: str, schema: IcebergSchema, term: PartitionTerm) -> tuple[IcebergField, Transform]:
-    """The column and the transform. Raises `IcebergPartitioningRefused`."""
+    """Returns the column and the transform. Raises `IcebergPartitioningRefused`."""
     kind = _NAMES.get(term.transform.lower())
     if kind is None:
         raise IcebergPartitioningRefused(table, str(term), f"there is no transform {term.transform}")
@@ -163,7 +164,7 @@ def resolve_term(table: str, schema: IcebergSchema, term: PartitionTerm) -> tupl
 
 
 def _find(table: str, struct: StructOfType, term: PartitionTerm) -> IcebergField:
-    """A column, or a field in a struct; not in a list or a map."""
+    """Finds a column or a struct's field; list elements and map entries are excluded."""
     fields, found = struct.fields, None
     for part in term.column:
         named = [each for each in fields if each.name == part]
@@ -192,7 +193,7 @@ def _name(term: PartitionTerm, transform: Transform, width: str) -> str:
 
 
 def ensure_distinct(table: str, schema: IcebergSchema, spec: PartitionSpec) -> None:
-    """No two fields of one name, and none of a column's but for the identity of it."""
+    """Checks that field names are unique, and that a column's name is used only for its identity transform."""
     names = [field.name for field in spec.fields]
     for field in spec.fields:
         column = next((each for each in schema.fields if each.name == field.name), None)
@@ -202,7 +203,7 @@ def ensure_distinct(table: str, schema: IcebergSchema, spec: PartitionSpec) -> N
 
 
 def partition_terms(spec: PartitionSpec, schema: IcebergSchema) -> tuple[PartitionTerm, ...]:
-    """The spec as a statement would say it, as far as one can."""
+    """Returns the spec as statement terms, as far as they can express it."""
     found = []
     for field in spec.fields:
         path = source_path(schema, field.source_id)
@@ -213,7 +214,7 @@ def partition_terms(spec: PartitionSpec, schema: IcebergSchema) -> tuple[Partiti
 
 
 def sort_terms(order: SortOrder, schema: IcebergSchema) -> tuple[SortTerm, ...]:
-    """The order as a statement would say it; none of it where one cannot."""
+    """Returns the order as statement terms; empty if they cannot express it."""
     found = []
     for field in order.fields:
         path = source_path(schema, field.source_id)
@@ -225,7 +226,7 @@ def sort_terms(order: SortOrder, schema: IcebergSchema) -> tuple[SortTerm, ...]:
 
 
 def source_path(schema: IcebergSchema, source_id: int) -> Path | None:
-    """Where the column of a partition field is: a column, or a field in structs; None where there is none."""
+    """Returns the path to a partition field's source column, through structs; None if it does not exist."""
     return _path_in(schema.struct, source_id)
 
 

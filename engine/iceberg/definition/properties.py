@@ -1,9 +1,9 @@
-"""Table properties: which may be set, and what they say of writing.
+"""Table properties: which can be set, and their meaning for writes.
 
-Some names are reserved for what metadata says elsewhere, `format-version` among them, which upgrades the table. What a
-writer would have to obey and this one does not is refused where it is set, and before anything is written.
+Some names are reserved for metadata fields; among them `format-version` upgrades the table. Properties that a writer
+must obey and this one does not support are rejected when they are set, and before anything is written.
 
-`retries_of` reads how often a commit to the table is tried.
+`retries_of` reads the commit retry properties.
 
 Source: Iceberg documentation, "Configuration", "Reserved table properties".
 """
@@ -19,8 +19,8 @@ from engine.iceberg.spec.metadata import FORMAT_VERSION_MAX
 from engine.iceberg.spec.partitions import PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder
 
+# The property for a table's comment.
 COMMENT = "comment"
-"""The property that holds a table's comment."""
 FORMAT_VERSION = "format-version"
 DEFAULT_FORMAT_VERSION = 2
 TARGET_FILE_SIZE = "write.target-file-size-bytes"
@@ -45,6 +45,7 @@ _RESERVED = frozenset(
     }
 )
 _ELSEWHERE = ("write.metadata.path", "write.data.path", "write.folder-storage.path", "write.object-storage.path")
+# Properties with an enumerated value; for some, fewer values than in the specification.
 _CHOICES: Mapping[str, frozenset[str]] = {
     "write.format.default": frozenset({"parquet"}),
     "write.delete.format.default": frozenset({"parquet"}),
@@ -58,11 +59,10 @@ _CHOICES: Mapping[str, frozenset[str]] = {
         for kind in ("delete", "update", "merge")
     },
 }
-"""Properties that have few values; of some of them fewer here than in the specification."""
 
 
 def ensure_settable(table: str, key: str, value: str) -> None:
-    """Raises `IcebergPropertyRefused`."""
+    """Raises `IcebergPropertyRefused` if the property cannot be set."""
     if key.lower().startswith("delta."):
         raise IcebergPropertyRefused(table, key, "it is a property of Delta tables")
     if key in _RESERVED:
@@ -77,7 +77,7 @@ def ensure_settable(table: str, key: str, value: str) -> None:
 
 
 def parse_format_version(table: str, value: str) -> int:
-    """Raises `IcebergPropertyRefused`."""
+    """Parses a format version. Raises `IcebergPropertyRefused`."""
     if value not in map(str, range(1, FORMAT_VERSION_MAX + 1)):
         raise IcebergPropertyRefused(table, FORMAT_VERSION, f"{value!r} is none of 1, 2, 3")
     return int(value)
@@ -86,8 +86,9 @@ def parse_format_version(table: str, value: str) -> int:
 def ensure_writable(
     table: str, properties: Mapping[str, str], spec: PartitionSpec, order: SortOrder, *, with_files: bool
 ) -> None:
-    """Raises `IcebergFeatureNotSupported` for what a writer has to do and this one does not. Who writes metadata alone
-    (not `with_files`) need not write data files as they are to be, and may change how.
+    """Raises `IcebergFeatureNotSupported` if the table requires a write feature that is not supported.
+
+    A metadata-only commit (not `with_files`) need not satisfy requirements on data files, and may change them.
     """
     for key in _ELSEWHERE if with_files else _ELSEWHERE[:1]:
         if properties.get(key):
@@ -102,7 +103,7 @@ def ensure_writable(
 
 
 def target_file_size(properties: Mapping[str, str]) -> int | None:
-    """In bytes; None where nothing is said."""
+    """Returns the target file size in bytes; None if not set."""
     text = properties.get(TARGET_FILE_SIZE, "")
     return int(text) if text.isdecimal() and int(text) else None
 
@@ -111,12 +112,12 @@ NUM_RETRIES = "commit.retry.num-retries"
 MIN_WAIT_MS = "commit.retry.min-wait-ms"
 MAX_WAIT_MS = "commit.retry.max-wait-ms"
 TOTAL_TIMEOUT_MS = "commit.retry.total-timeout-ms"
+# The digits that surely fit into 64 bits.
 _DIGITS_MAX = 18
-"""Of a number of 64 bits that surely fits."""
 
 
 def retries_of(properties: Mapping[str, str], policy: RetryPolicy) -> RetryPolicy:
-    """`policy` with what the properties say. A value that is no whole number of 64 bits says nothing."""
+    """Returns `policy`, adjusted by the properties. A value that is not a 64-bit integer is ignored."""
 
     def said(key: str) -> int | None:
         text = properties.get(key, "")

@@ -1,7 +1,7 @@
-"""The definition of a table whose files are those of a table of another format.
+"""Definitions for tables that share the data files with a table in another format.
 
-Columns keep the ids that the files have of them; others get new ones. A name mapping tells the columns of files that
-have no ids, or not of all fields (elements of lists), by what the files call them.
+Columns keep the ids in the files; others get new ids. A name mapping identifies columns by name in files without ids,
+or with ids missing for some fields (list elements).
 
 Source: Iceberg table specification, "Name Mapping Serialization".
 """
@@ -30,9 +30,9 @@ _COMMENT = "comment"
 def shared_definition(
     label: str, shared: SharedFiles, properties: Mapping[str, str]
 ) -> tuple[IcebergDefinition, tuple[IcebergField, ...]]:
-    """The definition, and its columns by the names that files have. Raises as `define_table`.
+    """Returns the definition, and its columns under the names in the files. Raises like `define_table`.
 
-    Defaults are kept where the format version has them: they are of new rows alone.
+    Defaults are kept if the format version supports them: they apply to new rows only.
     """
     version = properties.get(FORMAT_VERSION, "")
     has_defaults = version.isdecimal() and int(version) >= DEFAULTS_SINCE
@@ -55,7 +55,7 @@ def _column(field: StructField, *, has_defaults: bool) -> StructField:
 
 
 def name_mapping(fields: Iterable[IcebergField]) -> list[dict[str, Any]]:
-    """The names of these columns, as the table's property has them."""
+    """Returns the columns' name mapping, in the table property's form."""
     return [{"field-id": each.id, "names": [each.name], **_inner_mapping(each.type)} for each in fields]
 
 
@@ -74,7 +74,7 @@ def _inner_mapping(type_: IcebergType) -> dict[str, Any]:
 
 
 def stored_fields(fields: Sequence[IcebergField], schema: StructType) -> tuple[IcebergField, ...]:
-    """The fields by the names in the metadata of those of `schema`, which are the same in the same order."""
+    """Returns the fields under the physical names in `schema`'s metadata; both have equal fields in equal order."""
     return tuple(
         replace(field, name=_stored_name(column), type=_stored_type(field.type, column.data_type))
         for field, column in zip(fields, schema.fields, strict=True)

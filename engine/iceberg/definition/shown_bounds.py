@@ -1,12 +1,12 @@
-"""Bounds of columns as Arrow arrays of the values that a table shows, which are what conditions are about.
+"""Decodes column bounds into Arrow arrays with the values that the table exposes, for comparison with conditions.
 
-Types that Spark does not have are shown as others (`engine.iceberg.definition.value_sql`), in the same order: a uuid as
-its text in lower case, whose order is that of its bytes; a time as a text too; nanoseconds as microseconds.
+Types missing in Spark are exposed as others (`engine.iceberg.definition.value_sql`) with the same order: a uuid as
+lower-case text, which sorts like its bytes; a time as text too; nanoseconds as microseconds.
 
-Writers in Java compare uuids as two signed numbers, where they bring the bounds of several row groups together, or the
-values of several files in a manifest list: a bound says nothing of uuids of the other sign. So of those a lower bound
-of a positive number is used, and an upper one of a negative, and no more of them than the first number. Parquet itself
-compares them as unsigned bytes.
+Java writers compare uuids as two signed numbers when they merge bounds from several row groups, or from several files
+in a manifest list: such a bound is not valid for uuids with the other sign. Therefore a lower bound is used only if it
+is a positive number, an upper bound only if negative, and only the first number. Parquet itself compares uuids as
+unsigned bytes.
 
 Source: Iceberg table specification, "Appendix D: Single-value serialization".
 """
@@ -30,6 +30,7 @@ from engine.pruning.three_valued_logic import Mask
 from engine.types.arrow_types import arrow_type
 from engine.types.schema import DataType, PrimitiveType
 
+# Storage forms for fixed-width bounds; a promoted column's older bounds keep their old width.
 _WIDTHS: Mapping[Kind, Sequence[tuple[int, str]]] = {
     Kind.BOOLEAN: [(1, "u1")],
     Kind.INT: [(4, "<i4")],
@@ -43,7 +44,6 @@ _WIDTHS: Mapping[Kind, Sequence[tuple[int, str]]] = {
     Kind.TIMESTAMP_NS: [(8, "<i8")],
     Kind.TIMESTAMPTZ_NS: [(8, "<i8")],
 }
-"""How bounds of a fixed width are stored: those of a column that was promoted keep their old one."""
 _NOT_COMPARED = frozenset([Kind.UNKNOWN, Kind.VARIANT, Kind.GEOMETRY, Kind.GEOGRAPHY])
 _BYTES = (Kind.BINARY, Kind.FIXED)
 NANOS = frozenset([Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS])
@@ -57,14 +57,14 @@ _EXACT = decimal.Context(prec=100)
 
 
 def bounds_type(type_: SimpleType) -> DataType | None:
-    """What values of a type are compared as, which is what the table shows; None where they are not."""
+    """Returns the exposed type in which values are compared; None if the type is not comparable."""
     return None if type_.kind in _NOT_COMPARED else table_type(type_)
 
 
 def bounds_of_files(entries: pa.Table, field_id: int, type_: SimpleType) -> tuple[pa.Array, pa.Array]:
-    """The least and the greatest value of a column in each entry, by its metrics; null where these have none.
+    """Returns a column's minimum and maximum values for each entry, from its metrics; null if missing.
 
-    `type_` is one of those that are compared. Raises `MalformedIcebergFile`.
+    `type_` must be comparable. Raises `MalformedIcebergFile`.
     """
     low, high = (metric(entries, name, field_id) for name in ("lower_bounds", "upper_bounds"))
     if type_.kind is Kind.UUID:
@@ -76,9 +76,9 @@ def bounds_of_files(entries: pa.Table, field_id: int, type_: SimpleType) -> tupl
 def bounds_of_partitions(
     lows: Sequence[Value | None], highs: Sequence[Value | None], type_: SimpleType, *, are_values: bool
 ) -> tuple[pa.Array, pa.Array]:
-    """The same of values as transforms have them; null for those that do not fit the type.
+    """Returns the same from values in the transforms' form; null for values that do not fit the type.
 
-    `are_values`: no writer has compared them.
+    `are_values`: exact values, which no writer has compared.
     """
     if type_.kind is Kind.UUID:
         low, high = (pa.array(each, pa.binary()) for each in (lows, highs))
@@ -87,14 +87,14 @@ def bounds_of_partitions(
 
 
 def _stored(type_: SimpleType) -> Any:
-    """The type of what bounds hold, before it is made what is shown."""
+    """Returns the type that bounds have in storage, before conversion."""
     shown = PrimitiveType.LONG if type_.kind is Kind.TIME or type_.kind in NANOS else bounds_type(type_)
     assert shown is not None
     return arrow_type(shown)
 
 
 def _decoded(values: pa.Array, type_: SimpleType) -> pa.Array:
-    """Serialized values; null for those that are none of the type."""
+    """Decodes serialized values; null if invalid for the type."""
     kind = _stored(type_)
     if type_.kind in _BYTES:
         return values.cast(kind)
@@ -165,7 +165,7 @@ def _decimal(unscaled: int | None, scale: int, limit: int) -> decimal.Decimal | 
     return decimal.Decimal(unscaled).scaleb(-scale, _EXACT)
 
 
-# --- What is shown ---
+# --- Conversion to exposed values ---
 
 
 def _shown(low: pa.Array, high: pa.Array, type_: SimpleType) -> tuple[pa.Array, pa.Array]:
@@ -184,7 +184,7 @@ def _micros(nanos: pa.Array, more: int) -> pa.Array:
 
 
 def _times(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Both null where one is no time of a day: whoever wrote that has written no times."""
+    """Converts times. Both bounds are null if one is not a valid time: the writer did not write times."""
     is_time = np.ones(len(low), bool)
     for each in (low, high):
         numbers = pc.fill_null(each, 0).to_numpy()
@@ -195,7 +195,7 @@ def _times(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _uuids(low: pa.Array, high: pa.Array, is_unsigned: Mask) -> tuple[pa.Array, pa.Array]:
-    """Texts of bounds; `is_unsigned`: those that were not compared as signed numbers."""
+    """Converts uuid bounds to text; `is_unsigned` marks bounds that were not compared as signed numbers."""
     (lows, has_low), (highs, has_high) = _raw_uuids(low), _raw_uuids(high)
     half = _UUID_BYTES // 2
     lows[~is_unsigned, half:], highs[~is_unsigned, half:] = 0, 0xFF
@@ -205,7 +205,7 @@ def _uuids(low: pa.Array, high: pa.Array, is_unsigned: Mask) -> tuple[pa.Array, 
 
 
 def _raw_uuids(values: pa.Array) -> tuple[npt.NDArray[np.uint8], Mask]:
-    """A row for each, and whether it is a uuid."""
+    """Returns a row with bytes for each value, and a mask for valid uuids."""
     known = pc.fill_null(pc.equal(pc.binary_length(values), _UUID_BYTES), False).to_numpy(zero_copy_only=False)
     raw = np.zeros((len(values), _UUID_BYTES), np.uint8)
     data = b"".join(values.filter(pa.array(known)).to_pylist())

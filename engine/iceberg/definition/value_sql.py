@@ -1,10 +1,10 @@
-"""SQL between what files hold and what a table shows, of types that Spark does not have.
+"""SQL that converts between stored and exposed values, for types that Spark does not have.
 
-What was read of a file is shown by `shown_sql`: a `uuid` and a `time` as text, nanoseconds as the timestamp that they
-are, if they have no more digits than Spark knows. What is shown is stored again by `stored_sql`, if it is a value of
-the column's type; whether it is one, `storable_sql` says. What is nested is rebuilt around what changes.
+`shown_sql` converts a stored value: `uuid` and `time` to text, nanoseconds to a timestamp if Spark can represent all
+digits. `stored_sql` converts an exposed value back, if it is valid for the column's type; `storable_sql` is the
+validity condition. Nested values are rebuilt around the changed parts.
 
-No text depends on the settings of a session: what one would not evaluate the same is not in them.
+The SQL text is independent from session settings: it contains no construct that settings change.
 
 Source: Iceberg table specification, "Primitive Types"; "Appendix A: Parquet".
 """
@@ -20,26 +20,27 @@ from engine.iceberg.spec.types import IcebergField, Kind, ListType, MapOfType, S
 from engine.tables.scan import ReadColumn
 from engine.types.schema import StructType
 
+# Returns the converted field's SQL from the value's SQL and the lambda depth; None: unchanged.
 _Of = Callable[[str, IcebergField, int], str | None]
-"""The SQL of what becomes of a field's value, given the value's and how many lambdas it is in; None: it stays."""
 
 _UUID = r"(.{8})(.{4})(.{4})(.{4})(.{12})"
 _UUID_TEXT = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12};$"
+# For a text with `;` appended, since `$` also matches before a line end.
 _TIME_TEXT = "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?;$"
-"""Of a text with `;` behind it, since `$` also matches before the end of a line."""
+# The first five bytes in hexadecimal: byte order, and one type from the standard.
 _WKB = (
     "^(00(0000000[1-7]|000003E[9A-F]|000007D[1-7]|00000BB[9A-F])"
     "|01(0[1-7]000000|E[9A-F]030000|D[1-7]070000|B[9A-F]0B0000))$"
 )
-"""Of the first five bytes in digits: the order of bytes, and one of the types of the standard."""
 _DAY_US, _HOUR_US, _MINUTE_US, _SECOND_US = 86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000
+# The first and last microsecond that fit into 64-bit nanoseconds.
 _NANOS = ("1677-09-21 00:12:43.145225", "2262-04-11 23:47:16.854775")
-"""The first and the last microsecond whose nanoseconds are a number of 64 bits."""
 
 
 def shown_sql(expression: str, field: IcebergField, missing: frozenset[int] = frozenset()) -> str | None:
-    """The SQL of what the table shows, of what was read; None where that is the same. `missing` are the ids of fields
-    with defaults that the files lack.
+    """Returns the SQL for the exposed value; None if it equals the stored one.
+
+    `missing` has the ids for fields with defaults that the files lack.
     """
 
     def shown(value: str, part: IcebergField, depth: int) -> str | None:
@@ -58,7 +59,7 @@ def shown_columns(
     constants: frozenset[str],
     missing: frozenset[int],
 ) -> tuple[StructType, Mapping[str, ReadColumn]]:
-    """The columns of a scan as the table shows them, and those that are made of what is read, which is no constant."""
+    """Returns a scan's exposed columns, and the computed ones (constants excluded)."""
     fields, made = [], {}
     for column, found in zip(columns, read.fields, strict=True):
         text = None if found.name in constants else shown_sql(quoted(found.name), column, missing)
@@ -69,7 +70,7 @@ def shown_columns(
 
 
 def stored_sql(expression: str, field: IcebergField) -> str | None:
-    """The SQL of what files hold, of what the table shows, if `storable_sql` is true; None where that is the same."""
+    """Returns the SQL for the stored value, valid if `storable_sql` is true; None if it equals the exposed one."""
 
     def stored(value: str, part: IcebergField, depth: int) -> str | None:
         if isinstance(part.type, SimpleType):
@@ -80,7 +81,9 @@ def stored_sql(expression: str, field: IcebergField) -> str | None:
 
 
 def storable_sql(expression: str, field: IcebergField, depth: int = 0) -> str | None:
-    """A condition that is true of values of the column's type and of NULL, and never NULL; None where it always is."""
+    """Returns a condition that is true for NULL and for values valid in the column's type, and never NULL; None if it
+    always holds.
+    """
     match field.type:
         case SimpleType():
             inner = _storable_simple(expression, field.type)
@@ -140,7 +143,7 @@ def _rebuilt_struct(expression: str, fields: tuple[IcebergField, ...], of: _Of, 
 
 
 def shown_value_sql(expression: str, kind: Kind) -> str | None:
-    """As `shown_sql`, of a value of a type without parts."""
+    """Converts like `shown_sql`, for a type without nested fields."""
     match kind:
         case Kind.UUID:
             return f"regexp_replace(lower(hex({expression})), '{_UUID}', '$1-$2-$3-$4-$5')"
@@ -196,7 +199,7 @@ def _time_micros(text: str) -> str:
 
 
 def _micros_ntz(moment: str) -> str:
-    """Spark counts microseconds of timestamps with a zone alone."""
+    """Returns microseconds; Spark counts them only for timestamps with a zone."""
     days = f"unix_date(CAST({moment} AS DATE)) * {_DAY_US}L"
     seconds = f"CAST(extract(SECOND FROM {moment}) * {_SECOND_US} AS BIGINT)"
     return f"{days} + hour({moment}) * {_HOUR_US}L + minute({moment}) * {_MINUTE_US}L + {seconds}"

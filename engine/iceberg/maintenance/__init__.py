@@ -1,4 +1,4 @@
-"""Upkeep of Iceberg tables: snapshots that expire, files that nothing needs.
+"""Iceberg table maintenance: snapshot expiration and orphan files.
 
 Imports `engine.iceberg.snapshot` and `commit`. Start at `retention.py` and `orphan_files.py`.
 """

@@ -1,13 +1,13 @@
-"""Files in a table's folder that nothing in its metadata names, and nobody is about to name.
+"""Finds orphan files: files in a table's folder that no metadata references.
 
-A writer puts files first and names them by its commit, which may come much later; so only files that are older than a
-given time count. What metadata names is compared by the name in the table's folder. A path that metadata spells with
-another scheme or host than the folder has may be the same file: whether it is has to be said.
+A writer creates files first and references them by its commit, possibly much later. So only files older than a given
+time count. References are compared by the name relative to the table's folder. A path with another scheme or host in
+the metadata may be the same file: the caller must decide.
 
-Left alone are names that begin with `_` or `.`, as in Spark, folders that are tables of their own, symbolic links, and
-what lies outside of the table's folder.
+Skipped are names that begin with `_` or `.`, as in Spark, folders that are tables themselves, symbolic links, and files
+outside the table's folder.
 
-`remove_files` removes many at once; one that cannot be removed stops no other.
+`remove_files` removes files in batches; a failed removal does not stop the others.
 
 Source: Iceberg Spark runtime, "remove_orphan_files".
 """
@@ -31,7 +31,7 @@ _FILES_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """`failed` are names; `reason` is why the first of them could not be removed."""
+    """The removal's result. `failed` has names; `reason` is the first failure's reason."""
 
     names: tuple[str, ...]
     failed: tuple[str, ...]
@@ -39,7 +39,7 @@ class Removed:
 
 
 def remove_files(storage: Storage, names: Sequence[str], check: Callable[[], None]) -> Removed:
-    """`check` is called between batches, and ends the removal by raising."""
+    """Removes files. `check` is called between batches, and stops the removal by raising."""
     done: list[str] = []
     failed: list[str] = []
     reason = ""
@@ -67,7 +67,7 @@ _S3 = MappingProxyType({"s3a": "s3", "s3n": "s3"})
 
 
 class PrefixMismatch(StrEnum):
-    """What is done with a file that metadata names under another scheme or host."""
+    """The action for a file that metadata references with another scheme or host."""
 
     ERROR = "ERROR"
     IGNORE = "IGNORE"
@@ -76,20 +76,20 @@ class PrefixMismatch(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefixes:
-    """`schemes` and `authorities` are pairs of spellings of one thing."""
+    """Equivalent schemes and authorities, as pairs with equal meaning."""
 
     mode: PrefixMismatch
     schemes: Mapping[str, str]
     authorities: Mapping[str, str]
 
     def of(self, path: str) -> tuple[str, str]:
-        """Scheme and host of a path, as they are compared; a path without a scheme is a local file."""
+        """Returns a path's normalized scheme and host; a path without scheme is a local file."""
         scheme, authority, _ = _parts(path)
         return {**_S3, **_split(self.schemes)}.get(scheme, scheme), _split(self.authorities).get(authority, authority)
 
 
 def _parts(path: str) -> tuple[str, str, str]:
-    """Scheme, host and the rest."""
+    """Returns scheme, host and the remaining path."""
     scheme, mark, rest = resolve_path(path).partition("://")
     if not mark:
         return "file", "", scheme
@@ -98,13 +98,15 @@ def _parts(path: str) -> tuple[str, str, str]:
 
 
 def _split(pairs: Mapping[str, str]) -> dict[str, str]:
-    """A key may be a list, as `s3a,s3n`."""
+    """Expands keys with lists, like `s3a,s3n`."""
     return {each.strip(): value for key, value in pairs.items() for each in key.split(",")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphans:
-    """`names` in the table's folder; `doubtful` is one that metadata names under another prefix, with that path."""
+    """Orphan files: `names` in the table's folder; `doubtful` is one that metadata references with another prefix, with
+    that path.
+    """
 
     names: tuple[str, ...]
     doubtful: tuple[str, str] | None = None
@@ -118,7 +120,9 @@ def find_orphans(
     prefixes: Prefixes,
     check: Callable[[], None],
 ) -> Orphans:
-    """Orphans in the folder `below` (a name in the table's folder, '' for that itself). Raises what reading raises."""
+    """Finds orphans in the folder `below` (relative to the table's folder; '' is the folder itself). Raises reading
+    errors.
+    """
     storage = files.snapshot.storage
     old = [name for name, modified_ms in _listed(storage, below, check) if modified_ms < older_than_ms]
     named = set(_named(files, loaded))
@@ -142,7 +146,7 @@ def find_orphans(
 
 
 def _named(files: TableFiles, loaded: LoadedMetadata) -> Iterator[str]:
-    """All that the metadata names, as it spells it, and what is there without being named."""
+    """Yields all paths that the metadata references, in its spelling, and files that exist without a reference."""
     metadata = loaded.metadata
     location = metadata.location
     yield from (f"{location}/{HINT}", f"{location}/{loaded.name}")
@@ -157,7 +161,7 @@ def _named(files: TableFiles, loaded: LoadedMetadata) -> Iterator[str]:
 
 
 def _listed(storage: Storage, below: str, check: Callable[[], None]) -> Iterator[tuple[str, int]]:
-    """Names and times (milliseconds since the epoch) of the files in a folder and those in it."""
+    """Yields names and times (milliseconds since the epoch) for all files below a folder."""
     level = [below]
     with ThreadPoolExecutor(_THREADS, "list") as threads:
         while level:

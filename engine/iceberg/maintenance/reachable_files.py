@@ -1,7 +1,7 @@
-"""Which files snapshots need: their manifest lists, the manifests in these, and the live files in the manifests.
+"""Collects the files that snapshots need: manifest lists, their manifests, and the manifests' live files.
 
-A manifest is the same in all snapshots that list it, so each is looked at once. Names are relative to the table's
-folder; what lies elsewhere is none of a table's own files, and is never removed.
+A manifest is identical in all snapshots that list it, so each is read once. Names are relative to the table's folder;
+files elsewhere do not belong to the table, and are never removed.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ class FileKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """Reads what the metadata of one table names, with the caches of a snapshot of it."""
+    """Reads the files that one table's metadata references, with a snapshot's caches."""
 
     snapshot: IcebergSnapshot
 
     def name_of(self, text: str) -> str | None:
-        """The name, in the table's folder, of a path as the metadata has it; None for one elsewhere."""
+        """Returns a metadata path's name relative to the table's folder; None for a path elsewhere."""
         return self.snapshot.storage.confinement.name_below(self.snapshot.places.path(text))
 
     def manifests(self, snapshots: Iterable[SnapshotInfo]) -> dict[str, Manifest]:
-        """By path; raises what reading manifest lists raises."""
+        """Returns the snapshots' manifests by path. Raises manifest list reading errors."""
         return {each.path: each for info in snapshots for each in self.snapshot.manifests_of(info)}
 
     def lists(self, snapshots: Iterable[SnapshotInfo]) -> set[str]:
         return {info.manifest_list for info in snapshots if info.manifest_list is not None}
 
     def contents(self, manifests: Iterable[Manifest]) -> Iterator[tuple[FileKind, str]]:
-        """The live files of manifests, by path; those of a shared path more than once."""
+        """Yields the manifests' live files, by path; shared paths occur more than once."""
         every = list(manifests)
         for start in range(0, len(every), _MANIFESTS_AT_ONCE):
             for entries in self.snapshot.entries_of(every[start : start + _MANIFESTS_AT_ONCE]):
@@ -64,7 +64,7 @@ _CONTENTS = (
 
 
 def unneeded(files: TableFiles, gone: Iterable[SnapshotInfo], kept: Iterable[SnapshotInfo]) -> dict[str, FileKind]:
-    """The files that snapshots which are `gone` had and none that is `kept` has: name -> kind."""
+    """Returns files that only `gone` snapshots need, and no `kept` one: name -> kind."""
     gone, kept = list(gone), list(kept)
     kept_manifests = files.manifests(kept)
     own = {path: each for path, each in files.manifests(gone).items() if path not in kept_manifests}

@@ -1,9 +1,9 @@
-"""Which snapshots and references expire: pure, over one version of the metadata.
+"""Computes the snapshots and references that expire, from one metadata version alone.
 
-A branch other than main, and a tag, goes when its snapshot is older than its `max-ref-age-ms`. What stays keeps the
-snapshot that it refers to; a branch keeps those that led to it too, while they are young enough or among the first few.
-Snapshots that no reference leads to stay while they are young enough. The limits are those of a reference, else what
-the statement says, else the table's properties.
+A branch other than main, or a tag, expires if its snapshot is older than its `max-ref-age-ms`. A retained reference
+retains its snapshot; a branch also retains its ancestors that are young enough or among the first few. Snapshots
+outside all references are retained while they are young enough. Limits come from the reference, else from the
+statement, else from the table's properties.
 
 Source: Iceberg table specification, "Snapshot Retention Policy"; Java's `RemoveSnapshots` for snapshots without
 references.
@@ -26,7 +26,7 @@ _NO_LIMIT = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """What a statement says. `named` are snapshots that are to go whatever their age."""
+    """A statement's retention options. `named` snapshots expire at any age."""
 
     now_ms: int
     older_than_ms: int | None = None
@@ -36,7 +36,9 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expired:
-    """`references` are names; `referenced` are snapshots that were named and cannot go, with what refers to them."""
+    """The result. `references` are names; `referenced` has named snapshots that cannot expire, with their
+    references.
+    """
 
     snapshots: frozenset[int]
     references: tuple[str, ...]
@@ -44,7 +46,7 @@ class Expired:
 
 
 def expired(metadata: TableMetadata, retention: Retention, used: Collection[int] = ()) -> Expired:
-    """What goes; snapshots that are `used` stay."""
+    """Returns the expired snapshots and references; `used` snapshots are retained."""
     default_age_ms = _property(metadata, SNAPSHOT_AGE_MAX, _SNAPSHOT_AGE_MAX_MS)
     oldest_ms = retention.now_ms - default_age_ms if retention.older_than_ms is None else retention.older_than_ms
     keep = _property(metadata, SNAPSHOTS_MIN, 1) if retention.keep is None else retention.keep
@@ -69,7 +71,7 @@ def expired(metadata: TableMetadata, retention: Retention, used: Collection[int]
 
 
 def _references(metadata: TableMetadata, now_ms: int) -> tuple[list[Reference], list[Reference]]:
-    """Those that stay and those that go."""
+    """Returns retained and expired references."""
     default_ms = _property(metadata, REFERENCE_AGE_MAX, _NO_LIMIT)
     kept: list[Reference] = []
     gone: list[Reference] = []
@@ -94,7 +96,7 @@ def _of_branch(metadata: TableMetadata, branch: Reference, now_ms: int, oldest_m
 
 
 def _led_to(metadata: TableMetadata, references: Iterable[Reference]) -> set[int]:
-    """Snapshots that references, but for tags of single ones, are the end of."""
+    """Returns the ancestors that references retain; a tag retains its snapshot alone."""
     found: set[int] = set()
     for reference in references:
         info = metadata.snapshots.get(reference.snapshot_id)
@@ -105,6 +107,6 @@ def _led_to(metadata: TableMetadata, references: Iterable[Reference]) -> set[int
 
 
 def _property(metadata: TableMetadata, key: str, default: int) -> int:
-    """Others may have written what is no number; the default is the careful one."""
+    """Returns an integer property; other writers may have set an invalid value, then the safe default."""
     text = metadata.properties.get(key, "")
     return int(text) if text.removeprefix("-").isdecimal() else default

@@ -1,13 +1,13 @@
-"""Avro files taken apart, with names of ours for Iceberg's field ids; and as rows of Python values.
+"""Parses Avro files, with our field names for Iceberg's field ids; optionally decodes rows into Python values.
 
-Writers differ in the names and the order of fields, so a field is known by the `field-id` in the file's own schema. The
-schema is rewritten for the decoder: fields get the names of :data:`NAMES`, and types lose what a decoder would make of
-them (texts that are no UTF-8, dates beyond Python's years): values stay what Avro stores, numbers and bytes. Only that
-fixed bytes are a decimal is kept, under a key that a decoder ignores.
+Writers differ in field names and order, so a field is identified by the `field-id` in the file's own schema. The schema
+is rewritten for the decoder: fields get the names in :data:`NAMES`, and types lose their logical types, so that a
+decoder does not convert them (invalid UTF-8, dates beyond Python's years). Values remain as Avro stores them: numbers
+and bytes. Only the fact that fixed bytes are a decimal is kept, under a key that a decoder ignores.
 
-Rows are decoded by fastavro with one call for a block, as an Avro array of its records: what is small. Entries of
-manifests have a decoder of their own (`engine.iceberg.manifests.avro_walk`). Blocks are decompressed here, so that the
-codecs of Avro are those that Arrow has.
+For small files, rows are decoded by fastavro with one call per block, as an Avro array with its records. Manifest
+entries have their own decoder (`engine.iceberg.manifests.avro_walk`). Blocks are decompressed here, so that the codecs
+are Arrow's.
 
 Source: Apache Avro specification, "Object Container Files"; Iceberg table specification, "Manifests", "Appendix A".
 """
@@ -34,6 +34,7 @@ _BLOCK_BYTES_MAX = 1 << 30
 _HEADER = parse_schema({"type": "map", "values": "bytes"})
 _SNAPPY_CHECKSUM_BYTES = 4
 
+# Row keys by field id; `key` and `value` belong to maps.
 NAMES: Mapping[int, str] = {
     0: "status",
     1: "snapshot_id",
@@ -81,18 +82,17 @@ NAMES: Mapping[int, str] = {
     519: "key_metadata",
     520: "first_row_id",
 }
-"""What rows call the fields that are read; `key` and `value` are those of maps."""
+# The key on a fixed type that holds unscaled decimals.
 _DECIMAL = "decimal"
-"""The key of a fixed type that holds unscaled decimals."""
 _KEYS = frozenset([117, 119, 121, 126, 129, 138])
 _VALUES = frozenset([118, 120, 122, 127, 130, 139])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvroBlocks:
-    """A file taken apart: `schema` is that of a record, with our names; `blocks` are counts of records and their bytes.
+    """A parsed file: `schema` is a record's, with our names; `blocks` are record counts with bytes.
 
-    `metadata` is that of the file's header. Fields of partitions are called `p<field id>`.
+    `metadata` is the file header's. Partition fields are called `p<field id>`.
     """
 
     schema: dict[str, Any]
@@ -101,13 +101,13 @@ class AvroBlocks:
 
 
 def read_rows(data: bytes, source: str) -> list[dict[str, Any]]:
-    """The records of a file. Raises `MalformedIcebergFile`."""
+    """Returns a file's records. Raises `MalformedIcebergFile`."""
     blocks = read_blocks(data, source)
     return rows_of(blocks, source)
 
 
 def rows_of(blocks: AvroBlocks, source: str) -> list[dict[str, Any]]:
-    """The records, each with fields by our names. Raises `MalformedIcebergFile`."""
+    """Returns the records, with our field names. Raises `MalformedIcebergFile`."""
     with no_avro(source):
         schema = parse_schema({"type": "array", "items": blocks.schema})
         rows: list[dict[str, Any]] = []
@@ -121,23 +121,23 @@ def rows_of(blocks: AvroBlocks, source: str) -> list[dict[str, Any]]:
 
 @contextmanager
 def no_avro(source: str) -> Iterator[None]:
-    """Whatever Python raises over bytes that make no sense is `MalformedIcebergFile`."""
+    """Converts any Python error on invalid bytes into `MalformedIcebergFile`."""
     try:
         yield
     except (MalformedIcebergFile, MemoryError):
         raise
-    except Exception as error:  # decoders raise anything
+    except Exception as error:  # decoders may raise any error
         raise MalformedIcebergFile(source, f"no Avro file ({type(error).__name__}: {str(error)[:100]})") from error
 
 
 def read_blocks(data: bytes, source: str) -> AvroBlocks:
-    """Raises `MalformedIcebergFile`, `MemoryError`, and nothing else, whatever the bytes are."""
+    """Parses a file. Raises only `MalformedIcebergFile` and `MemoryError`, for any bytes."""
     with no_avro(source):
         return _read(data, source)
 
 
 def read_schema(file: BinaryIO, source: str) -> Any:
-    """The schema of a file's records as the file has it; no more than its header is read. Raises as `read_blocks`."""
+    """Returns the records' schema as in the file, reading only its header. Raises like `read_blocks`."""
     with no_avro(source):
         if file.read(len(_MAGIC)) != _MAGIC:
             raise ValueError("other bytes at its front")
@@ -188,7 +188,7 @@ def _decompressed(block: bytes, codec: str, source: str) -> bytes:
 
 
 def _snappy_size(block: bytes) -> int:
-    """What a block of Snappy has at its front: its size as a varint."""
+    """Returns a Snappy block's uncompressed size, the varint at its start."""
     size = shift = 0
     for byte in block[:5]:
         size |= (byte & 0x7F) << shift
@@ -213,7 +213,7 @@ def _read_long(stream: io.BytesIO) -> int:
 
 
 def _renamed(schema: Any, in_partition: bool = False) -> Any:
-    """The schema with our names for its fields, and without logical types."""
+    """Returns the schema with our field names, and without logical types."""
     if isinstance(schema, list):
         return [_renamed(branch, in_partition) for branch in schema]
     if not isinstance(schema, dict):
@@ -252,7 +252,7 @@ def _renamed_field(field: dict[str, Any], in_partition: bool) -> dict[str, Any]:
 
 
 def decimal_fields(schema: Any) -> frozenset[str]:
-    """The names of fields whose values are unscaled decimals, at any depth of a schema with our names."""
+    """Returns the names for fields with unscaled decimals, at any depth in a schema with our names."""
     types: set[str] = set()
     found: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""Values of Avro out of a buffer of bytes, all of a column at once.
+"""Reads a column's Avro values from a byte buffer in one vectorized operation.
 
 Source: Apache Avro specification, "Binary Encoding".
 """
@@ -13,13 +13,13 @@ import pyarrow as pa
 
 Places = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+# Appended to a buffer's values, so that reading a number needs no bounds check.
 PADDING = bytes(16)
-"""What follows the values in a buffer, so that looking at a number needs no look at the end."""
 NUMBER_BYTES_MAX = 10
 
 
 def numbers_at(data: Bytes, at: Places) -> tuple[Places, Places]:
-    """The numbers at these places, and the places behind them. Raises `ValueError`, `IndexError`."""
+    """Returns the numbers at these positions, and the positions after them. Raises `ValueError`, `IndexError`."""
     byte = data[at]
     if not len(at) or byte.max() < 128:
         small = byte.astype(np.int64)
@@ -40,7 +40,7 @@ def numbers_at(data: Bytes, at: Places) -> tuple[Places, Places]:
 
 
 def lengths_at(data: Bytes, at: Places) -> tuple[Places, Places]:
-    """As `numbers_at`, of lengths within the data."""
+    """Reads like `numbers_at`, for lengths within the data."""
     lengths, after = numbers_at(data, at)
     if len(lengths) and (int(lengths.min()) < 0 or int(lengths.max()) > len(data)):
         raise ValueError("a length that is negative, or longer than the file")
@@ -48,14 +48,14 @@ def lengths_at(data: Bytes, at: Places) -> tuple[Places, Places]:
 
 
 def slices(data: Bytes, starts: Places, ends: Places) -> Any:
-    """The bytes between these places, which ascend; null where `starts` is negative."""
+    """Returns the bytes between ascending positions; null if `starts` is negative."""
     missing = starts < 0
     edges = np.column_stack((starts, ends))[~missing].ravel()
     if not len(edges):
         return pa.nulls(len(starts), pa.binary())
     if len(data) >= 1 << 31:
         raise ValueError("a column of more than two gigabytes")
-    # Every other value of this array is a gap between two of ours: Arrow copies the others faster than numpy does.
+    # Every other array value is a gap between two values: Arrow copies the others faster than numpy does.
     gapped = pa.BinaryArray.from_buffers(
         pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges.astype(np.int32)), pa.py_buffer(data)]
     )
@@ -64,7 +64,7 @@ def slices(data: Bytes, starts: Places, ends: Places) -> Any:
 
 
 def as_number(number: int) -> bytes:
-    """A number as Avro encodes it. Raises `OverflowError` for one of more than 64 bits."""
+    """Returns a number in Avro's encoding. Raises `OverflowError` beyond 64 bits."""
     if not -(1 << 63) <= number < 1 << 63:
         raise OverflowError("a number of more than 64 bits")
     pieces = bytearray()

@@ -1,24 +1,23 @@
-"""Manifest entries decoded into columns, without an object for each entry.
+"""Decodes manifest entries into columns, without an object per entry.
 
-Avro has no index: where a field begins is known when the one before it was walked over. But a file is many blocks, and
-each can be walked over by itself. So all blocks of a set of manifests are walked over in lockstep: one step is one
-field of one record in every block, as a handful of operations on arrays with a place for each block. The walk looks at
-nothing but lengths and branches, and notes where values are (`engine.iceberg.manifests.avro_values` reads them).
+Avro has no index: a field's start is known only after the preceding field was walked. But a file has many blocks that
+can be walked independently. So all blocks from a set with manifests are walked in lockstep: one step handles one field
+in one record for every block, as a few operations on arrays with a position per block. The walk reads only lengths and
+union branches, and notes the value positions (`engine.iceberg.manifests.avro_values` reads the values).
 
-Maps and lists stay the bytes that they are in the file (`engine.iceberg.manifests.metrics`): few of their values are
-ever asked for. Those of numbers are passed in one step, for numbers end at a byte below 128, and these are counted
-beforehand.
+Maps and lists remain encoded bytes (`engine.iceberg.manifests.metrics`), because few values are ever needed. Numeric
+ones are skipped in one step: numbers end at a byte below 128, and these bytes are counted in advance.
 
-The schema is the one of the file with our names (`engine.iceberg.manifests.avro`). What this does not know (a schema
-that refers to itself, say) is `NotWalked`, and is decoded by fastavro.
+The schema is the file's with our names (`engine.iceberg.manifests.avro`). An unsupported schema (a recursive one, for
+example) raises `NotWalked`, and is decoded by fastavro.
 
-20,000 manifests take, beside fastavro (`tests/bench/bench_manifests.py`, on two cores with Python 3.11):
+20,000 manifests, compared with fastavro (`tests/bench/bench_manifests.py`, two cores, Python 3.11):
 
-    entries in each        this decoder        fastavro             fastavro, rows that nobody keeps
+    entries in each        this decoder        fastavro             fastavro, rows discarded
                  10     7.6 s,   822 MB     18.4 s,   686 MB      6.6 s
                  50    13.1 s, 1,583 MB     98.4 s, 1,298 MB     32.0 s
 
-Seconds are those of processors. Most of fastavro's go into a Python object for each value of the maps of metrics.
+Seconds are processor time. Most fastavro time is spent on a Python object for each value in the metrics maps.
 
 Source: Apache Avro specification, "Binary Encoding".
 """
@@ -34,28 +33,28 @@ import numpy as np
 
 from engine.iceberg.manifests.avro_values import NUMBER_BYTES_MAX, Bytes, Places, lengths_at, numbers_at
 
+# The position that denotes a null value.
 NULL = -1
-"""The place of a value that is null."""
 
 
 class NotWalked(Exception):
-    """A schema that the walk does not know."""
+    """Raised for a schema that the walk does not support."""
 
 
 class Op(IntEnum):
-    """How a value is walked over."""
+    """How a value is walked."""
 
     NUMBER = 0
     BYTES = 1
     FIXED = 2
+    # A list with numbers, or a map from numbers to numbers as a list with pairs.
     NUMBERS = 3
-    """A list of numbers, or a map of numbers to numbers as a list of pairs."""
+    # A map from numbers to bytes as a list with pairs.
     NUMBER_TO_BYTES = 4
-    """A map of numbers to bytes as a list of pairs."""
 
 
 class Kind(IntEnum):
-    """What a value of `Op.FIXED` is."""
+    """The kind that an `Op.FIXED` value has."""
 
     FLAG = 0
     FLOAT = 1
@@ -65,19 +64,19 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`name` is the path of names. `null` is the branch of a union that is null; -1: the value is always there."""
+    """A leaf column. `name` is the path. `null` is the union's null branch; -1: never null."""
 
     name: str
     op: Op
     null: int
+    # A fixed value's size in bytes; for `Op.NUMBERS`, 2 for pairs and 1 for single items.
     size: int = 0
-    """Of a fixed value in bytes; of the pairs of `Op.NUMBERS` 2, of its single items 1."""
     kind: Kind = Kind.BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where the values of a column are, for each record: `starts` in all bytes, `NULL` for null; `ends` behind them.
+    """A column's value positions for each record: `starts` in the whole data, `NULL` for null; `ends` after them.
 
     Only bytes, maps and lists have `ends`.
     """
@@ -87,7 +86,7 @@ class Found:
 
 
 def columns_of(schema: Any, prefix: str = "", names: dict[str, Any] | None = None) -> list[Column]:
-    """The columns of a record, fields of inner records by their path. Raises `NotWalked`."""
+    """Returns a record's columns, with inner records' fields by path. Raises `NotWalked`."""
     names = {} if names is None else names
     found: list[Column] = []
     for each in schema["fields"]:
@@ -138,14 +137,14 @@ def _column(name: str, kind: Any, null: int, names: dict[str, Any]) -> Column:
 
 
 def walk(columns: Sequence[Column], data: Bytes, blocks: Sequence[tuple[int, int]]) -> list[Found]:
-    """Where the values of each column are. `blocks` are pairs of a count of records and a size in bytes, which follow
-    one another in `data`; something that belongs to none has to follow them.
+    """Returns each column's value positions.
 
-    Raises `ValueError`, `IndexError` where values do not fit their blocks.
+    `blocks` are pairs (record count, size in bytes), adjacent in `data`; `data` must have padding after them. Raises
+    `ValueError`, `IndexError` if values do not fit their blocks.
     """
     counts = np.array([count for count, _ in blocks], np.int64)
     sizes = np.array([size for _, size in blocks], np.int64)
-    order = np.argsort(-counts, kind="stable")  # so that blocks that have a next record are the first ones
+    order = np.argsort(-counts, kind="stable")  # so that the blocks that have a next record come first
     limits = np.cumsum(sizes)[order]
     at, rows = limits - sizes[order], (np.cumsum(counts) - counts)[order]
     total = int(counts.sum())
@@ -166,7 +165,7 @@ def walk(columns: Sequence[Column], data: Bytes, blocks: Sequence[tuple[int, int
 
 
 class _Walker:
-    """Steps over fields: places where they begin in, places behind them out."""
+    """Steps over fields: takes their start positions, returns the end positions."""
 
     def __init__(self, data: Bytes) -> None:
         self._data = data
@@ -207,7 +206,7 @@ class _Walker:
         return at
 
     def _items(self, column: Column, at: Places) -> Places:
-        """The place behind a list or map: blocks of items, and a block of none."""
+        """Returns the position after a list or map: blocks with items, then an empty block."""
         at, live = at.copy(), np.arange(len(at))
         while len(live):
             counts, places = items_at(self._data, at[live])
@@ -219,7 +218,7 @@ class _Walker:
         return at
 
     def _pairs(self, at: Places, counts: Places) -> Places:
-        """The place behind so many pairs of a number and bytes."""
+        """Returns the position after `counts` pairs with a number and bytes."""
         most, least = int(counts.max(initial=0)), int(counts.min(initial=0))
         for step in range(most):
             if step < least:
@@ -233,7 +232,7 @@ class _Walker:
 
 
 def items_at(data: Bytes, at: Places) -> tuple[Places, Places]:
-    """How many items follow, and the place of the first; a negative count is followed by their size in bytes."""
+    """Returns the item count, and the first item's position; a negative count is followed by a size in bytes."""
     counts, places = numbers_at(data, at)
     sized = counts < 0
     if sized.any():
@@ -245,18 +244,18 @@ def items_at(data: Bytes, at: Places) -> tuple[Places, Places]:
 
 
 _BITS = np.arange(256, dtype=np.uint8)[:, None] >> np.arange(8, dtype=np.uint8) & 1
+# The number of set bits, by byte.
 _ONES = _BITS.sum(axis=1).astype(np.int64)
-"""How many bits of a byte are set."""
+# The lower bits, by bit position.
 _BELOW = (1 << np.arange(8)) - 1
-"""The bits of a byte below one."""
+# The position that the n-th set bit has in a byte, n from 1.
 _PLACE = np.zeros((256, 9), np.int64)
-"""The place of the n-th bit of a byte that is set, from 1."""
 for _nth in range(1, 9):
     _PLACE[:, _nth] = np.argmax(np.cumsum(_BITS, axis=1) == _nth, axis=1)
 
 
 class _Ends:
-    """The bytes that end a number, counted."""
+    """A cumulative count over the bytes that end a number."""
 
     def __init__(self, data: Bytes) -> None:
         self._data = data
@@ -265,13 +264,13 @@ class _Ends:
         np.cumsum(_ONES[self._bits], out=self._before[1:])
 
     def after(self, at: Places) -> Places:
-        """The places behind the numbers at these ones."""
+        """Returns the positions after the numbers at these positions."""
         if (self._data[at] < 128).all():
             return at + 1
         return self.skip(at, np.ones(len(at), np.int64))
 
     def skip(self, at: Places, counts: Places) -> Places:
-        """The places behind so many numbers from these ones on. Raises `IndexError` where there are not so many."""
+        """Returns the positions after `counts` numbers from these positions. Raises `IndexError` if there are fewer."""
         first = at >> 3
         wanted = self._before[first] + _ONES[self._bits[first] & _BELOW[at & 7]] + counts
         byte = self._byte_before(first, first + (counts * NUMBER_BYTES_MAX >> 3) + 2, wanted)
@@ -279,7 +278,7 @@ class _Ends:
         return np.where(counts == 0, at, behind)
 
     def _byte_before(self, low: Places, high: Places, wanted: Places) -> Places:
-        """The last bytes of the bits before which there are fewer ends than are wanted, found by bisection."""
+        """Returns the last byte positions before which fewer ends exist than wanted, by bisection."""
         high = np.minimum(high, len(self._before) - 1)
         if (self._before[high] < wanted).any():
             raise IndexError("numbers end behind the file, or have more than 64 bits")

@@ -1,4 +1,4 @@
-"""Columns of a manifest out of what the walk over it noted (`engine.iceberg.manifests.avro_walk`)."""
+"""Builds manifest columns from the positions that the walk noted (`engine.iceberg.manifests.avro_walk`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.iceberg.manifests.avro_walk import Column, Found, Kind, Op
 
 
 class Values:
-    """`data` are all blocks one after the other, and padding."""
+    """Value positions. `data` contains all blocks in sequence, and padding."""
 
     def __init__(self, data: Bytes, columns: Sequence[Column], found: Sequence[Found]) -> None:
         self._data = data
@@ -24,7 +24,7 @@ class Values:
         return list(self._found)
 
     def column(self, name: str, start: int, end: int) -> pa.Array | None:
-        """Of some of the records: numbers as int64, bytes, maps and lists as binary; None where there is no such field.
+        """Returns a column for a record range: numbers as int64; bytes, maps and lists as binary; None if absent.
 
         Raises `ValueError`.
         """

@@ -1,9 +1,9 @@
-"""What was decoded of immutable files, kept by path within a limit of memory.
+"""A cache for decoded immutable files, by path, within a memory limit.
 
-Manifests, manifest lists and delete files never change, so a path is all that a key needs: whatever happens to a table,
-an entry is right or of no use. Files of another content under a path that was there before (a table that was removed
-and made again by tools that give the same names) are told apart by their length. Files that are read with credentials
-of one table are kept for these credentials alone (`Decoded.apart`): who has others might not read them.
+Manifests, manifest lists and delete files never change, so the path suffices as a key: an entry is valid or unused,
+whatever happens to the table. Different content under the same path (a table that was dropped and created again by
+tools that generate the same names) is detected by the length. Files that are read with one table's credentials are
+cached for these credentials only (`Decoded.apart`): other credentials might not permit the read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Decoded:
-    """Values by key, the least recently used ones dropped first. Threads share it; two may decode one file at once."""
+    """An LRU cache. It is thread-safe; two threads may decode the same file concurrently."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -26,7 +26,7 @@ class Decoded:
         self._bytes = 0
 
     def get(self, key: tuple[object, ...], make: Callable[[], T], size: Callable[[T], int]) -> T:
-        """The value of `key`, made where it is not there; `size` says how many bytes one takes."""
+        """Returns the value for `key`, calling `make` if absent; `size` returns a value's size in bytes."""
         with self._lock:
             found = self._values.get(key)
             if found is not None:
@@ -45,12 +45,14 @@ class Decoded:
         return value
 
     def apart(self, lease: str | None) -> Decoded:
-        """What was decoded of files that were read by a lease, within the same limit; None: by what the server has."""
+        """Returns the cache for files that were read by a lease, within the same limit; None: by the server's
+        credentials.
+        """
         return self if lease is None else _Apart(self, lease)
 
     @property
     def num_bytes(self) -> int:
-        """About what is kept."""
+        """The approximate size in bytes."""
         with self._lock:
             return self._bytes
 

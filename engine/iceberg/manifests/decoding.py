@@ -1,6 +1,6 @@
-"""Many manifests, decoded in batches: while one is walked over, the next is read and decompressed by other threads.
+"""Decodes many manifests in batches: while one batch is walked, other threads read and decompress the next.
 
-A batch is large enough for a walk in lockstep to pay, and bounds what is in memory beside the results.
+A batch is large enough for the lockstep walk to pay off, and bounds memory in addition to the results.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import pyarrow as pa
 from engine.iceberg.manifests.avro import AvroBlocks, read_blocks
 from engine.iceberg.manifests.manifest import decode_manifests
 
+# Compressed size; manifests are compressed to about a third.
 _BATCH_BYTES = 24 << 20
-"""Of compressed files: manifests are compressed to about a third."""
 _THREADS = 4
 
 _Batch = list[tuple[Future[AvroBlocks], str]]
 
 
 def decode_all(files: Iterable[tuple[str, bytes]]) -> Iterator[pa.Table]:
-    """The tables of manifests, given as names for messages and bytes, in their order.
+    """Yields a table for each manifest, in order; `files` has names for messages and bytes.
 
-    Raises `MalformedIcebergFile`, and what `files` raises.
+    Raises `MalformedIcebergFile`, and errors from `files`.
     """
     with ThreadPoolExecutor(_THREADS, "manifests") as threads:
         before: _Batch = []

@@ -1,11 +1,11 @@
-"""A manifest as an Arrow table: one row an entry, as it is in the file, without what it inherits.
+"""Decodes a manifest into an Arrow table: one row per entry, as in the file, without inherited values.
 
-Metrics stay bytes, since few columns are asked about (`engine.iceberg.manifests.metrics`). Values of partitions are
-the numbers and bytes that Avro stores, in a column `p<field id>` each. Decimals are their unscaled values in the fewest
-bytes: manifests store them as wide as their type, which may have been promoted between two of them.
+Metrics remain encoded bytes, since few columns are needed (`engine.iceberg.manifests.metrics`). Partition values are
+Avro's numbers and bytes, in a column `p<field id>` each. Decimals are unscaled values in the fewest bytes: manifests
+store them as wide as their type, which may have been promoted between manifests.
 
-There are two decoders, and tests hold them to the same tables: a walk over many blocks at once, and fastavro for a few
-rows, for schemas that the walk does not know, and to say what is wrong with a file.
+Two decoders exist, and tests compare their tables: a walk over many blocks together, and fastavro, which handles few
+rows and unsupported schemas, and determines the error in a file.
 
 Source: Iceberg table specification, "Manifests".
 """
@@ -26,10 +26,10 @@ from engine.iceberg.manifests.columns import Values
 from engine.iceberg.manifests.metrics import METRICS, encoded, numbers
 from engine.iceberg.spec.transforms import unscaled_bytes
 
+# Entry status.
 EXISTING, ADDED, DELETED = 0, 1, 2
-"""The status of an entry."""
+# File content.
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
-"""The content of a file."""
 
 _ENTRY_COLUMNS: Mapping[str, Any] = {
     "status": pa.int8(),
@@ -52,20 +52,20 @@ _FILE_COLUMNS: Mapping[str, Any] = {
     "equality_ids": pa.list_(pa.int32()),
     "split_offsets": pa.list_(pa.int64()),
 }
+# The columns in every manifest; partition columns follow.
 ENTRIES = pa.schema([*_ENTRY_COLUMNS.items(), *_FILE_COLUMNS.items(), *((name, pa.binary()) for name in METRICS)])
-"""The columns of every manifest; those of its partitions follow them."""
 _REQUIRED = ("status", "content", "file_path", "file_format", "record_count", "file_size_in_bytes")
 PARTITION_PREFIX = "p"
+# An additional column: the manifest's partition spec.
 SPEC_ID = "spec_id"
-"""A column beside those of a manifest: its partition spec."""
 _FILE = "data_file."
 _BLOCKS_MIN, _ENTRIES_MIN = 4, 200
+# A manifest with at least this many entries gets its own table.
 _LARGE = 500
-"""Entries of a manifest whose table is made by itself."""
 
 
 def decode_manifests(manifests: Sequence[tuple[AvroBlocks, str]]) -> list[pa.Table]:
-    """Each manifest as a table, those of the same schema decoded together; with the names of the files, for messages.
+    """Returns a table for each manifest; those with equal schemas are decoded together. File names are for messages.
 
     Raises `MalformedIcebergFile`.
     """
@@ -82,12 +82,12 @@ def decode_manifests(manifests: Sequence[tuple[AvroBlocks, str]]) -> list[pa.Tab
 
 
 def decode_manifest(data: bytes, source: str) -> pa.Table:
-    """Raises `MalformedIcebergFile`."""
+    """Decodes one manifest. Raises `MalformedIcebergFile`."""
     return decode_manifests([(read_blocks(data, source), source)])[0]
 
 
 def spec_id_of(data: bytes, source: str) -> int:
-    """The partition spec that the manifest itself names, where no manifest list does."""
+    """Returns the partition spec in the manifest's own header, for use without a manifest list."""
     text = read_blocks(data, source).metadata.get("partition-spec-id", b"0")
     if not text.isdigit():
         raise MalformedIcebergFile(source, f"its partition spec is {text[:20]!r}")
@@ -95,7 +95,7 @@ def spec_id_of(data: bytes, source: str) -> int:
 
 
 def _columns(blocks: AvroBlocks) -> tuple[Column, ...] | None:
-    """None for a schema that has to be decoded otherwise."""
+    """Returns the columns; None if the walk does not support the schema."""
     try:
         return tuple(columns_of(blocks.schema))
     except (NotWalked, LookupError, TypeError, ValueError, RecursionError):
@@ -103,10 +103,12 @@ def _columns(blocks: AvroBlocks) -> tuple[Column, ...] | None:
 
 
 def _walked(columns: Sequence[Column], manifests: Sequence[AvroBlocks]) -> list[pa.Table] | None:
-    """The entries without a row for each; None where fastavro has to say what is wrong with them, or with one."""
+    """Returns the entries, decoded without a Python row each; None if fastavro should decode them, or report the
+    error.
+    """
     blocks = [block for each in manifests for block in each.blocks]
     if len(blocks) < _BLOCKS_MIN and sum(count for count, _ in blocks) < _ENTRIES_MIN:
-        return None  # what has to be set up takes longer than decoding a few rows
+        return None  # the setup takes longer than decoding a few rows
     data = np.frombuffer(b"".join((*(block for _, block in blocks), PADDING)), np.uint8)
     counts = [sum(count for count, _ in each.blocks) for each in manifests]
     ends = [int(end) for end in np.cumsum(counts)]
@@ -118,7 +120,7 @@ def _walked(columns: Sequence[Column], manifests: Sequence[AvroBlocks]) -> list[
         table = _columnar(values, 0, ends[-1])
     except (pa.ArrowException, LookupError, ValueError, OverflowError):
         return None
-    # Copies, for one that is kept holds no memory of the others.
+    # Copies, so that a cached table does not hold the others' memory.
     return [table.take(pa.array(np.arange(*each))) for each in ranges]
 
 
@@ -149,7 +151,7 @@ def _cast(found: pa.Array | None, kind: pa.DataType, count: int) -> pa.Array:
 
 
 def table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """As `_walked`, of decoded rows."""
+    """Returns the same table as `_walked`, from decoded rows."""
     files = [row["data_file"] for row in rows]
     columns: dict[str, Any] = {}
     for name, kind in _ENTRY_COLUMNS.items():
@@ -171,14 +173,14 @@ def table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def _checked(manifest: tuple[AvroBlocks, str], table: pa.Table | None) -> pa.Table:
-    """The table, made of decoded rows where there is none yet."""
+    """Checks the table, decoding rows first if None."""
     blocks, source = manifest
     try:
         entries = table_of_rows(rows_of(blocks, source)) if table is None else table
     except (pa.ArrowException, LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise MalformedIcebergFile(source, f"no manifest ({type(error).__name__}: {str(error)[:100]})") from error
     content = entries["content"]
-    if content.null_count:  # v1 has no such field
+    if content.null_count:  # absent in v1
         entries = entries.set_column(entries.schema.get_field_index("content"), "content", content.fill_null(DATA))
     for name in _REQUIRED:
         if entries[name].null_count:
@@ -198,14 +200,14 @@ def _shortest(unscaled: pa.ChunkedArray) -> pa.Array:
 
 
 def _utf8(values: pa.Array) -> pa.Array:
-    """Raises `ArrowInvalid` for what is no UTF-8."""
+    """Casts to text. Raises `ArrowInvalid` for invalid UTF-8."""
     found = values.cast(pa.string())
     found.validate(full=True)
     return found
 
 
 def _pairs(found: Any) -> Sequence[Mapping[str, Any]] | None:
-    """Some writers use maps of Avro, whose keys are texts."""
+    """Returns a map's pairs; some writers use Avro maps, whose keys are text."""
     if isinstance(found, dict):
         return [{"key": int(key), "value": value} for key, value in found.items()]
     pairs: Sequence[Mapping[str, Any]] | None = found
@@ -223,5 +225,5 @@ def _partition_values(values: Sequence[Any]) -> pa.Array:
             return pa.array(values, pa.int64())
         case float():
             return pa.array(values, pa.float64())
-        case _:  # a value of any other type of Avro
+        case _:  # any other Avro type
             return pa.array(values, pa.binary())

@@ -1,4 +1,4 @@
-"""The manifests of a snapshot: from its manifest list, or named in the metadata of a v1 table.
+"""A snapshot's manifests: from its manifest list, or named in a v1 table's metadata.
 
 Source: Iceberg table specification, "Manifest Lists", "Sequence Number Inheritance".
 """
@@ -16,7 +16,7 @@ from engine.iceberg.manifests.manifest import spec_id_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldSummary:
-    """Of one partition field over the files of a manifest: bounds are serialized values, None where unknown."""
+    """A partition field's summary over a manifest's files: bounds are serialized values, None if unknown."""
 
     contains_null: bool | None
     contains_nan: bool | None
@@ -26,9 +26,10 @@ class FieldSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """One manifest as its snapshot lists it: what its entries inherit. `length` in bytes, None where unknown.
+    """A manifest as its snapshot lists it, with the values that its entries inherit. `length` in bytes, None if
+    unknown.
 
-    Counts are pairs of files and rows, None where the list does not tell them.
+    Counts are pairs (files, rows), None if the list does not have them.
     """
 
     path: str
@@ -42,12 +43,12 @@ class Manifest:
     existing: tuple[int | None, int | None] = (None, None)
     deleted: tuple[int | None, int | None] = (None, None)
     partitions: tuple[FieldSummary, ...] = ()
+    # The live files' minimum data sequence number.
     min_sequence_number: int = 0
-    """The least data sequence number of its live files."""
 
 
 def decode_manifest_list(data: bytes, source: str) -> tuple[Manifest, ...]:
-    """Raises `MalformedIcebergFile`."""
+    """Decodes a manifest list. Raises `MalformedIcebergFile`."""
     rows = read_rows(data, source)
     try:
         return tuple(_manifest(row, source) for row in rows)
@@ -56,7 +57,7 @@ def decode_manifest_list(data: bytes, source: str) -> tuple[Manifest, ...]:
 
 
 def named_manifest(path: str, snapshot_id: int, read: Callable[[str], bytes]) -> Manifest:
-    """A manifest that a v1 table names without a list."""
+    """Returns a manifest that a v1 table names without a list."""
     return Manifest(
         path=path,
         length=None,

@@ -1,7 +1,7 @@
-"""Maps of metrics, kept as the bytes that they are in a manifest, and taken apart for the columns that are asked for.
+"""Metrics maps, kept as encoded bytes and decoded for single columns on demand.
 
-A map of a column in a table of entries is a list of pairs as Avro encodes it; null is a map that is not there. Maps of
-all entries are walked over together, pair by pair, until each has given the one that was asked for.
+A metrics map in a table with entries is a list with pairs in Avro's encoding; null if absent. All entries' maps are
+walked together, pair by pair, until each has returned the requested field.
 
 Source: Iceberg table specification, "Manifests"; Apache Avro specification, "Arrays".
 """
@@ -26,7 +26,7 @@ _CHUNK_ROWS = 2000
 
 
 def metric(entries: pa.Table, name: str, field_id: int) -> pa.Array:
-    """The metric of one column in each entry; null where there is none. Raises `MalformedIcebergFile`."""
+    """Returns one column's metric for each entry; null if absent. Raises `MalformedIcebergFile`."""
     kind = pa.binary() if name in BOUNDS else pa.int64()
     found = [_metric(raw, name in BOUNDS, field_id) for raw in _pieces(entries[name])]
     return pa.concat_arrays(found) if found else pa.array([], kind)
@@ -45,7 +45,7 @@ def _metric(raw: pa.Array, has_bytes: bool, field_id: int) -> pa.Array:
 
 
 def pairs(entries: pa.Table, name: str) -> pa.Array:
-    """All of a map in each entry, as lists of `key` and `value`; empty where there is none."""
+    """Returns each entry's complete map, as lists with `key` and `value`; empty if absent."""
     raw = pa.concat_arrays(_pieces(entries[name]) or [pa.array([], pa.binary())])
     data = _data_of(raw)
     found = _pairs(data, raw, name in BOUNDS, None)
@@ -56,7 +56,7 @@ def pairs(entries: pa.Table, name: str) -> pa.Array:
 
 
 def numbers(raw: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Lists of numbers out of their bytes; empty where there is none."""
+    """Decodes lists with numbers; empty if absent."""
     data = _data_of(raw)
     found = _Found.of(_numbers(data, *_lanes(raw)))
     values = pa.array(found.keys, pa.int64()).cast(kind.value_type)
@@ -65,7 +65,7 @@ def numbers(raw: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def encoded(pairs: Sequence[Mapping[str, Any]] | None) -> bytes | None:
-    """A map as its bytes."""
+    """Encodes a map."""
     if not pairs:
         return None
     found = [as_number(len(pairs))]
@@ -78,7 +78,7 @@ def encoded(pairs: Sequence[Mapping[str, Any]] | None) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Pairs in the order of their maps: the row of the map, the key, and where the value is. Of lists, `keys` alone."""
+    """Pairs in map order: the map's row, the key, and the value position. Lists have `keys` only."""
 
     rows: Places
     keys: Places
@@ -96,7 +96,7 @@ class _Found:
 
 
 def _pairs(data: Bytes, raw: pa.Array, has_bytes: bool, only: int | None) -> _Found:
-    """The pairs of maps, or the first one of each with the key `only`."""
+    """Returns all maps' pairs, or the first pair with the key `only` in each."""
     try:
         return _Found.of(_steps(data, *_lanes(raw), has_bytes, only))
     except (ValueError, IndexError) as error:
@@ -137,7 +137,9 @@ def _numbers(data: Bytes, rows: Places, at: Places) -> Iterable[tuple[Places, ..
 
 
 def _with_items(data: Bytes, rows: Places, at: Places, left: Places) -> tuple[Places, Places, Places]:
-    """Those that have an item at `at`: behind the last one of a block is the next block, and one of none is the end."""
+    """Keeps the maps with an item at `at`: after a block's last item the next block begins; an empty block ends the
+    map.
+    """
     if left.all():
         return rows, at, left
     done = np.flatnonzero(left == 0)
@@ -148,7 +150,7 @@ def _with_items(data: Bytes, rows: Places, at: Places, left: Places) -> tuple[Pl
 
 
 def _lanes(raw: pa.Array) -> tuple[Places, Places]:
-    """The rows that have a map, and where each begins."""
+    """Returns the rows that have a map, and the start positions."""
     offsets = np.frombuffer(raw.buffers()[1], np.int32)[raw.offset : raw.offset + len(raw) + 1].astype(np.int64)
     there = np.diff(offsets) > 0
     if raw.null_count:
@@ -163,7 +165,7 @@ def _data_of(raw: pa.Array) -> Bytes:
 
 
 def _pieces(column: pa.ChunkedArray) -> list[pa.Array]:
-    """Large chunks as they are; of small ones their bytes take less time to copy than each by itself to walk over."""
+    """Returns large chunks unchanged and small ones merged: copying them is faster than walking each separately."""
     if column.num_chunks > 1 and len(column) < _CHUNK_ROWS * column.num_chunks:
         return [pa.concat_arrays(column.chunks)]
     return list(column.chunks)

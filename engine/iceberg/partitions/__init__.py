@@ -1,4 +1,4 @@
-"""Partition tuples of data files: as text, as one struct, and as SHOW PARTITIONS prints them.
+"""Data files' partition tuples: as text, as one struct, and in SHOW PARTITIONS.
 
 Imports `engine.iceberg.definition` and `manifests`. Start at `partition_values.py`.
 """

@@ -1,4 +1,4 @@
-"""Partition values of all specs of a table as one struct, as metadata tables and the column `_partition` show them.
+"""Partition values from all specs as one struct, for metadata tables and the column `_partition`.
 
 Source: Iceberg table specification, "Partition Specs", "Reserved Field IDs".
 """
@@ -17,12 +17,12 @@ from engine.iceberg.spec.partitions import PartitionField, TransformKind
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, StructOfType, walk
 from engine.types.schema import StructField, StructType
 
+# Values by column.
 Row: TypeAlias = Mapping[str, Any]
-"""Values by column."""
 
 
 def result_type(schema: IcebergSchema, field: PartitionField) -> SimpleType | None:
-    """The type of a field's partition values; None where it is not known."""
+    """Returns the type for a field's partition values; None if unknown."""
     found = next((each.type for _, each in walk(StructOfType(schema.fields)) if each.id == field.source_id), None)
     match field.transform.kind:
         case TransformKind.BUCKET | TransformKind.YEAR | TransformKind.MONTH | TransformKind.HOUR:
@@ -38,9 +38,9 @@ def result_type(schema: IcebergSchema, field: PartitionField) -> SimpleType | No
 
 
 def partition_fields(metadata: TableMetadata) -> Mapping[int, tuple[PartitionField, SimpleType]]:
-    """The partition fields of all specs by their id, each by its newest name, with the types of their values.
+    """Returns all specs' partition fields by id, under their newest names, with their value types.
 
-    A name that was given to another field later is that one's: the older field has its id behind it.
+    If a name was later given to another field, the older field gets its id as a suffix.
     """
     found: dict[int, tuple[PartitionField, SimpleType]] = {}
     for spec in sorted(metadata.specs.values(), key=lambda spec: spec.spec_id):
@@ -63,7 +63,7 @@ def _other_name(field: PartitionField, taken: Mapping[str, int]) -> str:
 
 
 class PartitionStruct:
-    """Partition values of all specs as one struct."""
+    """Partition values from all specs as one struct."""
 
     def __init__(self, metadata: TableMetadata) -> None:
         self._fields = partition_fields(metadata)
@@ -76,7 +76,7 @@ class PartitionStruct:
         return StructType(fields) if fields else None
 
     def has(self, name: str) -> bool:
-        """Whether a column of files is one of its values."""
+        """Returns True if a files column holds one partition value."""
         return name.startswith(PARTITION_PREFIX) and name[1:].isdecimal() and int(name[1:]) in self._fields
 
     def of(self, row: Row) -> Row:

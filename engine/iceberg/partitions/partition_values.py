@@ -1,8 +1,8 @@
-"""Values of partitions as constants of files.
+"""Partition values as file constants.
 
-They travel to Spark as texts, which it casts to the column's type (`constant_texts`), or, for types whose values have
-no such text, which SQL turns into values again (`partition_texts`, `partition_sql`). No text depends on the zone of a
-session, and an empty one is not null.
+They are passed to Spark as text, which it casts to the column's type (`constant_texts`). Types without a castable text
+use another text form, which SQL converts back (`partition_texts`, `partition_sql`). The texts do not depend on a
+session's time zone, and an empty text is not null.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _MICRO_NS = 1000
 
 
 def is_constant(type_: SimpleType) -> bool:
-    """Whether Spark casts a text to the column's type."""
+    """Returns True if Spark can cast a text to the column's type."""
     return type_.kind in _CONSTANTS or type_.kind is Kind.DECIMAL
 
 
 def constant_texts(data: pa.Table, field: PartitionField, type_: SimpleType) -> pa.Array:
-    """The text of the field's value in each file, for Spark's cast. Raises `MalformedIcebergFile`."""
+    """Returns the text for the field's value in each file, for Spark's cast. Raises `MalformedIcebergFile`."""
     return _texts(data, field, type_, _CONSTANTS.get(type_.kind, _text))
 
 
 def partition_texts(data: pa.Table, field: PartitionField, type_: SimpleType) -> pa.Array:
-    """The text of the field's value in each file, for `partition_sql`. Raises `MalformedIcebergFile`."""
+    """Returns the text for the field's value in each file, for `partition_sql`. Raises `MalformedIcebergFile`."""
     return _texts(data, field, type_, _text)
 
 
@@ -50,7 +50,7 @@ def _texts(data: pa.Table, field: PartitionField, type_: SimpleType, text: TextO
     if pa.types.is_null(data.schema.field(name).type):
         return pa.nulls(data.num_rows, pa.string())
     try:
-        # Not a dict of Python, to which -0.0 and 0.0 are one key.
+        # Not a Python dict, in which -0.0 and 0.0 are one key.
         encoded = pa.chunked_array(data[name]).combine_chunks().dictionary_encode()
         texts = (None if value is None else text(value, type_) for value in encoded.dictionary.to_pylist())
         return pa.array(texts, pa.string()).take(encoded.indices)
@@ -117,7 +117,7 @@ _CONSTANTS: Mapping[Kind, TextOf] = {
 
 
 def json_value(value: Any, type_: SimpleType) -> Any:
-    """A partition value as JSON, for `MetadataTable`. Raises `TypeError`, `ValueError`, `OverflowError`."""
+    """Returns a partition value as JSON, for `MetadataTable`. Raises `TypeError`, `ValueError`, `OverflowError`."""
     match type_.kind:
         case Kind.BOOLEAN | Kind.INT | Kind.LONG:
             return value
@@ -142,12 +142,12 @@ def json_value(value: Any, type_: SimpleType) -> Any:
 
 
 def _time(micros: int) -> str:
-    """As the table shows it: without zeros at the end. Raises `OverflowError`."""
+    """Returns a time as the table prints it: without trailing zeros. Raises `OverflowError`."""
     return f"{datetime.min + timedelta(microseconds=micros):%H:%M:%S.%f}".rstrip("0").removesuffix(".")
 
 
 def partition_sql(name: str, type_: SimpleType) -> str:
-    """The value of such a text under this name, as the table shows it."""
+    """Returns the SQL that converts a text under this name to the exposed value."""
     match type_.kind:
         case Kind.BINARY | Kind.FIXED:
             return f"unhex(substring({name}, 2))"

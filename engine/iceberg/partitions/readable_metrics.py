@@ -1,8 +1,8 @@
-"""Metrics of files for people to read: a struct for each column that has values of its own, by its full name.
+"""Human-readable file metrics: a struct for each leaf column, by its full name.
 
-The names of fields in structs, lists and maps are joined by dots (`s.a`, `l.element`, `m.key`), and the structs come in
-the order of their names, as Iceberg's own engines show them. Bounds have the type that the table shows; what is no
-value of it is null, since metrics of other writers may be anything.
+Field names in structs, lists and maps are joined by dots (`s.a`, `l.element`, `m.key`), and the structs are sorted by
+name, as in Iceberg's own engines. Bounds have the exposed type; an invalid bound is null, since other writers' metrics
+may contain anything.
 
 Source: Iceberg documentation, "Inspecting tables", "Files"; table specification, "Manifests".
 """
@@ -28,12 +28,12 @@ _NAMES = {
     "lower_bounds": "lower_bound",
     "upper_bounds": "upper_bound",
 }
+# Types whose bounds are not column values.
 _UNSHOWN = frozenset([Kind.VARIANT, Kind.UNKNOWN, Kind.GEOMETRY, Kind.GEOGRAPHY])
-"""Types whose bounds are no values of theirs."""
 
 
 class ReadableMetrics:
-    """Of the files of a table with this schema."""
+    """Readable metrics for files in a table with this schema."""
 
     def __init__(self, schema: IcebergSchema) -> None:
         leaves = ((".".join(path), field) for path, field in walk(schema.struct))
@@ -42,12 +42,12 @@ class ReadableMetrics:
 
     @property
     def schema(self) -> StructType | None:
-        """None where no column has values of its own."""
+        """The struct type; None if no column has metrics."""
         fields = tuple(StructField(name, _struct(kind)) for name, _, kind in self._columns)
         return StructType(fields) if fields else None
 
     def of(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """For `MetadataTable`; the maps of a row are lists of `key` and `value`."""
+        """Returns a row's metrics for `MetadataTable`; its maps are lists with `key` and `value`."""
         maps = {name: {pair["key"]: pair["value"] for pair in row[name] or ()} for name in _NAMES}
         return {
             column: {

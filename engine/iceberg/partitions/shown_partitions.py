@@ -1,6 +1,6 @@
-"""Values of partitions as people write them; and those of a snapshot for SHOW PARTITIONS, a column for each field.
+"""Human-readable partition values, and a snapshot's partitions for SHOW PARTITIONS, one column per field.
 
-Fields of all specs are shown, each by its newest name; files of a spec without a field have null in it.
+All specs' fields are included under their newest names; files whose spec lacks a field have null.
 
 Source: Iceberg table specification, "Partition Transforms".
 """
@@ -23,7 +23,7 @@ _FIRST_YEAR = 1970
 
 
 def shown_partitions(data: pa.Table, metadata: TableMetadata) -> pa.Table:
-    """Of the partitions of data files, once each."""
+    """Returns the data files' distinct partitions."""
     fields = partition_fields(metadata)
     names = [f"{PARTITION_PREFIX}{id}" for id in fields]
     there = [name for name in names if name in data.column_names]
@@ -42,7 +42,7 @@ def _texts(distinct: pa.Table, name: str, field: PartitionField, kind: SimpleTyp
 
 
 def shown_partition(value: Any, field: PartitionField, kind: SimpleType) -> str | None:
-    """A value of a partition field as people write it; null for what is none of its type."""
+    """Returns a partition value as users write it; null if invalid for its type."""
     if value is None:
         return None
     try:

@@ -1,5 +1,5 @@
-"""One snapshot of an Iceberg table: its files, its deletes, and the scans that read its rows.
+"""An Iceberg table's snapshot: its files, its deletes, and the scans that read its rows.
 
-Imports `engine.iceberg.manifests`, `definition`, `partitions` and `writing`. Start at `snapshot.py`; `scans.py` makes
+Imports `engine.iceberg.manifests`, `definition`, `partitions` and `writing`. Start at `snapshot.py`; `scans.py` builds
 scans, `live_files.py` reads manifests.
 """

@@ -1,9 +1,9 @@
-"""Data files in Avro: which of their columns are read, the others are refused by name.
+"""Data files in Avro: which columns can be read; others are rejected with an error that names them.
 
-Spark's reader of Avro finds fields by the names that a file gives them, and tells no row by its index, as that of ORC
-(`engine.iceberg.snapshot.file_kinds`). A file's own schema says the ids. Not read are maps whose keys are no texts,
-which are arrays of records in Avro and to Spark; times, which are numbers to it, of whatever unit a file has; and
-timestamps without a zone, which it takes for those with one. Queries of other columns are answered.
+Spark's Avro reader finds fields by the file's names, and does not provide row indexes, like its ORC reader
+(`engine.iceberg.snapshot.file_kinds`). The file's own schema has the ids. Not readable are maps with keys other than
+text, which Avro and Spark represent as arrays with records; times, which Spark reads as numbers in the file's unit; and
+timestamps without a zone, which Spark reads as timestamps with one. Queries on other columns work.
 
 Source: Iceberg table specification, "Appendix A: Avro".
 """
@@ -31,7 +31,7 @@ _NOT_READ = frozenset([Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMEST
 def read_avro_headers(
     storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
 ) -> list[FileColumns]:
-    """For each data file in Avro. Raises as `read_footers`."""
+    """Reads each Avro data file's columns. Raises like `read_footers`."""
     schemas = schemas_of(storage, paths, decoded, read_avro_columns)
     return [
         named_columns(schema, FIELD_ID, mapping, path, FileKind.AVRO)
@@ -40,15 +40,15 @@ def read_avro_headers(
 
 
 def read_avro_columns(file: BinaryIO, path: str) -> pa.Schema:
-    """The columns of one file with their ids. Raises `MalformedIcebergFile`."""
+    """Returns a file's columns with their ids. Raises `MalformedIcebergFile`."""
     with no_avro(path):
         return _Schema().columns(read_schema(file, path))
 
 
 class _Schema:
-    """One file's schema as Arrow has those of other formats: fields with their ids, types of values left out.
+    """A file's schema in the Arrow form that other formats have: fields with ids, without value types.
 
-    A type that has a name may be used again by its name, with or without its namespace.
+    A named type may be referenced by its name, with or without its namespace.
     """
 
     def __init__(self) -> None:
@@ -68,9 +68,9 @@ class _Schema:
         return pa.field(name, self._type(kind, space, depth + 1), metadata=_id(id))
 
     def _type(self, kind: Any, space: str, depth: int) -> pa.DataType:
-        """`space` is the namespace of the record around."""
+        """Converts a type; `space` is the enclosing record's namespace."""
         match kind:
-            case list():  # a union, most often with null
+            case list():  # a union, usually with null
                 others = [self._type(each, space, depth) for each in kind if each != "null"]
                 return others[0] if len(others) == 1 else pa.null()
             case {"type": "record", "fields": fields}:
@@ -99,7 +99,7 @@ class _Schema:
                 raise ValueError("its schema has a type that Avro has not")
 
     def _again(self, name: str, space: str) -> pa.DataType:
-        """The type of a name. One that is not complete yet, as of a record in itself, is none here."""
+        """Returns a named type. An incomplete one, as in a recursive record, is ignored."""
         full = name if "." in name or not space else f"{space}.{name}"
         known = self._named.get(full) or self._named.get(name)
         if known is None:
@@ -124,11 +124,11 @@ def _id(id: Any) -> dict[bytes, bytes]:
 
 
 def unread_in_avro(field: IcebergField, columns: Sequence[FileColumns]) -> str | None:
-    """What of a field, or column, is not read of files in Avro with `columns`; None: it is read."""
+    """Returns the part in a field or column that cannot be read from Avro files with `columns`; None if all can."""
     if field.initial_default is not None and any(field.id not in each.ids for each in columns):
         return f"the default of {field.name} for data files in Avro"
     if all(field.id not in each.ids for each in columns):
-        return None  # NULL, whatever its type
+        return None  # NULL, for any type
     if isinstance(field.type, SimpleType) and field.type.kind in _NOT_READ:
         return f"the column {field.name} of data files in Avro"
     if isinstance(field.type, MapOfType) and field.type.key.type != SimpleType(Kind.STRING):

@@ -1,14 +1,14 @@
-"""The rows that a range of snapshots inserted and deleted: what one snapshot has and the one before it has not.
+"""Change data feed for a range with snapshots: computes inserted and deleted rows by comparing adjacent snapshots.
 
-A snapshot that only rearranged rows (`replace`) changed none. Of any other, data files that came hold inserted rows and
-those that went deleted ones; a row that was copied to another file is both. A data file that stays with other deletes
-holds the deleted rows: those of the new vector that the old one lacks. Manifests that both snapshots list are looked at
-only where files of deletes differ. Which rows equality deletes remove is said in no file, so a snapshot of a table that
-has them is read only if it added data files and nothing else.
+A `replace` snapshot only rearranged rows and has no changes. For any other, added data files contain inserted rows and
+removed ones deleted rows; a row that was copied to another file is both. A data file that remains with different
+deletes contains the deleted rows: those in the new vector and not in the old one. Manifests that both snapshots list
+are read only if delete files differ. No file records which rows equality deletes remove, so in a table that has them a
+snapshot is readable only if it did nothing but add data files.
 
-The commit version of a change is the id of its snapshot. Rows are read with the columns of the table, by field ids.
+A change's commit version is its snapshot's id. Rows are read with the table's columns, by field ids.
 
-Source: Iceberg table specification, "Snapshots"; the columns are those of Delta's change data feed.
+Source: Iceberg table specification, "Snapshots"; the columns are Delta's change data feed columns.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class IcebergChanges:
     table: IcebergSnapshot
     versions: tuple[int, ...]
     files: pa.Table
+    # Texts, aligned with the rows in `files`.
     constants: Mapping[str, pa.Array]
-    """Row for row beside `files`, as texts."""
 
     @property
     def schema(self) -> StructType:
@@ -90,7 +90,7 @@ class IcebergChanges:
         return (ChangeFiles(self.files, _CONSTANTS, layout, read_as),)
 
     def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:
-        """By the feed's own columns alone."""
+        """Returns pruning by the feed's own columns only."""
         columns = TableColumns(schema=self.schema, partition_columns=_CONSTANTS, time_zone=time_zone)
 
         def texts(name: str) -> pa.ChunkedArray:
@@ -100,7 +100,10 @@ class IcebergChanges:
 
 
 def load_changes(table: IcebergSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> IcebergChanges:
-    """Raises `IcebergChangesNotTold`, `IcebergFeatureNotSupported`, and what reading manifests raises."""
+    """Loads the changes.
+
+    Raises `IcebergChangesNotTold`, `IcebergFeatureNotSupported`, and manifest reading errors.
+    """
     _ensure_plain(table)
     chain = list(ancestry(table.metadata, table.info))[::-1]
     last = _last(table, chain, end, allow_outside=allow_outside)
@@ -124,7 +127,7 @@ def load_changes(table: IcebergSnapshot, start: Bound, end: Bound | None, *, all
 
 
 def _ensure_plain(table: IcebergSnapshot) -> None:
-    """Columns that only a query makes of what files hold are in no feed."""
+    """Rejects columns that need SQL conversion; the feed does not support them."""
     columns = table.iceberg_schema.fields
     names = [column.name.casefold() for column in columns]
     if len({*names, *_CONSTANTS}) < len(names) + len(_CONSTANTS):
@@ -137,7 +140,7 @@ def _ensure_plain(table: IcebergSnapshot) -> None:
         )
 
 
-# --- Which snapshots ---
+# --- Snapshot range ---
 
 
 def _first(table: IcebergSnapshot, chain: Sequence[SnapshotInfo], start: Bound, *, allow_outside: bool) -> int:
@@ -178,12 +181,12 @@ def _at(table: IcebergSnapshot, chain: Sequence[SnapshotInfo], version: int) -> 
     raise IcebergChangesNotTold(table.label, f"{version} is none of the snapshots that the newest one was made from")
 
 
-# --- What a snapshot changed ---
+# --- Changes in one snapshot ---
 
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
-    """Files whose rows, or some of them, are changes of one kind."""
+    """Files whose rows, entirely or partly, are changes with one change type."""
 
     info: SnapshotInfo
     change_type: str
@@ -217,7 +220,7 @@ def _changed(table: IcebergSnapshot, info: SnapshotInfo) -> list[_Changed]:
 
 
 def _pair(table: IcebergSnapshot, info: SnapshotInfo) -> tuple[LiveFiles, LiveFiles]:
-    """The files of the snapshot before and of this one, where they can differ."""
+    """Returns the previous and this snapshot's files, limited to manifests that can differ."""
     after = replace(table, info=info)
     parent = None if info.parent_id is None else table.metadata.snapshots.get(info.parent_id)
     if info.parent_id is not None and parent is None:
@@ -242,14 +245,14 @@ def _not_in(files: pa.Table, others: pa.Table) -> Any:
 
 
 def _in_both(files: pa.Table, others: pa.Table) -> tuple[Any, Any]:
-    """Which of the files are among the others, and where each of these is."""
+    """Returns a mask for the files that are among the others, and their positions there."""
     places = pc.index_in(files["file_path"], value_set=others["file_path"].combine_chunks())
     return places.is_valid(), places.drop_null()
 
 
 def _files(table: IcebergSnapshot, entries: pa.Table, left_out: Any, selected: Any | None = None) -> pa.Table:
-    """Without the rows `left_out`, and of `selected` alone; files of which none would be read are none of these.
-    Raises `IcebergFeatureNotSupported`.
+    """Returns files to scan without the rows `left_out`, and with only the rows `selected`; files without rows to read
+    are omitted. Raises `IcebergFeatureNotSupported`.
     """
     if selected is not None:
         there = selected.is_valid()
@@ -260,7 +263,7 @@ def _files(table: IcebergSnapshot, entries: pa.Table, left_out: Any, selected: A
 
 
 def _scanned(table: IcebergSnapshot, entries: pa.Table, left_out: Any | None, selected: Any | None) -> pa.Table:
-    """Without the partitions, of which entries of several snapshots have other columns."""
+    """Drops the partition columns, which differ between entries from several snapshots."""
     files = table.as_scanned(entries, left_out)
     files = files.drop_columns(list(filter(is_partition_column, files.column_names)))
     chosen = pa.nulls(entries.num_rows, DELETION_VECTOR) if selected is None else selected

@@ -1,9 +1,9 @@
-"""Names of columns in a scan: those that the table does not have, and those by which conditions may be pushed.
+"""Column names in a scan: names that avoid the table's columns, and names that allow filter pushdown.
 
-Columns that are not the table's are constants of files. Spark pushes conditions by name, and takes a name for the
-column that a file has under it. So a column is pushed if its name has never meant another column, and the column had no
-other name, in any schema that the table ever had; where one of these is not in the metadata any more, nobody knows.
-Files that lack the name are read as without the condition.
+Additional columns are file constants. Spark pushes conditions by name, and a file may use the name for another column.
+So a column is pushed only if, in every schema that the table ever had, its name denoted no other column and the column
+had no other name; if one such schema is missing from the metadata, no column is pushed. Files that lack the name are
+read without the condition.
 
 Source: Iceberg table specification, "Schema Evolution", "Column Projection".
 """
@@ -20,16 +20,16 @@ import pyarrow as pa
 from engine.iceberg.spec.types import IcebergField, IcebergSchema
 from engine.tables.scan import RowTracking
 
+# Row lineage columns in files with copied rows, from v3 on.
 ROW_LINEAGE = RowTracking(
     row_id_column="_row_id",
     row_commit_version_column="_last_updated_sequence_number",
     field_ids=(2_147_483_540, 2_147_483_539),
 )
-"""What files have of rows that they took over, from v3 on."""
 
 
 class OwnNames:
-    """Names of columns that no column of the table has."""
+    """Column names that no table column has."""
 
     def __init__(self, schema: IcebergSchema) -> None:
         taken = "\n".join(column.name.casefold() for column in schema.fields)
@@ -46,11 +46,11 @@ class OwnNames:
         self._twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
 
     def column(self, column: IcebergField) -> str:
-        """What a column is called in a scan: its name, unless that of another differs from it in case alone."""
+        """Returns a column's name in a scan: its own, unless another column's differs only in case."""
         return f"{self._stem}_column_{column.id}" if column.name.casefold() in self._twice else column.name
 
     def hidden(self, name: str) -> str:
-        """Of the constant that a column of this name, which `*` does not show, is made of."""
+        """Returns the name for the constant behind a hidden column, one that `*` does not include."""
         return f"{self._stem}{name}_hidden"
 
     def filled(self, id: int) -> str:
@@ -61,7 +61,7 @@ class OwnNames:
 
 
 def with_constants(files: pa.Table, constants: Mapping[str, Any]) -> pa.Table:
-    """Files with these texts or numbers, by name, beside the partition values that they have."""
+    """Adds constants (texts or numbers, by name) to the files' partition values."""
     if not constants:
         return files
     count, old = files.num_rows, _one(files["partition_values"])
@@ -81,19 +81,20 @@ def _one(values: Any) -> pa.Array:
     return pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
 
 
+# Other names are encoded differently by different writers.
 _PLAIN = re.compile(r"\w+", re.ASCII)
-"""Writers spell other names in ways of their own."""
 
 
 def pushable_names(schemas: Mapping[int, IcebergSchema]) -> Mapping[int, str]:
-    """Names of top-level columns, by field id."""
+    """Returns the top-level columns' names, by field id."""
     if set(schemas) != set(range(max(schemas, default=-1) + 1)):
         return {}
     ids: dict[str, set[int]] = {}
     names: dict[int, set[str]] = {}
     for schema in schemas.values():
         for column in schema.fields:
-            ids.setdefault(column.name.casefold(), set()).add(column.id)  # files are asked without regard to case
+            # file columns are matched without regard to case
+            ids.setdefault(column.name.casefold(), set()).add(column.id)
             names.setdefault(column.id, set()).add(column.name)
     found = {id: next(iter(called)) for id, called in names.items() if len(called) == 1}
     return {id: name for id, name in found.items() if len(ids[name.casefold()]) == 1 and _PLAIN.fullmatch(name)}

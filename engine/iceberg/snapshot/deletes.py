@@ -1,9 +1,9 @@
-"""Which rows of data files are deleted by position: from vectors, and from files of positions.
+"""Position deletes: reads deleted rows from deletion vectors and position delete files.
 
-A deletion vector is that of one data file, and takes the place of all files of positions for it; it has the bytes that
-Delta's has, so it is handed on as a descriptor. A file of positions applies to the data files that it names and that
-are in its partition and not newer than it; the positions become vectors here. Data files are named by the very text of
-their manifest.
+A deletion vector belongs to one data file, and supersedes all position delete files for it. It has the same bytes as
+Delta's, so its descriptor is passed on. A position delete file applies to the data files that it names and that are in
+its partition and not newer; its positions are converted into vectors here. Data files are matched by the exact path
+text in their manifest.
 
 Source: Iceberg table specification, "Scan Planning", "Position Delete Files", "Deletion Vectors"; Puffin
 `deletion-vector-v1`.
@@ -48,20 +48,20 @@ _PUFFIN = "puffin"
 _PARQUET = "parquet"
 _OFFSET_MAX = 2**31 - 1
 
+# Deleted rows by data file path as in manifests; ascending, without duplicates.
 Positions = Mapping[str, Rows]
-"""Deleted rows of data files, by path as manifests have it; ascending, without duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteReader:
-    """Reads files of positions of one table, each once, in any of the formats of data files."""
+    """Reads one table's position delete files, each once, in any data file format."""
 
     storage: Storage
     places: Places
     decoded: Decoded
 
     def positions(self, path: str, size: int, kind: str) -> Positions:
-        """`kind` is one of `_KINDS`. Raises `MalformedIcebergFile`."""
+        """Returns a file's positions. `kind` is in `_KINDS`. Raises `MalformedIcebergFile`."""
         key = ("positions", self.storage.root, path, size)
         return self.decoded.get(
             key, lambda: self._read(path, kind), lambda found: sum(map(_bytes, found.values())) + 200
@@ -71,7 +71,7 @@ class DeleteReader:
         try:
             with self.storage.open_input(self.places.path(path)) as file:
                 paths, positions = _KINDS[kind](file, path)
-            paths = paths.cast(pa.binary()).cast(pa.string())  # where it is a text already, nothing has looked at it
+            paths = paths.cast(pa.binary()).cast(pa.string())  # the cast validates UTF-8, even if it is text already
             positions = positions.cast(pa.int64())
         except (pa.ArrowException, OSError) as error:
             raise MalformedIcebergFile(path, str(error)[:100]) from error
@@ -108,7 +108,9 @@ def _read_avro(file: BinaryIO, path: str) -> _Read:
 
 
 def _of(row: Mapping[str, Any], number: int, name: str) -> Any:
-    """As `_column`, by what `engine.iceberg.manifests.avro` calls fields with and without an id."""
+    """Looks up a value like `_column`, by the names that `engine.iceberg.manifests.avro` gives fields with and without
+    an id.
+    """
     known = f"x{number}"
     return row[known] if known in row else row[f"x_{name}"]
 
@@ -121,7 +123,7 @@ _KINDS: Mapping[str, Callable[[BinaryIO, str], _Read]] = {
 
 
 def _column(schema: pa.Schema, key: bytes, number: int, name: str) -> str:
-    """By its id; some writers leave ids out, and the names are those of the specification."""
+    """Finds a column by id; some writers omit ids, then by the specification's name."""
     ids = [each.name for each in schema if (each.metadata or {}).get(key) == str(number).encode()]
     if ids:
         return str(ids[0])
@@ -150,7 +152,7 @@ def _bytes(rows: Rows) -> int:
 
 
 def vectors(data: pa.Table, deletes: pa.Table, reader: DeleteReader, table: str) -> pa.Array:
-    """The deletion vector of each data file, of `DELETION_VECTOR`; null where no row of it is deleted by position.
+    """Returns each data file's deletion vector, as `DELETION_VECTOR`; null if it has no position deletes.
 
     Raises `MalformedIcebergFile`, `IcebergFeatureNotSupported`.
     """
@@ -179,7 +181,7 @@ def _rows_of(data: pa.Table) -> Mapping[str, int]:
 
 
 def _described(data: pa.Table, entries: pa.Table, places: Places) -> dict[int, VectorRow]:
-    """Descriptors of deletion vectors, by the row of their data file."""
+    """Returns deletion vector descriptors, by their data file's row."""
     if not entries.num_rows:
         return {}
     rows = _rows_of(data)
@@ -221,7 +223,7 @@ _VECTOR_COLUMNS = [
 
 
 def reader_path(places: Places, text: str) -> str:
-    """The absolute path that a text of the metadata leads to."""
+    """Returns the absolute path for a path in the metadata."""
     path = places.path(text)
     return path if path.startswith("/") or "://" in path else f"{places.root}/{path}"
 
@@ -229,7 +231,7 @@ def reader_path(places: Places, text: str) -> str:
 def _positions(
     data: pa.Table, entries: pa.Table, reader: DeleteReader, described: Mapping[int, Any]
 ) -> dict[int, Rows]:
-    """Deleted rows out of files of positions, by the row of the data file; none of files with a vector."""
+    """Returns deleted rows from position delete files, by the data file's row; files with a vector are excluded."""
     if not entries.num_rows:
         return {}
     rows = _rows_of(data)
@@ -259,7 +261,7 @@ def _applies(place: int | None, entry: Any, sequences: Any, partitions: Any, des
 
 
 def _only_paths(entries: pa.Table) -> pa.Array:
-    """The data file that a file of positions is about, where it says that it is about one alone."""
+    """Returns the data file that a position delete file applies to, if it is a single one."""
     low, high = metric(entries, "lower_bounds", FILE_PATH_ID), metric(entries, "upper_bounds", FILE_PATH_ID)
     same = pc.if_else(pc.fill_null(pc.equal(low, high), False), low, pa.scalar(None, pa.binary()))
     named = entries["referenced_data_file"].combine_chunks()
@@ -268,7 +270,7 @@ def _only_paths(entries: pa.Table) -> pa.Array:
 
 
 def rows_of(storage: Storage, vector: VectorRow | None) -> Rows:
-    """The rows that a vector of `vectors` has. Raises as `unframe` and `parse_rows` do."""
+    """Returns the rows in a vector from `vectors`. Raises like `unframe` and `parse_rows`."""
     if vector is None:
         return np.empty(0, np.int64)
     text, size = vector["path_or_inline_dv"], vector["size_in_bytes"]
@@ -284,9 +286,9 @@ def rows_of(storage: Storage, vector: VectorRow | None) -> Rows:
 
 
 def deleted_positions(entry: Mapping[str, Any], reader: DeleteReader) -> Positions:
-    """The positions that a live delete file has (an entry of `POSITION_DELETES`), by the path of the data file.
+    """Returns the positions in a live delete file (a `POSITION_DELETES` entry), by data file path.
 
-    Raises as `vectors` and `rows_of` do.
+    Raises like `vectors` and `rows_of`.
     """
     kind = entry["file_format"].lower()
     if kind != _PUFFIN:
@@ -304,7 +306,7 @@ def deleted_positions(entry: Mapping[str, Any], reader: DeleteReader) -> Positio
 
 
 def with_rows(storage: Storage, deleted: pa.Array, more: Mapping[int, Rows]) -> pa.Array:
-    """The vectors of `vectors`, with more rows of the data files at these places. Raises as `rows_of`."""
+    """Adds rows to the vectors from `vectors`, by data file position. Raises like `rows_of`."""
     found = deleted.to_pylist()
     for place, rows in more.items():
         found[place] = inline_vector(np.union1d(rows_of(storage, found[place]), rows))
@@ -312,7 +314,7 @@ def with_rows(storage: Storage, deleted: pa.Array, more: Mapping[int, Rows]) -> 
 
 
 def own_marks(data: pa.Table, deletes: pa.Table) -> pa.Table:
-    """The entries of deletion vectors and of files of positions that are about one of these data files alone."""
+    """Returns the entries for deletion vectors and position delete files that apply to one of these data files only."""
     found = deletes.filter(pc.equal(deletes["content"], POSITION_DELETES))
     if not found.num_rows:
         return found
@@ -325,7 +327,7 @@ def _union(parts: Sequence[Rows]) -> Rows:
 
 
 def equality_deletes(deletes: pa.Table, table: str) -> pa.Table:
-    """The entries of equality deletes. Raises `MalformedIcebergFile`, `IcebergFeatureNotSupported`."""
+    """Returns the equality delete entries. Raises `MalformedIcebergFile`, `IcebergFeatureNotSupported`."""
     found = deletes.filter(pc.equal(deletes["content"], EQUALITY_DELETES))
     if not found.num_rows:
         return found

@@ -1,13 +1,13 @@
-"""Encodings of data files, and what follows from them: where columns are described, and which are not read.
+"""Data file formats and their restrictions: where columns are described, and which cannot be read.
 
-Spark's reader of ORC finds columns by the names that a file gives them, and tells no row by its index. So a row of such
-a file is known by its values alone: it cannot be deleted by position, has no id, and is not changed in place. Defaults
-of columns that a file lacks, which Iceberg's own reader does not know for ORC either, and types that are not sure to be
-read as it reads them are not read; queries of other columns are answered.
+Spark's ORC reader finds columns by the file's names, and does not provide row indexes. So a row in an ORC file is
+identified by its values alone: it cannot be deleted by position, has no id, and is not changed in place. Not readable
+are defaults for columns that a file lacks, which Iceberg's own ORC reader does not support either, and types that Spark
+might read differently. Queries on other columns work.
 
-An ORC file may not say by which calendar its dates were written, and times before 1900 are moved by the local mean time
-of a zone. So a column is not read where bounds do not show that its dates are not before 1582-10-15, and its times not
-before 1900. The bounds are required also where a file says its calendar.
+An ORC file may not record the calendar for its dates, and times before 1900 are shifted by a zone's local mean time. So
+a column is readable only if bounds prove that its dates are not before 1582-10-15, or its times not before 1900. The
+bounds are required even if a file records its calendar.
 
 Source: Iceberg table specification, "Appendix A: ORC".
 """
@@ -34,7 +34,7 @@ _READ = (FileKind.PARQUET, FileKind.ORC, FileKind.AVRO)
 
 
 def file_kinds(data: pa.Table, label: str) -> pa.ChunkedArray:
-    """Of data files, as texts of `FileKind`. Raises `IcebergFeatureNotSupported` for others."""
+    """Returns the data files' formats, as `FileKind` texts. Raises `IcebergFeatureNotSupported` for others."""
     kinds = pc.utf8_lower(data["file_format"])
     other = pc.invert(pc.is_in(kinds, value_set=pa.array([kind.value for kind in _READ])))
     if pc.any(other).as_py():
@@ -49,7 +49,7 @@ def file_columns(
     mapping: tuple[MappedName, ...] | None,
     decoded: Decoded,
 ) -> list[FileColumns]:
-    """What files of a kind say of their columns. Raises `MalformedIcebergFile`."""
+    """Returns the columns in files with one format. Raises `MalformedIcebergFile`."""
     match kind:
         case FileKind.PARQUET:
             return read_footers(storage, paths, mapping, decoded)
@@ -64,14 +64,16 @@ def file_columns(
 
 
 def ensure_unmarked(kind: FileKind, files: pa.Table, label: str) -> None:
-    """`files` are those of a scan. Raises `IcebergFeatureNotSupported` where rows would have to be known by index."""
+    """Raises `IcebergFeatureNotSupported` if a scan's `files` need row indexes that the format does not provide."""
     if kind is not FileKind.PARQUET and files["deletion_vector"].null_count < files.num_rows:
         name = {FileKind.AVRO: "Avro"}.get(kind, kind.name)
         raise IcebergFeatureNotSupported(label, f"position deletes of data files in {name}")
 
 
 def unread_part(kind: FileKind, column: IcebergField, data: pa.Table, columns: Sequence[FileColumns]) -> str | None:
-    """What of a table's column is not read of these files, of which `data` are the entries; None: all is read."""
+    """Returns the part in a table's column that cannot be read from these files, with the entries `data`; None if all
+    can.
+    """
     for field in (column, *(each for _, each in walk(column.type))):
         found = None
         if kind is FileKind.ORC:
@@ -83,17 +85,19 @@ def unread_part(kind: FileKind, column: IcebergField, data: pa.Table, columns: S
     return None
 
 
+# The first value that is read exactly as written, in the bounds' units: days, microseconds.
 _FIRST = {
     Kind.DATE: (date(1582, 10, 15) - date(1970, 1, 1)).days,
     Kind.TIMESTAMPTZ: (date(1900, 1, 1) - date(1970, 1, 1)).days * 86_400_000_000,
 }
-"""The first value of a type that is surely read as it was written, as bounds have it: days, microseconds."""
+# ORC timestamps without a zone have no Spark equivalent.
 _NOT_READ = frozenset([Kind.TIMESTAMP, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS, Kind.VARIANT])
-"""Spark has no timestamp without a zone for those of ORC."""
 
 
 def unread_in_orc(field: IcebergField, data: pa.Table, columns: Sequence[FileColumns]) -> str | None:
-    """As `engine.iceberg.snapshot.avro_files.unread_in_avro`; `data` are the entries of the files."""
+    """Returns the result for ORC like `engine.iceberg.snapshot.avro_files.unread_in_avro`; `data` are the files'
+    entries.
+    """
     kind = field.type.kind if isinstance(field.type, SimpleType) else None
     if field.initial_default is not None and any(field.id not in each.ids for each in columns):
         return f"the default of {field.name} for data files in ORC"
@@ -106,7 +110,7 @@ def unread_in_orc(field: IcebergField, data: pa.Table, columns: Sequence[FileCol
 
 
 def _may_be_before(first: int, data: pa.Table, columns: Sequence[FileColumns], id: int) -> bool:
-    """Whether a file that has the column has no bound of its values, or one below `first`, and not NULL alone."""
+    """Returns True if a file with the column has values beyond NULL, and no bound or one below `first`."""
     bounds = metric(data, "lower_bounds", id).to_pylist()
     nulls, values = (metric(data, name, id).to_pylist() for name in ("null_value_counts", "value_counts"))
     for bound, num_nulls, num_values, each in zip(bounds, nulls, values, columns, strict=True):

@@ -1,7 +1,7 @@
-"""What data files say of their own columns: field ids, or names for a name mapping.
+"""Reads the columns in data files: field ids, or names for a name mapping.
 
-Only asked for where a table has a name mapping, or defaults inside of nested columns, and of all files in ORC and Avro,
-which Spark reads by names; a file is looked at once.
+This is needed only if a table has a name mapping, or defaults inside nested columns, and for all files in ORC and Avro,
+which Spark reads by names. Each file is read once.
 
 Source: Iceberg table specification, "Name Mapping Serialization", "Column Projection"; "Appendix A: Parquet", "ORC".
 """
@@ -25,20 +25,20 @@ from engine.iceberg.spec.types import IcebergSchema, walk
 from engine.storage.storage import Storage
 from engine.tables.scan import FileKind
 
+# The id's key in an Arrow field's metadata.
 FIELD_ID = b"PARQUET:field_id"
-"""The key in the metadata of an Arrow field for its id."""
 _ORC_ID = b"iceberg.id"
+# Spark reads an ORC file by position if all column names begin so: old Hive versions wrote these names.
 _BY_POSITION = "_col"
-"""Spark takes the columns of an ORC file by position where all names begin so: old versions of Hive gave them these."""
 _AT_ONCE = 8
 _ENTRY_BYTES = 200
+# The parent id for fields inside an unmapped field.
 _UNKNOWN = -1
-"""The field around those that are in none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappedName:
-    """Names that a field has in files without ids, and what is mapped inside of it; `id` None: no field of ours."""
+    """A field's names in files without ids, and the nested mapping; `id` None: not a table field."""
 
     id: int | None
     names: tuple[str, ...]
@@ -50,9 +50,10 @@ NamedField: TypeAlias = tuple[int, str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class FileColumns:
-    """`ids` are the fields that a file has. `names` are what it calls them, None where it is read by its own ids.
+    """A file's columns. `ids` are the fields in the file. `names` are their names, None if the file is read by its own
+    ids.
 
-    `fields` are all that it has: the id of the field around it (0: none), the name, and the id, None for none of ours.
+    `fields` has all fields: the parent's id (0: none), the name, and the id, None for unmapped fields.
     """
 
     ids: frozenset[int]
@@ -61,12 +62,12 @@ class FileColumns:
     fields: tuple[NamedField, ...] = ()
 
 
+# For a file that was not read.
 READ_BY_IDS = FileColumns(frozenset(), None)
-"""Of a file that was not looked at."""
 
 
 def parse_name_mapping(text: str) -> tuple[MappedName, ...]:
-    """Raises `MalformedIcebergFile`."""
+    """Parses a name mapping. Raises `MalformedIcebergFile`."""
     try:
         return _mapped(json.loads(text))
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -87,8 +88,9 @@ def _mapped(values: Any) -> tuple[MappedName, ...]:
 def read_footers(
     storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
 ) -> list[FileColumns]:
-    """For each data file. Raises `MalformedIcebergFile` for one without ids where there is no mapping, or where two of
-    its columns are one field.
+    """Reads each Parquet data file's columns.
+
+    Raises `MalformedIcebergFile` for a file without ids if no mapping exists, or if two columns are the same field.
     """
 
     schemas = schemas_of(storage, paths, decoded, lambda file, _: pq.read_schema(file))
@@ -98,7 +100,9 @@ def read_footers(
 def read_orc_footers(
     storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
 ) -> list[FileColumns]:
-    """For each data file in ORC. Raises as `read_footers`, and for files that Spark would read by position."""
+    """Reads each ORC data file's columns. Raises like `read_footers`, and for files that Spark would read by
+    position.
+    """
     schemas = schemas_of(storage, paths, decoded, lambda file, _: po.ORCFile(file).schema)
     return [_orc_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
 
@@ -106,7 +110,7 @@ def read_orc_footers(
 def schemas_of(
     storage: Storage, paths: Sequence[str], decoded: Decoded, read: Callable[[Any, str], pa.Schema]
 ) -> list[pa.Schema]:
-    """`read` is given an open file and its path."""
+    """Returns the files' schemas; `read` takes an open file and its path."""
 
     def schema_of(path: str) -> pa.Schema:
         return decoded.get(("footer", storage.root, path), lambda: _schema(storage, path, read), _size)
@@ -128,7 +132,7 @@ def _size(schema: pa.Schema) -> int:
 
 
 def file_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
-    """Of a Parquet file. Raises as `read_footers`."""
+    """Returns a Parquet file's columns. Raises like `read_footers`."""
     ids = frozenset(_ids(list(schema)))
     if ids:
         return FileColumns(ids, None, fields=tuple(_all_fields(_columns_of(schema))))
@@ -142,7 +146,7 @@ def file_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path
 
 
 def _ensure_one_name(names: Iterable[tuple[int, str]], path: str) -> None:
-    """Raises `MalformedIcebergFile` where nothing tells which of two columns is the table's."""
+    """Raises `MalformedIcebergFile` if two columns could be the same table column."""
     known: dict[int, str] = {}
     for id, name in names:
         if id in known:
@@ -160,7 +164,7 @@ def _orc_columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path
 def named_columns(
     schema: pa.Schema, key: bytes, mapping: tuple[MappedName, ...] | None, path: str, kind: FileKind
 ) -> FileColumns:
-    """Of a file that is read by names; `key` is that of the ids in the metadata of its fields. Raises as
+    """Returns the columns in a file that is read by names; `key` is the id's key in field metadata. Raises like
     `read_footers`.
     """
     fields = list(_identified(list(schema), key))
@@ -174,7 +178,7 @@ def _ids(fields: Sequence[pa.Field]) -> Iterator[int]:
 
 
 def _identified(fields: Sequence[pa.Field], key: bytes) -> Iterator[tuple[int, pa.Field]]:
-    """Fields with ids, at any depth; `key` is that of the ids in their metadata."""
+    """Yields fields with ids, at any depth; `key` is the id's key in field metadata."""
     for field in fields:
         text = (field.metadata or {}).get(key)
         if text is not None and int(text) >= 0:
@@ -206,7 +210,7 @@ def _inner_names(field: pa.Field, found: MappedName) -> Iterator[tuple[int, str]
 
 
 def _all_fields(parts: Iterable[tuple[str, pa.Field]], around: int = 0) -> Iterator[NamedField]:
-    """Of a file with ids; `parts` are fields by name, elements, keys and values among them."""
+    """Yields all fields in a file with ids; `parts` are fields by name, including elements, keys and values."""
     for name, field in parts:
         text = (field.metadata or {}).get(FIELD_ID)
         id = int(text) if text is not None and int(text) >= 0 else None
@@ -217,7 +221,7 @@ def _all_fields(parts: Iterable[tuple[str, pa.Field]], around: int = 0) -> Itera
 def _mapped_fields(
     parts: Iterable[tuple[str, pa.Field]], mapping: Sequence[MappedName], around: int = 0
 ) -> Iterator[NamedField]:
-    """Of a file without ids."""
+    """Yields all fields in a file without ids."""
     by_name = {name: each for each in mapping for name in each.names}
     for name, field in parts:
         found = by_name.get(name)
@@ -242,9 +246,9 @@ def _inner(type_: pa.DataType) -> list[tuple[str, pa.Field]]:
 
 
 def common_names(files: Sequence[FileColumns], schema: IcebergSchema) -> Mapping[int, str] | None:
-    """What all files call the fields of a table; None where names do not tell them, without regard to case.
+    """Returns the names that all files use for the table's fields; None if names are ambiguous, ignoring case.
 
-    Another field may have the name, one that was dropped among them, or a field may have two.
+    Another field, possibly a dropped one, may have the name, or a field may have two.
     """
     known = {field.id for _, field in walk(schema.struct)}
     names: dict[int, str] = {}

@@ -1,8 +1,8 @@
-"""Columns that every table has, and that `*` does not show: where a row lies, and its lineage.
+"""Hidden columns that every table has and `*` does not include: a row's position and its lineage.
 
-They are read where a statement names them, and a column of the table takes the place of one of its name. `_file`,
-`_spec_id` and `_partition` are constants of a file, so conditions on them choose files. Rows have ids in tables of
-version 3 alone. `_deleted` is no column here: rows that are deleted are not read.
+They are read if a statement names them, and a table column with the same name takes precedence. `_file`, `_spec_id` and
+`_partition` are file constants, so conditions on them prune files. Only version 3 tables have row ids. `_deleted` is
+not supported: deleted rows are not read.
 
 Source: Iceberg table specification, "Reserved Field IDs", "Row Lineage".
 """
@@ -36,8 +36,8 @@ class HiddenColumn(StrEnum):
     PARTITION = "_partition"
     ROW_ID = "_row_id"
     SEQUENCE_NUMBER = "_last_updated_sequence_number"
+    # Spark's hidden column, which a file scan provides and a query over scans does not.
     METADATA = FILE_METADATA
-    """Spark's, which a scan of files has by itself, and a query over scans has not."""
 
 
 _OF_FILES = frozenset([HiddenColumn.FILE, HiddenColumn.SPEC, HiddenColumn.PARTITION])
@@ -48,7 +48,7 @@ _TIMES = frozenset([PrimitiveType.DATE, PrimitiveType.TIMESTAMP, PrimitiveType.T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenColumns:
-    """`names` are those that are asked for. `row_tracking` None: no row has an id."""
+    """The requested hidden columns in `names`. `row_tracking` None: rows have no ids."""
 
     names: tuple[HiddenColumn, ...] = ()
     partitions: PartitionStruct | None = None
@@ -56,11 +56,11 @@ class HiddenColumns:
 
     @property
     def are_of_scans(self) -> bool:
-        """Whether a scan of files has all of them by itself."""
+        """True if a file scan provides all columns itself."""
         return not set(self.names) - {HiddenColumn.METADATA}
 
     def constants(self, data: pa.Table, names: OwnNames) -> dict[str, Any]:
-        """Texts by column of the scan, for each of these files."""
+        """Returns texts for each file, by scan column."""
         found: dict[str, Any] = {}
         for column in self.names:
             own = names.hidden(column)
@@ -73,7 +73,7 @@ class HiddenColumns:
         return found
 
     def listed(self, names: OwnNames) -> list[str]:
-        """SQL for each of them, over a scan whose own hidden column is `names.place`."""
+        """Returns SQL for each column, over a scan whose own hidden column is `names.place`."""
         return [f"{self._sql(column, names)} AS {column}" for column in self.names]
 
     def _sql(self, column: HiddenColumn, names: OwnNames) -> str:
@@ -101,7 +101,7 @@ class HiddenColumns:
 
 
 def _partition_sql(text: str, schema: StructType) -> str:
-    """How JSON spells times depends on the settings of a session, how text is cast does not."""
+    """Returns SQL that casts texts: JSON time parsing depends on session settings, casts do not."""
     stored = (
         replace(each, data_type=PrimitiveType.STRING) if each.data_type in _TIMES else each for each in schema.fields
     )
@@ -115,7 +115,9 @@ NO_HIDDEN_COLUMNS = HiddenColumns()
 def asked_columns(
     metadata: TableMetadata, schema: IcebergSchema, row_tracking: RowTracking | None, asks: Callable[[str], bool]
 ) -> HiddenColumns:
-    """Those of a table in Parquet whose names a statement may mean: `asks` says of a name whether its text has it."""
+    """Returns the hidden columns that a statement may reference; `asks` returns True if its text contains a name. The
+    table must be in Parquet.
+    """
     own = {column.name.casefold() for column in schema.fields}
     partitions = PartitionStruct(metadata)
     absent = set() if metadata.format_version >= _LINEAGE_VERSION else set(_LINEAGE)
@@ -124,12 +126,12 @@ def asked_columns(
 
 
 def of_files_alone(columns: HiddenColumns) -> HiddenColumns:
-    """For a table with files in which no row has a place."""
+    """Removes row positions, for a table with files whose rows have none."""
     return replace(columns, names=tuple(each for each in columns.names if each in _OF_FILES))
 
 
 def _partition_texts(data: pa.Table, partitions: PartitionStruct) -> pa.Array:
-    """JSON of the partition of each file; files of one partition share it."""
+    """Returns each file's partition as JSON; computed once per partition."""
     codes, firsts, places = np.unique(data[PARTITION].to_numpy(), return_index=True, return_inverse=True)
     rows = data.select([name for name in data.column_names if partitions.has(name)]).take(pa.array(firsts))
     texts = [json.dumps(partitions.of(row)) for row in rows.to_pylist()] if rows.num_columns else ["{}"] * len(codes)

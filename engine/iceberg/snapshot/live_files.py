@@ -1,9 +1,9 @@
-"""The live files of a snapshot: the entries of its manifests with what they inherit.
+"""A snapshot's live files: its manifests' entries with inherited values.
 
-One row a file, in the order of the manifests. Sequence numbers and snapshot ids that an entry lacks are those of its
-manifest; a first row id that is null follows from the manifest's and the rows of the entries before it. What is checked
-is what a wrong answer would follow from: numbers that may not be inherited, a data file that is live twice, encrypted
-files, contents that are not known.
+One row per file, in manifest order. Missing sequence numbers and snapshot ids are inherited from the manifest. A null
+first row id is derived from the manifest's and the preceding entries' row counts. The checks cover errors that would
+cause wrong results: values that must not be inherited, a data file that is live twice, encrypted files, unknown
+contents.
 
 Source: Iceberg table specification, "Manifest Entry Fields", "Sequence Number Inheritance", "First Row ID Inheritance".
 """
@@ -38,22 +38,22 @@ from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.types import IcebergSchema
 from engine.types.value_bytes import value_bytes
 
+# A number for each pair (spec, partition).
 PARTITION = "partition"
-"""A number for each pair of a spec and a partition of it."""
 
 LIVE = pa.schema([*ENTRIES, (SPEC_ID, pa.int32())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveFiles:
-    """`data` and `deletes` have the columns of `LIVE`, `PARTITION` and those of partition values (`p<field id>`)."""
+    """`data` and `deletes` have the `LIVE` columns, `PARTITION` and the partition values (`p<field id>`)."""
 
     data: pa.Table
     deletes: pa.Table
 
 
 class FilesOfTable(Protocol):
-    """A table and its files. `files` and `live_files.data` are row for row of the same data files."""
+    """A table and its files. `files` and `live_files.data` are aligned row by row."""
 
     @property
     def metadata(self) -> TableMetadata: ...
@@ -80,9 +80,9 @@ def live_files(
     *,
     is_whole: bool = True,
 ) -> LiveFiles:
-    """`root` is a part of the keys of `decoded`. `is_whole`: these are the manifests of one snapshot.
+    """Reads the manifests' live files. `root` is part of the keys in `decoded`; `is_whole`: a complete snapshot.
 
-    Raises `MalformedIcebergFile`, and what `read_all` raises.
+    Raises `MalformedIcebergFile`, and errors from `read_all`.
     """
     listed = list(manifests)
     found = live_entries(listed, read_all, decoded, root, format_version)
@@ -102,7 +102,9 @@ def live_entries(
     root: str,
     format_version: int,
 ) -> list[pa.Table]:
-    """The live entries of each manifest, of `LIVE` and the columns of partition values. Raises as `live_files`."""
+    """Returns each manifest's live entries, with the `LIVE` columns and the partition values. Raises like
+    `live_files`.
+    """
     tables = _decode_all(manifests, read_all, decoded, root)
     return [_inherited(table, manifest, format_version) for table, manifest in zip(tables, manifests, strict=True)]
 
@@ -110,7 +112,7 @@ def live_entries(
 def removed_entries(
     manifests: list[Manifest], read_all: Callable[[list[str]], Iterator[bytes]], decoded: Decoded, root: str
 ) -> list[pa.Table]:
-    """The entries of each manifest for files that a snapshot removed, as they are. Raises as `live_files`."""
+    """Returns each manifest's entries for removed files, unchanged. Raises like `live_files`."""
     return [
         table.filter(pc.equal(table["status"], DELETED)) for table in _decode_all(manifests, read_all, decoded, root)
     ]
@@ -119,7 +121,7 @@ def removed_entries(
 def _decode_all(
     manifests: list[Manifest], read_all: Callable[[list[str]], Iterator[bytes]], decoded: Decoded, root: str
 ) -> list[pa.Table]:
-    """Each manifest once; files that have to be read are fetched ahead together."""
+    """Decodes each manifest once; uncached files are fetched together in advance."""
     tables: list[pa.Table | None] = []
     missing: list[int] = []
     for position, manifest in enumerate(manifests):
@@ -140,7 +142,7 @@ def _same(table: pa.Table) -> pa.Table:
 
 
 class _Absent(Exception):
-    """What is not decoded yet."""
+    """Marks a manifest that is not decoded yet."""
 
 
 def _absent() -> pa.Table:
@@ -152,7 +154,7 @@ def _key(root: str, manifest: Manifest) -> tuple[object, ...]:
 
 
 def _inherited(entries: pa.Table, manifest: Manifest, format_version: int) -> pa.Table:
-    """The live entries of one manifest, with all that they take from it."""
+    """Returns one manifest's live entries, with all inherited values."""
     status = entries["status"]
     wrong = pc.any(pc.invert(pc.is_in(status, value_set=pa.array([EXISTING, ADDED, DELETED], pa.int8())))).as_py()
     if wrong:
@@ -174,7 +176,7 @@ def _sequence_numbers(live: pa.Table, name: str, manifest: Manifest, format_vers
     numbers = live[name]
     if not numbers.null_count:
         return numbers
-    # Entries of a v1 manifest have none, whatever the version of the table is now; their manifest's number is 0.
+    # Entries in v1 manifests have no sequence numbers, even in an upgraded table; their manifest's number is 0.
     inherits = format_version == 1 or manifest.sequence_number == 0
     if not inherits and pc.any(pc.and_(numbers.is_null(), pc.equal(live["status"], EXISTING))).as_py():
         raise MalformedIcebergFile(manifest.path, f"an existing entry has no {name}, which only added ones inherit")
@@ -182,7 +184,7 @@ def _sequence_numbers(live: pa.Table, name: str, manifest: Manifest, format_vers
 
 
 def _row_ids(entries: pa.Table, manifest: Manifest) -> Any:
-    """Null ids count on from the manifest's, each by the rows of the entries before it that have none of their own."""
+    """Fills null ids: starting at the manifest's id, counting the rows in preceding entries without own ids."""
     ids = entries["first_row_id"]
     if manifest.first_row_id is None or manifest.has_deletes or not ids.null_count:
         return ids
@@ -198,7 +200,7 @@ def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
 
 
 def _concat(tables: list[pa.Table]) -> pa.Table:
-    """Tables of different specs have different columns of partition values; those that one lacks are null in it."""
+    """Concatenates tables; the partition columns differ by spec, and missing ones are null."""
     if not tables:
         return LIVE.empty_table()
     try:
@@ -206,7 +208,7 @@ def _concat(tables: list[pa.Table]) -> pa.Table:
     except pa.ArrowException as error:
         raise MalformedIcebergFile("The manifests", f"their partition values do not fit ({str(error)[:80]})") from error
     whole = found.drop_columns(METRICS).combine_chunks()
-    for name in METRICS:  # the most bytes by far, shared with what is kept of the manifests
+    for name in METRICS:  # by far the most bytes, shared with cached manifests
         whole = whole.append_column(name, found[name])
     return whole
 
@@ -230,7 +232,7 @@ def _ensure_contents(data: pa.Table, deletes: pa.Table) -> None:
 
 
 def partition_codes(tables: list[pa.Table]) -> list[pa.Array]:
-    """For each row a number that is the same where spec and partition values are; NaN equals NaN."""
+    """Returns a number per row, equal if and only if spec and partition values are equal; NaN equals NaN."""
     names = sorted({name for table in tables for name in table.column_names if _is_partition(name)})
     rows = sum(table.num_rows for table in tables)
     codes = np.concatenate([table[SPEC_ID].to_numpy() for table in tables]).astype(np.int64)
@@ -244,7 +246,7 @@ def partition_codes(tables: list[pa.Table]) -> list[pa.Array]:
             for table in tables
         ]
         column = pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks], kind)
-        if pa.types.is_floating(kind):  # by its bits: -0.0 and 0.0 are two partitions
+        if pa.types.is_floating(kind):  # by bits: -0.0 and 0.0 are two partitions
             filled = column.fill_null(0.0).to_numpy()
             bits = np.where(np.isnan(filled), np.float64("nan"), filled).view(np.int64)
             column = pa.chunked_array([pa.array(bits, mask=column.is_null().to_numpy())])

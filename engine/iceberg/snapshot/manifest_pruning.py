@@ -1,9 +1,9 @@
-"""Which manifests may name files with rows that a condition is true of, by what the manifest list says of each.
+"""Manifest pruning: skips manifests whose files cannot contain matching rows, by the manifest list's summaries.
 
-For each field of its partition spec the list has the least and the greatest value of a manifest's files, and whether
-some have null. These become bounds of the column that the values were made from, as those of one file do
-(`engine.iceberg.snapshot.pruning`), so that conditions are evaluated as they are. So manifests are left out before they
-are read. A manifest of deletes is never left out: what it deletes may be in files of others.
+For each partition field the list has the minimum and maximum value over a manifest's files, and whether some are null.
+These become bounds for the source column, like a single file's (`engine.iceberg.snapshot.pruning`), so that conditions
+are evaluated in the same way. Skipped manifests are never read. Delete manifests are never skipped: they may delete
+rows in files from other manifests.
 
 Source: Iceberg table specification, "Manifest Lists", "Scan Planning".
 """
@@ -35,8 +35,8 @@ _DIGITS_MAX = 18
 _SAYS_NOTHING = frozenset([TransformKind.VOID, TransformKind.UNKNOWN])
 _AS_SOURCE = frozenset([TransformKind.IDENTITY, TransformKind.TRUNCATE])
 _FLOATS: Mapping[int, str] = {4: "<f", 8: "<d"}
+# Sizes in bytes; others have 8. A column that was an `int` may now be a `long`.
 _INTEGER_BYTES: Mapping[Kind, tuple[int, ...]] = {Kind.INT: (4,), Kind.DATE: (4,), Kind.LONG: (4, 8)}
-"""Others have 8; a column that was an `int` is now a `long`."""
 
 
 def narrowed_manifests(
@@ -45,24 +45,26 @@ def narrowed_manifests(
     schema: IcebergSchema,
     specs: Mapping[int, PartitionSpec],
 ) -> tuple[Manifest, ...] | None:
-    """Those that a query needs (`TableSnapshot.narrowed`); None where they are too many for leaving out the others."""
+    """Returns the manifests that a query needs (`TableSnapshot.narrowed`); None if too few can be skipped."""
     data = [each for each in manifests if not each.has_deletes]
     deletes = [each for each in manifests if each.has_deletes]
     mask = can_be(truths_of(condition, _Summaries(data, schema, specs), len(data), partitions_only=True), TRUE)
     kept = [each for each, is_kept in zip(data, mask.tolist(), strict=True) if is_kept]
     files, of_all = _num_files(kept), _num_files(data)
     if len(kept) == len(data) or files is None or of_all is None or 2 * files > of_all:
-        return None  # all are decoded once, and kept for the next query
+        return None  # all are decoded once, and cached for the next query
     return (*kept, *deletes)
 
 
 def digest_of(manifests: Sequence[Manifest]) -> str:
-    """A short text that tells these from all others."""
+    """Returns a short text that identifies the manifests."""
     return sha256("\n".join(each.path for each in manifests).encode()).hexdigest()
 
 
 def left_out(listed: Sequence[Manifest], summary: Mapping[str, str], found: LiveFiles) -> tuple[int, int]:
-    """How many data files the snapshot has beside those found, and about how many bytes, by its list and summary."""
+    """Returns the number and the approximate bytes that the snapshot's other data files have, by its list and
+    summary.
+    """
     text = summary.get("total-files-size", "")
     total = int(text) if text.isdecimal() and len(text) <= _DIGITS_MAX else 0
     known = sum(pc.sum(table["file_size_in_bytes"]).as_py() or 0 for table in (found.data, found.deletes))
@@ -70,20 +72,20 @@ def left_out(listed: Sequence[Manifest], summary: Mapping[str, str], found: Live
 
 
 def _num_files(manifests: Sequence[Manifest]) -> int | None:
-    """Live data files; None where the list does not tell."""
+    """Returns the number of live data files; None if the list does not have it."""
     counts = [_sum(each.added[0], each.existing[0]) for each in manifests if not each.has_deletes]
     return None if None in counts else sum(count for count in counts if count is not None)
 
 
 def _sum(*counts: int | None) -> int | None:
-    """None for what cannot be."""
+    """Returns the sum; None if a count is unknown or the sum is negative."""
     known = [count for count in counts if count is not None and count >= 0]
     return sum(known) if len(known) == len(counts) else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Summaries:
-    """What is known of the columns of all files of each manifest."""
+    """Column statistics over all files in each manifest."""
 
     manifests: Sequence[Manifest]
     schema: IcebergSchema
@@ -118,7 +120,7 @@ class _Summaries:
         return KnownColumn(bounds=bounds, has_value=np.asarray(True), has_null=has_null)
 
     def buckets(self, column: IcebergField, literals: Sequence[Literal]) -> Mask | None:
-        """Where a file may be in the bucket of one of these values; None where no values have buckets."""
+        """Returns a mask for manifests that may have one value's bucket; None if the column has no buckets."""
         type_ = column.type
         if not isinstance(type_, SimpleType):
             return None
@@ -133,7 +135,7 @@ class _Summaries:
         return mask if is_any else None
 
     def _fields(self, manifest: Manifest, source_id: int) -> Iterator[tuple[PartitionField, FieldSummary]]:
-        """The partition fields that are made from a column; none where the list does not have one entry for each."""
+        """Yields the partition fields on a column; nothing if the list does not have one summary per field."""
         spec = self.specs.get(manifest.spec_id)
         if spec is None or len(spec.fields) != len(manifest.partitions):
             return
@@ -148,12 +150,12 @@ def _bounds(field: PartitionField, summary: FieldSummary, type_: SimpleType) -> 
     if high is None:
         return least, None
     first, last = bounds_of(field.transform, type_, high)
-    has_least_too = isinstance(high, int) and first is None  # the last partition may have the least values
+    has_least_too = isinstance(high, int) and first is None  # the last partition may also contain the minimum values
     return None if has_least_too else least, last
 
 
 def _value(field: PartitionField, data: bytes | None, type_: SimpleType) -> Value | None:
-    """A serialized partition value; None for what is none, or says nothing. Those of promoted columns may be narrow."""
+    """Returns a partition value; None if invalid or meaningless. Promoted columns may have narrower encodings."""
     if data is None or field.transform.kind in _SAYS_NOTHING:
         return None
     kind = type_.kind if field.transform.kind in _AS_SOURCE else Kind.INT

@@ -1,8 +1,8 @@
-"""What the metadata of a table says, as tables: snapshots and references, manifests, files, partitions.
+"""Metadata tables: snapshots and references, manifests, files, partitions.
 
-Names and columns are those of Iceberg's Spark runtime. Tables of files are those of the snapshot that is read; with
-`all_` before the name they are of every snapshot that the metadata lists, each file once a manifest, and each manifest
-once a snapshot. Entries are those of files that a manifest says are gone, too.
+Names and columns equal those in Iceberg's Spark runtime. File tables cover the snapshot that is read. With the prefix
+`all_` they cover every snapshot in the metadata: each file once per manifest, and each manifest once per snapshot.
+Entries tables include the entries that a manifest has for removed files.
 
 Source: Iceberg documentation, "Inspecting tables"; table specification, "Manifests", "Snapshots".
 """
@@ -84,8 +84,8 @@ ALL_MANIFESTS = StructType((*MANIFESTS.fields, *_columns(reference_snapshot_id=_
 
 @dataclass(frozen=True, slots=True)
 class TableMetadataSource:
-    """What the tables are made of. `entries` gives those of the live files of manifests, data files and deletes;
-    `removed_of`, for each manifest, those of files that are gone; `positions` what a file of position deletes has.
+    """The input for metadata tables. `entries` returns the manifests' live entries, data files and deletes;
+    `removed_of` returns each manifest's entries for removed files; `positions` reads a position delete file.
     """
 
     metadata: TableMetadata
@@ -97,7 +97,7 @@ class TableMetadataSource:
     positions: Callable[[Row], Positions]
 
     def references(self, *, of_all: bool) -> Iterator[tuple[SnapshotInfo, Manifest]]:
-        """Each manifest of each snapshot."""
+        """Yields each manifest in each snapshot."""
         infos = list(self.metadata.snapshots.values()) if of_all else [self.info] if self.info else []
         return ((info, manifest) for info in infos for manifest in self.manifests_of(info))
 
@@ -108,7 +108,9 @@ class TableMetadataSource:
         return list(found.values())
 
     def removed(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
-        """With the partition spec, as live entries have it, and the sequence number 0 of those of version 1."""
+        """Yields removed entries with the partition spec, as live entries have it, and sequence number 0 in version
+        1.
+        """
         for manifest, table in zip(manifests, self.removed_of(manifests), strict=True):
             for name in ("sequence_number", "file_sequence_number") if manifest.sequence_number == 0 else ():
                 at = table.schema.get_field_index(name)
@@ -117,7 +119,7 @@ class TableMetadataSource:
 
 
 def metadata_table(source: TableMetadataSource, name: str) -> MetadataTable | None:
-    """The table of a name, in any case; None where there is none."""
+    """Returns the table with this name, ignoring case; None if unknown."""
     name = name.lower()
     of_all = name.startswith("all_")
     kind = name.removeprefix("all_")
@@ -145,14 +147,14 @@ def metadata_table(source: TableMetadataSource, name: str) -> MetadataTable | No
     return None
 
 
+# All metadata tables' names, for messages.
 NAMES = (
     "all_data_files, all_delete_files, all_entries, all_files, all_manifests, data_files, delete_files, entries, files,"
     " history, manifests, metadata_log_entries, partitions, position_deletes, refs, snapshots"
 )
-"""Of all metadata tables, for messages."""
 
 
-# --- Of the metadata alone --------------------------------------------------------------------------------------------
+# --- From the metadata alone ------------------------------------------------------------------------------------------
 
 
 def time_text(ms: int) -> str:
@@ -173,7 +175,7 @@ def _history(source: TableMetadataSource) -> Iterator[Row]:
 
 
 def ancestry(metadata: TableMetadata, info: SnapshotInfo | None) -> Iterator[SnapshotInfo]:
-    """A snapshot and those that it was made from, as far as the metadata lists them."""
+    """Yields a snapshot and its ancestors, as far as the metadata lists them."""
     seen: set[int] = set()
     while info is not None and info.snapshot_id not in seen:
         seen.add(info.snapshot_id)
@@ -228,7 +230,7 @@ _OF_METADATA: Mapping[str, tuple[StructType, Callable[[TableMetadataSource], Ite
 }
 
 
-# --- Of manifests -----------------------------------------------------------------------------------------------------
+# --- From manifests ---------------------------------------------------------------------------------------------------
 
 
 def _manifest_row(metadata: TableMetadata, manifest: Manifest) -> Row:
@@ -259,7 +261,7 @@ _COUNT_COLUMNS = [field.name for field in MANIFESTS.fields if field.name.endswit
 
 
 def _bound_text(schema: IcebergSchema, field: PartitionField, data: bytes | None) -> str | None:
-    """A serialized partition value for people to read."""
+    """Returns a serialized partition value in human-readable form."""
     kind = result_type(schema, field)
     if data is None or kind is None:
         return None
@@ -373,8 +375,8 @@ _PARTITION_COUNTS: Mapping[str, DataType] = {
     "equality_delete_record_count": _LONG,
     "equality_delete_file_count": _INT,
 }
+# From the newest snapshot that added a live file, if the metadata lists it.
 _LAST_UPDATED: Mapping[str, DataType] = {"last_updated_at": _TIME, "last_updated_snapshot_id": _LONG}
-"""By the newest snapshot that added a live file, as far as the metadata lists it."""
 
 
 def _partitions(source: TableMetadataSource) -> MetadataTable:
@@ -406,13 +408,16 @@ def _partitions(source: TableMetadataSource) -> MetadataTable:
     return MetadataTable(schema=StructType(tuple(fields)), rows=tuple(found.values()))
 
 
+# The first format version in which deletes are vectors in Puffin files.
 _LINEAGE_VERSION = 3
-"""The format version from which deletes are vectors in Puffin files."""
 _DELETED_ROWS_MAX = 1_000_000
 
 
 def _position_deletes(source: TableMetadataSource) -> MetadataTable:
-    """The column `row` is NULL: few writers keep deleted rows. Raises `IcebergOperationNotSupported` for too many."""
+    """The table `position_deletes`. The column `row` is NULL: few writers store deleted rows.
+
+    Raises `IcebergOperationNotSupported` if there are too many rows.
+    """
     metadata = source.metadata
     partitions = PartitionStruct(metadata)
     has_vectors = metadata.format_version >= _LINEAGE_VERSION
@@ -441,5 +446,5 @@ def _position_deletes(source: TableMetadataSource) -> MetadataTable:
 
 
 def _by_bits(value: Any) -> Any:
-    """A key for a partition value: NaN equals NaN, and -0.0 is another one than 0.0."""
+    """Returns a partition value's key: NaN equals NaN, and -0.0 differs from 0.0."""
     return repr(value) if isinstance(value, float) else value

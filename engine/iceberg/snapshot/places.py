@@ -1,12 +1,12 @@
-"""Where the paths of a table's metadata lead.
+"""Resolves the paths in a table's metadata.
 
-Metadata names every file by its whole path, and the table's own location too. A table whose folder was copied or moved
-as a whole is still readable: a path below the location that the metadata gives is a path below the folder in which the
-table was found. Other paths are taken as they are; where they may lead is the storage's to say (`engine.storage.
+Metadata names every file by its complete path, and contains the table's location too. A table whose folder was copied
+or moved as a whole remains readable: a path below the metadata's location is resolved below the folder in which the
+table was found. Other paths are used unchanged; the storage decides whether they are allowed (`engine.storage.
 confinement`). Paths are not percent-encoded.
 
-Some writers name a local table by a relative location, of the folder in which they ran. Where the folder of the table
-ends with it, other relative paths hang at the same place.
+Some writers use a relative location for a local table, relative to their working folder. If the table's folder ends
+with it, other relative paths are resolved against the same parent.
 
 Source: Iceberg table specification, "Table Metadata Fields" (`location`), "Manifests" (`file_path`).
 """
@@ -23,13 +23,13 @@ from engine.storage.paths import is_absolute_path, resolve_path
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """`root` is the folder of the table as it was found, `location` what its metadata says."""
+    """`root` is the folder in which the table was found, `location` the metadata's."""
 
     root: str
     location: str
 
     def path(self, text: str) -> str:
-        """A path relative to the table's folder, or an absolute path or URL."""
+        """Returns a path relative to the table's folder, or an absolute path or URL."""
         location = _plain(self.location)
         plain = _plain(text)
         if plain == location:
@@ -43,7 +43,7 @@ class Places:
         return plain
 
     def paths(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-        """As `path`, for a column."""
+        """Resolves a column like `path`."""
         prefix = f"{self.location}/"
         if pc.all(pc.starts_with(texts, prefix)).as_py() is not False:
             rest = pc.utf8_slice_codeunits(texts, len(prefix))
@@ -53,7 +53,7 @@ class Places:
 
 
 def _plain(text: str) -> str:
-    """`file:/x`, `file:///x` and `/x` are one place, and so are `./x` and `x`."""
+    """Normalizes a path: `file:/x`, `file:///x` and `/x` are equal, and so are `./x` and `x`."""
     found = resolve_path(text)
     while found.startswith("./"):
         found = found[2:]

@@ -1,12 +1,12 @@
-"""What partition values and metrics say of the rows of each data file, for conditions.
+"""Data skipping by partition values and metrics: column statistics for each data file.
 
-Each partition value is turned into bounds of the column that it was made from; with the bounds of the metrics the
-tighter ones count. So conditions are evaluated as they are over the statistics of any format (`engine.pruning`), and
-give both answers: which files may hold a matching row, and which hold no other. A bucket says whether a file may hold
-rows that equal a value.
+Each partition value is converted into bounds for its source column; the tighter of these and the metrics' bounds count.
+So conditions are evaluated over statistics as in any format (`engine.pruning`), with two results: files that may
+contain a matching row, and files whose rows all match. A bucket shows whether a file may contain rows that equal a
+value.
 
-Bounds are decoded for the columns that conditions name, once for each snapshot. Bounds of texts may be cut inside of a
-character; what is no UTF-8 is no bound.
+Bounds are decoded for the columns in conditions, once per snapshot. Text bounds may be truncated inside a character;
+invalid UTF-8 is not used as a bound.
 
 Source: Iceberg table specification, "Scan Planning", "Appendix D: Single-value serialization".
 """
@@ -58,14 +58,14 @@ from engine.pruning.three_valued_logic import FALSE, NULL, TRUE, Mask, Truths, c
 
 _EXACT = decimal.Context(prec=100)
 _LONG_END = 1 << 63
+# The exposed form: no other text can be equal.
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""As it is shown: no other text equals one."""
 _YES: Mask = np.asarray(True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Partitioned:
-    """One partition field in the files of its spec: `rows` are theirs, `codes` say which of `values` each has."""
+    """A partition field in its spec's files: `rows` are the files', `codes` index `values`."""
 
     field: PartitionField
     rows: npt.NDArray[np.int64]
@@ -75,7 +75,7 @@ class _Partitioned:
 
 @dataclass(frozen=True)
 class FileKnowledge:
-    """What is known of the columns of a snapshot's data files; kept with the snapshot. Threads share it."""
+    """Column statistics for a snapshot's data files; cached with the snapshot, and thread-safe."""
 
     data: pa.Table
     schema: IcebergSchema
@@ -88,7 +88,7 @@ class FileKnowledge:
         return int(self.data.num_rows)
 
     def column(self, column: IcebergField, *, partitions_only: bool = False) -> KnownColumn | None:
-        """None where nothing is known."""
+        """Returns a column's statistics; None if unknown."""
         key = (column.id, partitions_only)
         with self._lock:
             if key not in self._known:
@@ -158,7 +158,9 @@ class FileKnowledge:
         return _Partitioned(field=each, rows=rows, values=values, codes=codes)
 
     def buckets(self, column: IcebergField, literals: Sequence[Literal]) -> Mask | None:
-        """Where a file may hold a row with one of these values, by its buckets; None where there are none."""
+        """Returns a mask for files that may contain a row with one value, by buckets; None if the column has no
+        buckets.
+        """
         found = [each for each in self._of_partitions(column.id) if each.field.transform.kind is TransformKind.BUCKET]
         if not found or not isinstance(column.type, SimpleType):
             return None
@@ -178,7 +180,7 @@ def _bounds_of(field: PartitionField, type_: SimpleType, value: Any) -> tuple[An
     if type_.kind is Kind.DECIMAL and isinstance(value, bytes):
         value = int.from_bytes(value, "big", signed=True)
     if isinstance(value, bytes) is not (type_.kind in (Kind.STRING, Kind.BINARY, Kind.FIXED, Kind.UUID)):
-        return None, None  # no value of the column's type
+        return None, None  # not a valid value in the column's type
     return bounds_of(field.transform, type_, value)
 
 
@@ -187,14 +189,14 @@ def tightest(choose: Any, arrays: Sequence[pa.Array]) -> pa.Array:
         return arrays[0]
     kind = arrays[0].type
     if pa.types.is_binary(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind):
-        return pc.coalesce(*arrays)  # any bound is right, the first is that of the metrics
-    if pa.types.is_timestamp(kind):  # Arrow does not compare those that have a zone
+        return pc.coalesce(*arrays)  # any bound is valid, metrics come first
+    if pa.types.is_timestamp(kind):  # Arrow does not compare timestamps with a zone
         return choose(*(each.cast(pa.timestamp(kind.unit)) for each in arrays), skip_nulls=True).cast(kind)
     return choose(*arrays, skip_nulls=True)
 
 
 def serialized(literal: Literal, type_: SimpleType) -> int | bytes | None:
-    """A literal of the column's own type as transforms take it; None for others."""
+    """Returns a literal with the column's own type in the transforms' form; None for others."""
     value = literal.value
     match type_.kind:
         case Kind.INT | Kind.LONG:
@@ -228,7 +230,7 @@ def _nanos(micros: int) -> int | None:
 
 
 class IcebergPruning(FilePruning):
-    """The data files of a snapshot, ready to be asked about."""
+    """File pruning for a snapshot's data files."""
 
     def __init__(self, columns: TableColumns, knowledge: FileKnowledge) -> None:
         super().__init__(columns, len(knowledge))
@@ -249,12 +251,12 @@ class IcebergPruning(FilePruning):
 
 
 def truths_of(predicate: Predicate, knowledge: Knowledge, count: int, *, partitions_only: bool) -> Truths:
-    """What a condition may be of the rows of each of `count` things that `knowledge` is of."""
+    """Evaluates a condition for each row group (`count` files or manifests) that `knowledge` describes."""
     return np.broadcast_to(evaluate(predicate, _Source(knowledge, partitions_only)), (count,)).copy()
 
 
 class Knowledge(Protocol):
-    """What is known of the columns of several files each, or of one."""
+    """Column statistics for several files, or for a single one."""
 
     @property
     def schema(self) -> IcebergSchema: ...
@@ -266,7 +268,7 @@ class Knowledge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The columns of an evaluation, by logical path."""
+    """The columns for an evaluation, by logical path."""
 
     knowledge: Knowledge
     partitions_only: bool
@@ -277,7 +279,7 @@ class _Source:
         return None if found is None else self.knowledge.column(found, partitions_only=self.partitions_only)
 
     def shortcut(self, predicate: Predicate) -> Truths | None:
-        """Equality with values: not true where no bucket of the file has one of them."""
+        """Evaluates equality: false in files that have no value's bucket."""
         literals, path = _equalities(predicate)
         found = self._field(path) if self.with_buckets and path is not None else None
         mask = None if found is None else self.knowledge.buckets(found, literals)
@@ -287,7 +289,7 @@ class _Source:
         return np.asarray(np.where(mask, plain, plain & ~TRUE), np.uint8)
 
     def _field(self, path: Path) -> IcebergField | None:
-        """By name as Spark resolves names, down structs."""
+        """Finds a field by name as Spark resolves names, through structs."""
         level: Any = self.knowledge.schema.struct
         found: IcebergField | None = None
         for name in path:
@@ -315,7 +317,7 @@ def _equalities(predicate: Predicate) -> tuple[Sequence[Literal], Path | None]:
 
 
 def distinct_counts(metadata: TableMetadata, info: SnapshotInfo | None, schema: IcebergSchema) -> DistinctCounts:
-    """Of the newest snapshot, up to the one that is read, whose columns somebody has counted."""
+    """Returns distinct counts from the newest snapshot with statistics, up to the one that is read."""
     for _ in metadata.snapshots:
         if info is None:
             break
@@ -328,7 +330,7 @@ def distinct_counts(metadata: TableMetadata, info: SnapshotInfo | None, schema: 
 
 
 def measured_columns(data: pa.Table, schema: IcebergSchema, names: Collection[str]) -> dict[str, pa.Array]:
-    """The extremes and the numbers of nulls of the columns of these names in each file, as structs."""
+    """Returns the columns' minimum and maximum values and null counts in each file, as structs."""
     asked = [
         column
         for column in schema.fields

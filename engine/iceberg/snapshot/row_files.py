@@ -1,7 +1,7 @@
-"""Files of an Iceberg table for statements that change rows: as they are read, rows by place, marks of rows that go.
+"""Iceberg files for row-level changes: files to read, rows by position, and deletion vectors for deleted rows.
 
-A vector, or a file of positions, holds all rows of its data file that are deleted by position: what older ones have is
-in the new one (`engine.iceberg.writing.row_marks`).
+A vector, or a position delete file, contains all rows in its data file that are deleted by position: a new one includes
+older ones (`engine.iceberg.writing.row_marks`).
 
 Source: Iceberg table specification, "Row-level Deletes", "Scan Planning".
 """
@@ -39,7 +39,7 @@ from engine.types.schema import StructType
 
 
 class RowSource(FilesOfTable, Protocol):
-    """What a snapshot knows of its files and their rows."""
+    """A snapshot's files and rows."""
 
     @property
     def storage(self) -> Storage: ...
@@ -53,8 +53,8 @@ class RowSource(FilesOfTable, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """See :class:`engine.tables.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `as_scanned`
-    makes of the entries that a commit of another writer added.
+    """See :class:`engine.tables.row_files.RowFiles`. Files are rows in `IcebergSnapshot.files`, or `as_scanned` results
+    for entries that another writer's commit added.
     """
 
     snapshot: RowSource
@@ -67,12 +67,14 @@ class IcebergRowFiles:
         names = zip(columns, found.schema.names, strict=True)
         read = StructType(tuple(scanned_field(*each) for each in names))
         keys = frozenset(found.partition_columns)
-        schema, read_as = shown_columns(columns, read, keys, frozenset())  # new files lack nothing
+        schema, read_as = shown_columns(columns, read, keys, frozenset())  # new files contain all columns
         return replace(found, files=files, schema=schema, read_as=read_as)
 
     def readable(self, files: pa.Table) -> pa.Table:
-        """With the values of partitions that are those of columns. Raises `IcebergFeatureNotSupported` for files of
-        others where those of the snapshot may lack what theirs have, which has another value then.
+        """Adds the partition values that are column values.
+
+        Raises `IcebergFeatureNotSupported` for files from another writer's commit if the table has defaults that SQL
+        fills in: a file may lack fields that the snapshot's files have.
         """
         if "file_path" in files.column_names and any(map(has_sql_default, self.snapshot.iceberg_schema.fields)):
             what = "files added by concurrent commits to a table with defaults that SQL fills in"
@@ -81,7 +83,7 @@ class IcebergRowFiles:
         return with_partition_values(self.snapshot.scan_source(plain, self._entries(files)))
 
     def _entries(self, files: pa.Table) -> pa.Table:
-        """What manifests say of files: those of another writer's commit have it with them."""
+        """Returns the files' manifest entries; files from another writer's commit include them."""
         if "file_path" in files.column_names:
             return files
         places = pc.index_in(files["path"], value_set=self.snapshot.files["path"].combine_chunks())
@@ -91,12 +93,12 @@ class IcebergRowFiles:
         return partitions_of(files)
 
     def keep_partitions(self, files: pa.Table) -> bool:
-        """As `RowFiles.keep_partitions`: not those of an older spec."""
+        """Implements `RowFiles.keep_partitions`: False for files with an older spec."""
         specs = self._entries(files)[SPEC_ID]
         return bool(pc.all(pc.equal(specs, self.snapshot.metadata.default_spec_id), skip_nulls=False).as_py())
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
-        """Of files with all that manifests say of them."""
+        """Returns a predicate on files with all manifest columns."""
         columns = self.snapshot.columns(time_zone)
 
         def may_hold(batch: RecordBatch) -> Array:
@@ -108,13 +110,13 @@ class IcebergRowFiles:
         return may_hold
 
     def live_rows(self, files: pa.Table) -> Array:
-        """Null for files to which equality deletes may apply."""
+        """Returns live row counts; null for files to which equality deletes may apply."""
         deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
         counts = pc.subtract(files["record_count"], deleted)
         return pa.nulls(files.num_rows, pa.int64()) if self.snapshot.has_equality_deletes else counts
 
     def deleted_rows(self, files: pa.Table) -> list[Rows]:
-        """Raises as `rows_of`."""
+        """Returns the deleted rows. Raises like `rows_of`."""
         return [rows_of(self.snapshot.storage, vector) for vector in files["deletion_vector"].to_pylist()]
 
     def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:

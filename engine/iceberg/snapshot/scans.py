@@ -1,17 +1,17 @@
-"""The scan of a snapshot: its files in groups that are read alike, and the query that makes the table's rows of them.
+"""Builds a snapshot's scan: its files in groups that are read alike, and the query that combines them.
 
-Most tables are one group: files that are read by field ids, with deletion vectors. There are more where
+Most tables have one group: files that are read by field ids, with deletion vectors. More groups are needed if
 
-- they have different partition specs, or partition values of types for which Spark has no constants: a column is the
-  value of its partition (an identity transform) whether files have it or, as in tables that were migrated, do not;
-  files of different specs that all have it, by their metrics, are read alike;
-- files have no ids, and a name mapping says which columns are which, unless all files call them the same;
-- files are in ORC or Avro, where Spark finds columns by name, reads not all of them, and tells no row by its index;
+- files have different partition specs, or partition values with types that have no Spark constants: a column with an
+identity transform has the partition's value whether files contain the column or, as in migrated tables, do not; files
+with different specs that all contain it, by their metrics, are read alike;
+- files have no ids, and a name mapping identifies columns, unless all files use the same names;
+- files are in ORC or Avro, which Spark reads by name, partially, and without row indexes;
 - files lack fields whose default only SQL can fill in;
-- equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
-  of older files alone, so of each key the newest sequence number is kept, and compared with that of a row's file.
+- equality deletes apply to some files: an anti-join with the deleted keys removes the rows. A key deletes rows only in
+older files, so the newest sequence number per key is kept, and compared with the row's file's.
 
-Columns of types that Spark does not have are made of what was read (`value_sql`).
+Columns with types that Spark does not have are computed (`value_sql`).
 
 Source: Iceberg table specification, "Column Projection", "Scan Planning", "Equality Delete Files".
 """
@@ -61,9 +61,11 @@ _FLOATING = frozenset([Kind.FLOAT, Kind.DOUBLE])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanSource:
-    """What a snapshot gives to its scans. `files` and `data` are row for row of the same data files; `files` has the
-    columns of `Scan.files`. `equality` are entries of equality deletes, `equality_files` row for row the same as
-    `Scan.files`. `footers` are those of `data`, where they were asked for; `pushed` are `pushable_names`.
+    """A snapshot's input for its scans.
+
+    `files` and `data` are aligned, row by row; `files` has the `Scan.files` columns. `equality` are equality delete
+    entries, `equality_files` the same rows as `Scan.files`. `footers` belong to `data`, if they were read; `pushed` are
+    `pushable_names`.
     """
 
     root: str
@@ -87,18 +89,18 @@ class _Group:
 
     rows: Codes
     kind: FileKind = FileKind.PARQUET
+    # The files' field names; None: they have ids.
     names: Mapping[int, str] | None = None
-    """What the files call the fields; None: they have ids."""
+    # Columns that have the file's partition value, and that files may lack.
     constants: tuple[PartitionField, ...] = ()
-    """Columns that have the value of the file's partition, and that files may lack."""
+    # Nested fields with a default that the files lack.
     missing: frozenset[int] = frozenset()
-    """Fields inside of columns that the files lack, which have a default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Key:
-    """A column by which rows are deleted: where it is in the columns of the table or, of one that was dropped, of an
-    older schema.
+    """A column by which rows are deleted: its path in the table's columns or, for a dropped column, in an older
+    schema.
     """
 
     id: int
@@ -109,7 +111,7 @@ class _Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Deletes:
-    """Equality deletes on the same columns, of all partitions or each of its own: `rows` of the entries."""
+    """Equality deletes on the same columns, either global or per partition: `rows` are the entries'."""
 
     keys: tuple[_Key, ...]
     is_global: bool
@@ -117,24 +119,26 @@ class _Deletes:
 
 
 def needs_footers(schema: IcebergSchema, has_mapping: bool) -> bool:
-    """Whether reading the table takes a look at what its files say of their columns."""
+    """Returns True if reading the table requires its files' footers."""
     return has_mapping or any(has_sql_default(column) for column in schema.fields)
 
 
 def build_scan(source: ScanSource, relation: str, label: str) -> Scan | ComposedScan:
-    """Raises `IcebergFeatureNotSupported`, `MalformedIcebergFile`."""
+    """Builds the scan. Raises `IcebergFeatureNotSupported`, `MalformedIcebergFile`."""
     return _Builder(source, relation, label).build()
 
 
 def build_deleted(source: ScanSource, relation: str, label: str) -> ComposedScan | None:
-    """The places of the rows that equality deletes match; None where none can. Raises as `build_scan`,
-    and `IcebergRowsNotChangeable` where they match rows of files in ORC or Avro, which have no places.
+    """Builds a query for the positions that equality deletes match; None if none can match.
+
+    Raises like `build_scan`, and `IcebergRowsNotChangeable` if they match rows in ORC or Avro files, which have no
+    positions.
     """
     return _Builder(source, relation, label).build_deleted()
 
 
 def with_partition_values(source: ScanSource) -> pa.Table:
-    """The files of a source as the scan of a table with one group has them."""
+    """Returns a source's files as a scan with one group has them."""
     groups = list(_groups(source))
     return _Builder(source, "", "")._with_partition(source.files, groups[0])[0] if len(groups) == 1 else source.files
 
@@ -180,7 +184,7 @@ class _Builder:
         return ComposedScan(relation=self.relation, label=self.label, parts=tuple(self.parts), text=text)
 
     def _is_plain(self, group: _Group) -> bool:
-        """Whether one scan has the columns of the table, which Spark finds without regard to case."""
+        """Returns True if a single scan has the table's columns, which Spark finds ignoring case."""
         columns = self.source.schema.fields
         if group.kind is not FileKind.PARQUET or len({each.name.casefold() for each in columns}) < len(columns):
             return False
@@ -192,7 +196,7 @@ class _Builder:
         return replace(scan, schema=schema, read_as=read_as)
 
     def _with_partition(self, files: pa.Table, group: _Group) -> tuple[pa.Table, tuple[str, ...]]:
-        """Files with the partition values that Spark takes for constants, and the names of these columns."""
+        """Adds partition values as Spark constants; returns the files and these columns' names."""
         found = [(each, _type_of(self.source.schema, each)) for each in group.constants]
         data = self.source.data.take(pa.array(group.rows)) if found else self.source.data
         names = OwnNames(self.source.schema)
@@ -204,7 +208,7 @@ class _Builder:
         return with_constants(files, constants), tuple(constants)
 
     def _texts(self, group: _Group, deletes: Sequence[_Deletes]) -> Iterator[str]:
-        """The files of a group to which equality deletes apply are read apart from the others."""
+        """Yields SQL for a group; files to which equality deletes apply are read separately."""
         applied = [(each, _applies(self.source, group.rows, each)) for each in deletes]
         touched = np.zeros(len(group.rows), bool)
         for _, mask in applied:
@@ -216,7 +220,7 @@ class _Builder:
             yield self._rows(replace(group, rows=group.rows[touched]), found)
 
     def _rows(self, group: _Group, deletes: Sequence[_Deletes]) -> str:
-        """The rows of a group's files without those that `deletes` match."""
+        """Returns SQL for a group's rows except those that `deletes` match."""
         names = OwnNames(self.source.schema)
         columns = self.source.schema.fields
         scan, listed = self._read(group, deletes)
@@ -229,7 +233,7 @@ class _Builder:
         return "\n".join([f"SELECT {selected} FROM (SELECT {', '.join(listed)} FROM {scan.relation}) AS d", *joins])
 
     def _matched(self, group: _Group, deletes: _Deletes) -> str:
-        """The places of the rows of a group's files that `deletes` match."""
+        """Returns SQL for the row positions in a group's files that `deletes` match."""
         names = OwnNames(self.source.schema)
         scan, listed = self._read(group, (deletes,))
         files, positions = scan.files, pa.array(group.rows)
@@ -244,7 +248,7 @@ class _Builder:
         return f"SELECT d.{names.file} AS {PLACE_FILE}, d.{names.row} AS {PLACE_ROW} FROM {rows}\n{join}"
 
     def _read(self, group: _Group, deletes: Sequence[_Deletes]) -> tuple[Scan, list[str]]:
-        """The scan of a group's files, and a list to select of it: the columns, and what `deletes` are joined by."""
+        """Returns a scan for a group's files, and its select list: the columns, and the join keys for `deletes`."""
         names = OwnNames(self.source.schema)
         columns = self.source.schema.fields
         files, keys = self._with_partition(self.source.files.take(pa.array(group.rows)), group)
@@ -277,7 +281,7 @@ class _Builder:
         return scan, listed
 
     def _shown(self, column: IcebergField, group: _Group, names: OwnNames, added: dict[str, Any]) -> str | None:
-        """What the table shows of a column. Partition values that Spark has no constants for come as texts."""
+        """Returns SQL for a column's exposed value. Partition values without Spark constants arrive as text."""
         name = quoted(names.column(column))
         field = next((each for each in group.constants if each.source_id == column.id), None)
         shown = shown_sql(name, column, group.missing)
@@ -290,7 +294,7 @@ class _Builder:
         return f"coalesce({partition_sql(quoted(own), column.type)}, {shown or name})"
 
     def _join(self, kind: str, deletes: _Deletes, names: OwnNames, number: int) -> str:
-        """The join that leaves out, or finds, the rows that these deletes match."""
+        """Returns the join that excludes, or finds, the rows that these deletes match."""
         columns = {key.column.id: key.column for key in deletes.keys}
         files = self.source.equality_files.take(pa.array(deletes.rows))
         entries = self.source.equality.take(pa.array(deletes.rows))
@@ -328,7 +332,7 @@ class _Builder:
         added: tuple[str, ...] = (),
         keys: tuple[str, ...] = (),
     ) -> Scan:
-        """`added` are constants that are no columns, as texts; `keys` columns that are constants."""
+        """Returns the scan. `added` are text constants that are not columns; `keys` are columns that are constants."""
         names = OwnNames(self.source.schema)
         own = tuple(StructField(name, PrimitiveType.STRING) for name in added)
         scanned = tuple(scanned_field(column, names.column(column)) for column in columns)
@@ -359,7 +363,7 @@ class _Builder:
 
 
 def _type_of(schema: IcebergSchema, field: PartitionField) -> SimpleType:
-    """Of the column that a partition value is of."""
+    """Returns the partition field's source column type."""
     column = schema.struct.field(field.source_id)
     assert column is not None and isinstance(column.type, SimpleType)
     return column.type
@@ -370,7 +374,7 @@ def _path_sql(path: Sequence[str]) -> str:
 
 
 def _groups(source: ScanSource) -> Iterator[_Group]:
-    """Every file in one group; at least one group."""
+    """Yields the groups, at least one; every file is in exactly one group."""
     rows = np.arange(source.files.num_rows)
     specs = source.data[SPEC_ID].to_numpy()
     present = sorted(source.data[SPEC_ID].unique().to_pylist())
@@ -405,7 +409,7 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
 def _by_common_names(
     source: ScanSource, kind: FileKind, by_names: Mapping[Any, Codes]
 ) -> Iterator[tuple[Mapping[int, str] | None, Codes]]:
-    """Files with different columns or without ids are read alike if all call their fields the same."""
+    """Groups files with different columns or without ids by their field names."""
     if len(by_names) > 1 and kind is FileKind.PARQUET and source.footers is not None:
         rows = np.sort(np.concatenate(list(by_names.values())))
         names = common_names([source.footers[row] for row in rows.tolist()], source.schema)
@@ -419,20 +423,20 @@ def _by_common_names(
 def _not_in_files(
     source: ScanSource, members: npt.NDArray[np.bool_], fields: tuple[PartitionField, ...]
 ) -> tuple[PartitionField, ...]:
-    """Without columns that all these files have by their metrics, whose values are those of the partition then."""
+    """Removes columns that all these files contain by their metrics; their values equal the partition's."""
     data = source.data.filter(pa.array(members))
     return tuple(each for each in fields if metric(data, "value_counts", each.source_id).null_count)
 
 
 def _sql_defaults(schema: IcebergSchema) -> frozenset[int]:
-    """Fields whose default only SQL can fill in."""
+    """Returns the fields whose default only SQL can fill in."""
     columns = [column for column in schema.fields if has_sql_default(column)]
     inner = (each for column in columns for _, each in walk(column.type))
     return frozenset(each.id for each in (*columns, *inner) if each.initial_default is not None)
 
 
 def identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionField, ...]:
-    """The columns of the table whose values are those of the partition. Of the same column twice, the first."""
+    """Returns the table columns with an identity partition field; for a column with two, the first."""
     simple = {column.id for column in schema.fields if isinstance(column.type, SimpleType)}
     found: dict[int, PartitionField] = {}
     for each in spec.fields:
@@ -442,13 +446,13 @@ def identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionFie
 
 
 def applied_deletes(source: ScanSource, label: str) -> list[_Deletes]:
-    """Without deletes that are older than all files, or in partitions without older ones."""
+    """Returns equality deletes that may apply: not older than all files, nor in partitions without older files."""
     rows = np.arange(source.files.num_rows)
     return [each for each in _equality(source, label) if _applies(source, rows, each).any()]
 
 
 def _equality(source: ScanSource, label: str) -> Iterator[_Deletes]:
-    """Equality deletes by their columns and whether they apply to all partitions."""
+    """Yields equality deletes by their columns and by whether they are global."""
     entries = source.equality
     kinds: dict[tuple[tuple[int, ...], bool], list[int]] = {}
     for at, (ids, spec) in enumerate(
@@ -480,7 +484,7 @@ def _key(source: ScanSource, id: int, label: str) -> _Key:
 
 
 def _below(column: IcebergField) -> Iterator[tuple[tuple[str, ...], IcebergField]]:
-    """Fields of structs: no key is inside of a list or a map."""
+    """Yields struct fields; list elements and map entries cannot be keys."""
     if isinstance(column.type, StructOfType):
         for each in column.type.fields:
             yield (column.name, each.name), each
@@ -489,7 +493,7 @@ def _below(column: IcebergField) -> Iterator[tuple[tuple[str, ...], IcebergField
 
 
 def _applies(source: ScanSource, rows: Codes, deletes: _Deletes) -> npt.NDArray[np.bool_]:
-    """Which of these data files are older than a delete of their partition."""
+    """Returns a mask for data files that are older than a delete in their partition."""
     data = source.data.select(["sequence_number", PARTITION]).take(pa.array(rows))
     entries = source.equality.select(["sequence_number", PARTITION]).take(pa.array(deletes.rows))
     newest, own = entries["sequence_number"].to_numpy(), data["sequence_number"].to_numpy()

@@ -1,12 +1,12 @@
-"""The data files of an Iceberg table as tables of other formats may name them.
+"""Exports an Iceberg table's data files for tables in other formats.
 
-A column whose value is that of the partition (an identity transform) in all files is a partition column. Transforms of
-other kinds divide files by what other formats would have to keep in a column of its own, so that the table would no
-longer have the same columns: their files have the source column, and are told by its bounds alone. So have files whose
-spec has an identity transform that other files lack, which their metrics have to show.
+A column with an identity transform in all files' specs becomes a partition column. Other transforms would require
+columns that the other table does not have: their files contain the source column, and are pruned by its bounds alone.
+The same applies to an identity transform that some files' specs lack; metrics must then prove that all files contain
+the column.
 
-Positions of deleted rows go along as deletion vectors. Rows that are deleted by their values, files that are no
-Parquet, and types that exist in this format alone are refused.
+Positions of deleted rows are passed along as deletion vectors. Equality deletes, files that are not Parquet, and types
+that only Iceberg has are rejected.
 
 Source: Iceberg table specification, "Column Projection", "Partition Transforms", "Scan Planning".
 """
@@ -41,6 +41,7 @@ from engine.types.partition_values import format_partition_value, parse_partitio
 from engine.types.schema import DataType, StructField, StructType, map_fields
 
 _REWRITE = "CALL system.rewrite_data_files with options => map('rewrite-all', 'true') writes all its files again first."
+# Types that tables expose as others.
 _OWN = frozenset(
     {
         Kind.UUID,
@@ -53,12 +54,11 @@ _OWN = frozenset(
         Kind.GEOGRAPHY,
     }
 )
-"""Types that tables show as others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    """`data` are the entries of the data files; messages call the table `label`."""
+    """`data` has the data files' entries; messages use `label`."""
 
     label: str
     wanted: str
@@ -71,13 +71,13 @@ class _Table:
 
 
 def ensure_not_converted(storage: Storage, label: str) -> None:
-    """Raises `FolderOfTwoTables` where the folder has the log of a Delta table, which names the same files."""
+    """Raises `FolderOfTwoTables` if the folder has a Delta log, which names the same files."""
     if any(map(is_version, storage.list_names(LOG_FOLDER))):
         raise FolderOfTwoTables(label, "A change", f"delta.`{storage.root}`", f"its folder {LOG_FOLDER}")
 
 
 def shared_files(source: FilesOfTable, label: str, wanted: str) -> SharedFiles:
-    """For a table of the format `wanted`. Raises `FilesNotShareable`."""
+    """Returns the files for a table in the format `wanted`. Raises `FilesNotShareable`."""
     data = source.live_files.data
     table = _Table(label=label, wanted=wanted, metadata=source.metadata, schema=source.iceberg_schema, data=data)
     if source.has_equality_deletes:
@@ -104,7 +104,7 @@ def shared_files(source: FilesOfTable, label: str, wanted: str) -> SharedFiles:
 
 
 def _schema(table: _Table) -> StructType:
-    """The columns with their ids, comments and defaults, and the names that files without ids have for them."""
+    """Returns the columns with ids, comments, defaults, and the names in files without ids."""
     text = table.metadata.properties.get(NAME_MAPPING)
     names = None if text is None else dict(_mapped_names(parse_name_mapping(text)))
 
@@ -130,12 +130,12 @@ def _ensure_types(table: _Table) -> None:
             raise table.refused(f"its column {'.'.join(path)} has the type {type_name(field.type)}")
 
 
+# Columns, with the identity field by spec.
 _Partitioning = list[tuple[IcebergField, Mapping[int, PartitionField]]]
-"""Columns, and by spec the field that has the value of each."""
 
 
 def _partitioning(table: _Table) -> _Partitioning:
-    """The columns that are the value of the partition in all files. Raises `FilesNotShareable`."""
+    """Returns the columns with the partition's value in all files. Raises `FilesNotShareable`."""
     specs = table.data[SPEC_ID].to_numpy()
     present = np.unique(specs).tolist() if len(specs) else [table.metadata.default_spec_id]
     fields = {
@@ -160,7 +160,7 @@ def _has_texts(type_: SimpleType) -> bool:
 
 
 def _values(table: _Table, column: IcebergField, fields: Mapping[int, PartitionField], data_type: DataType) -> pa.Array:
-    """The text of a partition column in each file."""
+    """Returns a partition column's text for each file."""
     specs = table.data[SPEC_ID].to_numpy()
     assert isinstance(column.type, SimpleType)
     places = [np.flatnonzero(specs == spec) for spec in fields]
@@ -179,6 +179,6 @@ def _text(table: _Table, column: IcebergField, text: str, data_type: DataType) -
         found = format_partition_value(parse_partition_value(text, data_type), data_type)
     except PartitionValueNotCastable:
         found = None
-    if found is None:  # also the empty text, which is no other than null there
+    if found is None:  # also the empty text, which equals null there
         raise table.refused(f"no partition of it can have the value {text!r} of the column {column.name}")
     return found

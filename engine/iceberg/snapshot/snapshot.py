@@ -1,10 +1,10 @@
-"""A snapshot of an Iceberg table, as `engine.tables` asks for it.
+"""A snapshot of an Iceberg table, as defined by `engine.tables`.
 
-The metadata file is read when the table is loaded; manifests when files are first asked for. Both never change, so what
-was decoded is kept from one statement to the next (`engine.iceberg.manifests.decoded`). The version of a snapshot is
-its id, which orders nothing; a table without rows has the version 0.
+The metadata file is read when the table is loaded; manifests are read when files are first needed. Both are immutable,
+so decoded content is cached across statements (`engine.iceberg.manifests.decoded`). A snapshot's version is its id,
+which implies no order; a table without snapshots has the version 0.
 
-`load_snapshot` opens the current snapshot of a table in a folder.
+`load_snapshot` opens the current snapshot for a table in a folder.
 
 Source: Iceberg table specification, "Snapshots", "Scan Planning".
 """
@@ -76,17 +76,17 @@ from engine.types.value_bytes import value_bytes
 
 FORMAT = "iceberg"
 _LINEAGE_VERSION = 3
+# The version for a table without snapshots.
 NO_VERSION = 0
-"""Of a table that has no snapshot."""
 
 
 @dataclass(frozen=True, eq=False)
 class IcebergSnapshot:
-    """Immutable; safe to share between threads.
+    """An immutable snapshot, safe to share between threads.
 
-    `metadata_name` is the file of the metadata, relative to the table's folder. `info` is the snapshot that is read,
-    None for a table without rows; `iceberg_schema` are its columns. `address` is that of a table of a REST catalog.
-    `branch` is the one that it is the head of; None: nothing is written on top of it.
+    `metadata_name` is the metadata file, relative to the table's folder. `info` is the snapshot that is read, None for
+    a table without one; `iceberg_schema` are its columns. `address` identifies a REST catalog table. `branch` is the
+    one that has this snapshot as its head; None: it cannot be written.
     """
 
     storage: Storage
@@ -97,13 +97,12 @@ class IcebergSnapshot:
     decoded: Decoded
     address: str | None = None
     branch: str | None = MAIN
+    # Rows deleted by equality deletes, by position in `files`, if a statement has found them all: the search is then
+    # not repeated.
     marked: Mapping[int, Rows] | None = None
-    """Rows that equality deletes delete, by position in `files`, where a statement has found them all: nobody looks for
-    others then.
-    """
 
+    # The manifests that a query needs, if not all.
     needed: tuple[Manifest, ...] | None = None
-    """The manifests that a query needs, where these are not all of the snapshot."""
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
@@ -115,7 +114,7 @@ class IcebergSnapshot:
 
     @cached_property
     def stamp(self) -> str:
-        """By its metadata, whose files never change, and what of it is read."""
+        """Identifies the metadata, whose files never change, and the part that is read."""
         metadata, schema = self.metadata, self.iceberg_schema.schema_id
         found = (metadata.table_uuid, self.address, self.metadata_name, metadata.last_updated_ms, self.version, schema)
         return repr((*found, self.branch, self.needed and digest_of(self.needed)))
@@ -126,7 +125,7 @@ class IcebergSnapshot:
 
     @property
     def label(self) -> str:
-        """How messages call the table, until they know better."""
+        """The table's provisional name in messages."""
         return self.storage.root
 
     @cached_property
@@ -135,7 +134,7 @@ class IcebergSnapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """None: files are planned by their partitions, but rows hold the columns that these are made from."""
+        """Empty: file pruning uses the partition values, but rows contain the source columns."""
         return ()
 
     @property
@@ -161,7 +160,7 @@ class IcebergSnapshot:
         return definition_of(self.metadata, self.iceberg_schema, self.label)
 
     def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> IcebergDefinition:
-        """Raises as `change_definition`."""
+        """Returns the changed definition. Raises like `change_definition`."""
         return change_definition(replace(self.definition, name=label), changes)
 
     def replaced(
@@ -172,7 +171,7 @@ class IcebergSnapshot:
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
     ) -> IcebergDefinition:
-        """Raises as `change_definition`."""
+        """Returns the replaced definition. Raises like `change_definition`."""
         return redefine_table(replace(self.definition, name=label), schema, partition_columns, changes)
 
     @property
@@ -180,7 +179,7 @@ class IcebergSnapshot:
         return IcebergRowFiles(self)
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """Raises as `IcebergDefinition.ensure_supported`, and `IcebergTableIsStatic`, `IcebergRefNotWritable`."""
+        """Raises like `IcebergDefinition.ensure_supported`, and `IcebergTableIsStatic`, `IcebergRefNotWritable`."""
         self.definition.ensure_supported(operation)
         if operation in (TableOperation.READ, TableOperation.CDF_READ):
             return
@@ -197,7 +196,7 @@ class IcebergSnapshot:
 
     @property
     def is_static(self) -> bool:
-        """Whether it is what a metadata file said once: which one follows, a catalog knows that we do not ask."""
+        """True if the table is a fixed metadata file: its later versions are in a catalog that is not connected."""
         return self.address is None and version_of(self.metadata_name) is None
 
     @property
@@ -206,13 +205,13 @@ class IcebergSnapshot:
 
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:
-        """Those that are looked at. Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
+        """The manifests in use. Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
         if self.needed is not None:
             return self.needed
         return () if self.info is None else self.manifests_of(self.info)
 
     def manifests_of(self, info: SnapshotInfo) -> tuple[Manifest, ...]:
-        """Of another snapshot of the table. Raises as `manifests`."""
+        """Returns another snapshot's manifests. Raises like `manifests`."""
         if info.key_id is not None:
             raise IcebergFeatureNotSupported(self.label, "encryption")
         if info.manifest_list is None:
@@ -224,7 +223,7 @@ class IcebergSnapshot:
         )
 
     def read(self, path: str) -> bytes:
-        """A file that the metadata names."""
+        """Reads a file that the metadata references."""
         try:
             return self.storage.read_bytes(self.places.path(path))
         except FileNotFoundError as error:
@@ -238,21 +237,21 @@ class IcebergSnapshot:
 
     @cached_property
     def live_files(self) -> LiveFiles:
-        """Raises as `live_files`."""
+        """The live files. Raises like `live_files`."""
         return live_files(self.manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version)
 
     def entries_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
-        """The live entries of each manifest, with all that they inherit. Raises as `live_files`."""
+        """Returns each manifest's live entries, with all inherited values. Raises like `live_files`."""
         version = self.metadata.format_version
         return live_entries(list(manifests), self._read_all, self.decoded, self.storage.root, version)
 
     def removed_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
-        """The entries of each manifest for files that its snapshot removed. Raises as `live_files`."""
+        """Returns each manifest's entries for files that its snapshot removed. Raises like `live_files`."""
         return removed_entries(list(manifests), self._read_all, self.decoded, self.storage.root)
 
     @cached_property
     def files(self) -> pa.Table:
-        """Row for row beside `live_files.data`."""
+        """The data files, aligned with `live_files.data`."""
         found = self.live_files
         reader = DeleteReader(self.storage, self.places, self.decoded)
         deleted = vectors(found.data, found.deletes, reader, self.label)
@@ -261,7 +260,7 @@ class IcebergSnapshot:
         return self.as_scanned(found.data, deleted)
 
     def as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
-        """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
+        """Adds the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
         files = scanned_files(self.places.paths(entries["file_path"]), entries, deleted)
         for batch in files.to_batches():
             self.storage.confinement.ensure_files(batch)
@@ -277,17 +276,17 @@ class IcebergSnapshot:
 
     @property
     def left_out(self) -> tuple[int, int]:
-        """By the manifest list, and what the snapshot says of all files together."""
+        """The skipped files and bytes, by the manifest list and the snapshot's summary."""
         if self.needed is None or self.info is None:
             return 0, 0
         return left_out(self.manifests_of(self.info), self.info.summary, self.live_files)
 
     @property
     def num_bytes(self) -> int:
-        """About what the snapshot holds in memory, beside what was decoded."""
-        live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # where they were asked for
+        """The approximate memory in bytes, without decoded manifests."""
+        live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # if they are loaded
         tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
-        # Metrics are those of the decoded manifests, and counted there.
+        # Metrics belong to the decoded manifests, and are counted there.
         own = [table.select([name for name in table.column_names if name not in METRICS]) for table in tables]
         return sum(map(value_bytes, own))
 
@@ -302,18 +301,18 @@ class IcebergSnapshot:
 
     @cached_property
     def has_equality_deletes(self) -> bool:
-        """Whether rows are deleted by any of them."""
+        """True if equality deletes delete any rows."""
         if not self._equality.num_rows:
             return False
         source = replace(self.scan_source(self.files, self.live_files.data), equality=self._equality)
         return bool(applied_deletes(source, self.label))
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
-        """Raises, by name, for files that this release does not read."""
+        """Returns the scan. Raises errors that name unsupported files."""
         return self._scan(relation, label, NO_HIDDEN_COLUMNS)
 
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
-        """Raises as `scan`."""
+        """Returns the scan for one query. Raises like `scan`."""
         hidden = asked_columns(self.metadata, self.iceberg_schema, self._row_tracking, asks)
         if self._named_kinds:
             hidden = of_files_alone(hidden)
@@ -324,20 +323,20 @@ class IcebergSnapshot:
         return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
 
     def narrowed(self, condition: Predicate) -> IcebergSnapshot:
-        """Without manifests that the query does not need, unless all files are known already. Raises as `manifests`."""
+        """Prunes manifests that the query does not need, unless all files are loaded. Raises like `manifests`."""
         if "live_files" in self.__dict__ or self.marked is not None:
             return self
         needed = narrowed_manifests(self.manifests, condition, self.iceberg_schema, self.metadata.specs)
         return self if needed is None else replace(self, needed=needed)
 
     def of_files(self, rows: pa.Array) -> IcebergSnapshot:
-        """As if it had these of `files` alone."""
+        """Returns a snapshot with only these `files` rows."""
         found, live = replace(self), self.live_files
         found.__dict__.update(live_files=replace(live, data=live.data.take(rows)), files=self.files.take(rows))
         return found
 
     def unmarked_rows(self, relation: str, label: str) -> EqualityDeleted | None:
-        """Raises as `scan`."""
+        """Returns the rows that equality deletes match. Raises like `scan`."""
         if not self._equality.num_rows:
             return None
         places = build_deleted(self._whole_source(label), relation, label)
@@ -359,12 +358,12 @@ class IcebergSnapshot:
 
     @property
     def _named_kinds(self) -> list[FileKind]:
-        """Of data files that are read by names."""
+        """The formats among data files that are read by names."""
         found = pc.unique(self._kinds).to_pylist()
         return [kind for kind in FileKind if kind.value in found and kind is not FileKind.PARQUET]
 
     def _footers(self, label: str) -> list[FileColumns] | None:
-        """Of all data files, where any has to be looked at. Raises as `scan`."""
+        """Returns all data files' footers, if any is needed. Raises like `scan`."""
         text = self.metadata.properties.get(NAME_MAPPING)
         kinds = self._named_kinds
         if needs_footers(self.iceberg_schema, text is not None):
@@ -383,7 +382,7 @@ class IcebergSnapshot:
         return found
 
     def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
-        """Of these data files, without equality deletes and footers."""
+        """Returns the scan input for these data files, without equality deletes and footers."""
         none = self._equality.slice(0, 0)
         return ScanSource(
             root=self.storage.root,
@@ -402,12 +401,12 @@ class IcebergSnapshot:
 
     @property
     def _row_tracking(self) -> RowTracking | None:
-        """None for tables without row ids: of older versions, or upgraded and not written since."""
+        """None for tables without row ids: older versions, or upgraded and not written since."""
         if self.metadata.format_version < _LINEAGE_VERSION or self.live_files.data["first_row_id"].null_count:
             return None
         return ROW_LINEAGE
 
-    # --- What is known of them ---
+    # --- Statistics ---
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
         return TableColumns(schema=self.schema, time_zone=time_zone)
@@ -426,7 +425,9 @@ class IcebergSnapshot:
         return shown_partitions(self.live_files.data, self.metadata)
 
     def counted_files(self, columns: Collection[str]) -> CountedFiles:
-        """With equality deletes nobody knows how many rows are left. Nested columns have no bounds here."""
+        """Returns counts from the metadata; row counts are unknown with equality deletes. Nested columns have no bounds
+        here.
+        """
         data = self.live_files.data
         statistics = measured_columns(data, self.iceberg_schema, columns)
         counts = data["record_count"]
@@ -445,11 +446,11 @@ class IcebergSnapshot:
         return snapshot_history(self.metadata, self.info, limit)
 
     def shared_files(self, label: str, wanted: str) -> SharedFiles:
-        """Raises as `shared_files`."""
+        """Returns the files for another format. Raises like `shared_files`."""
         return shared_files(self, label, wanted)
 
     def metadata_table(self, name: str) -> MetadataTable | None:
-        """Raises `IcebergMetadataTableNotFound` for an unknown name."""
+        """Returns a metadata table. Raises `IcebergMetadataTableNotFound` for an unknown name."""
         source = TableMetadataSource(
             self.metadata,
             self.info,
@@ -465,18 +466,18 @@ class IcebergSnapshot:
         return found
 
     def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
-        """The live entries of some manifests."""
+        """Yields the manifests' live entries."""
         found = self.files_of(manifests)
         yield from (found.data, found.deletes)
 
     def files_of(self, manifests: Sequence[Manifest]) -> LiveFiles:
-        """The live files of some manifests. Raises as `live_files`."""
+        """Returns the manifests' live files. Raises like `live_files`."""
         return live_files(
             manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version, is_whole=False
         )
 
     def deleted_rows(self, files: LiveFiles) -> pa.ChunkedArray:
-        """The deletion vectors of data files, as `files` has them. Raises as `vectors`."""
+        """Returns the data files' deletion vectors, as in `files`. Raises like `vectors`."""
         reader = DeleteReader(self.storage, self.places, self.decoded)
         return pa.chunked_array([vectors(files.data, files.deletes, reader, self.label)], DELETION_VECTOR)
 
@@ -488,7 +489,7 @@ class IcebergSnapshot:
         return None
 
     def is_gone(self) -> bool:
-        if self.address is not None:  # the catalog says so when it is asked again
+        if self.address is not None:  # the catalog reports it on the next request
             return False
         try:
             return not self.storage.exists(self.metadata_name)
@@ -511,7 +512,7 @@ _DECODED_BYTES_MAX = 64 << 20
 
 
 def load_snapshot(path: str) -> IcebergSnapshot:
-    """The current snapshot of the table in the folder `path`.
+    """Loads the current snapshot for the table in the folder `path`.
 
     Raises `IcebergTableNotFound`, `MalformedIcebergFile`. Specification: "Table Metadata", "Snapshots".
     """
@@ -533,7 +534,7 @@ def load_snapshot(path: str) -> IcebergSnapshot:
 
 
 def snapshot_history(metadata: TableMetadata, newest: SnapshotInfo | None, limit: int | None) -> pa.Table:
-    """As `TableSnapshot.history`. Ids and parents that no BIGINT holds are null."""
+    """Implements `TableSnapshot.history`. Ids and parents that do not fit BIGINT are null."""
     rows: list[dict[str, Any]] = [
         {
             "version": info.snapshot_id if info.snapshot_id < 1 << 63 else None,

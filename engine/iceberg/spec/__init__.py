@@ -1,4 +1,4 @@
-"""Values of the Iceberg specification: table metadata, schemas, partition specs and transforms.
+"""The Iceberg specification's values: table metadata, schemas, partition specs and transforms.
 
 Imports `engine.errors` alone. Start at `metadata.py`.
 """

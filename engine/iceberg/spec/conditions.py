@@ -1,7 +1,7 @@
-"""Names that errors have in statements about Iceberg tables, where others call them by the names of Delta.
+"""Error condition names for statements on Iceberg tables, in place of Delta's.
 
-Spark's name and SQLSTATE where the Iceberg runtime, or Spark for any table of a catalog, has the condition; else ours,
-with the SQLSTATE of Delta's.
+Spark's name and SQLSTATE if the Iceberg runtime, or Spark for any catalog table, has the condition; else ours, with
+Delta's SQLSTATE.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ OF_SPARK: Mapping[str, tuple[str, str]] = MappingProxyType(
         "DELTA_TIMESTAMP_INVALID": ("INVALID_TIME_TRAVEL_TIMESTAMP_EXPR.INPUT", "42K0E"),
     }
 )
+# Conditions for Iceberg tables that only this gateway has.
 SAME_ENDING = frozenset(
     (
         "ADD_COLUMN_PARENT_NOT_STRUCT",
@@ -88,11 +89,10 @@ SAME_ENDING = frozenset(
         "UNSUPPORTED_SUBQUERY",
     )
 )
-"""Conditions that are ours alone for Iceberg tables."""
 
 
 def own_condition(condition: str, sqlstate: str) -> tuple[str, str]:
-    """The name and SQLSTATE for an Iceberg table; the same for what only Delta has, or what is neutral."""
+    """Returns the name and SQLSTATE for an Iceberg table; unchanged for Delta-only or format-neutral conditions."""
     if condition in OF_SPARK:
         return OF_SPARK[condition]
     prefix, _, ending = condition.partition("_")

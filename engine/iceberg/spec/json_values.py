@@ -1,4 +1,4 @@
-"""Reads foreign JSON: each value is checked for its kind where it is taken."""
+"""Reads untrusted JSON: each value's type is checked on access."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _YEAR_10000_MS = 253_402_300_800_000
 
 
 class JsonObject:
-    """An object of a metadata file; what is missing or of another kind raises `MalformedIcebergFile`."""
+    """A metadata file's JSON object; missing or mistyped values raise `MalformedIcebergFile`."""
 
     __slots__ = ("_source", "_values", "_what")
 
@@ -34,14 +34,16 @@ class JsonObject:
         return MalformedIcebergFile(self._source, f"{self._what} {detail}")
 
     def integer(self, key: str, default: int | None = None) -> int:
-        """A whole number of 64 bits, with a sign or without (some writers have such snapshot ids)."""
+        """Returns a 64-bit integer, signed or unsigned (some writers have unsigned snapshot ids)."""
         found = self._taken(key, int, default)
         if isinstance(found, bool) or not -(1 << 63) <= found < 1 << 64:
             raise self.error(f"has {found!r} for {key}")
         return found
 
     def time_ms(self, key: str) -> int:
-        """Milliseconds since 1970 of a time that a calendar has; writers that count in microseconds are refused so."""
+        """Returns milliseconds since 1970, within the calendar's range; this rejects writers that count in
+        microseconds.
+        """
         found = self.integer(key)
         if not _YEAR_1_MS <= found < _YEAR_10000_MS:
             raise self.error(f"has {found} for {key}, which are no milliseconds of a date")
@@ -54,11 +56,11 @@ class JsonObject:
         return self._taken(key, str, default)
 
     def flag(self, key: str) -> bool:
-        """False where there is none."""
+        """Returns a boolean, False if missing."""
         return self._taken(key, bool, False)
 
     def objects(self, key: str) -> list[JsonObject]:
-        """The objects of a list; none where there is no list."""
+        """Returns a list's objects; empty if missing."""
         found: list[Any] = self._taken(key, list, [])
         return [JsonObject(value, f"{self._what}.{key}", self._source) for value in found]
 
@@ -66,12 +68,12 @@ class JsonObject:
         return JsonObject(self._values.get(key), f"{self._what}.{key}", self._source)
 
     def named_objects(self, key: str) -> dict[str, JsonObject]:
-        """The objects of an object, by key; none where there is none."""
+        """Returns an object's objects, by key; empty if missing."""
         found: dict[str, Any] = self._taken(key, dict, {})
         return {name: JsonObject(value, f"{self._what}.{key}", self._source) for name, value in found.items()}
 
     def texts(self, key: str) -> dict[str, str]:
-        """An object of texts; none where there is none. Others are taken for their JSON."""
+        """Returns an object with text values; empty if missing. Other values become their JSON."""
         found: dict[str, Any] = self._taken(key, dict, {})
         return {name: value if isinstance(value, str) else str(value) for name, value in found.items()}
 

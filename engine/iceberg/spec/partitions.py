@@ -1,7 +1,7 @@
-"""Partition specs: how values of columns were made into the partition of a file.
+"""Partition specs: how a file's partition values result from column values.
 
-Each file has the spec of its manifest, and a table may have many. A transform that is not known, or whose column was
-dropped, says nothing of the rows, and its values still tell partitions apart.
+Each file has its manifest's spec, and a table may have many. A field with an unknown transform or a dropped source
+column implies nothing about rows, but its values still distinguish partitions.
 
 Source: Iceberg table specification, "Partitioning".
 """
@@ -17,8 +17,8 @@ from engine.iceberg.spec.json_values import JsonObject
 
 _WITH_WIDTH = re.compile(r"(bucket|truncate)\[(\d{1,9})\]")
 
+# The first partition field id; these ids are distinct from column ids.
 FIRST_PARTITION_ID = 1000
-"""Of the fields of partition specs, whose ids are those of no column."""
 
 
 class TransformKind(Enum):
@@ -35,20 +35,20 @@ class TransformKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """`width` is the number of buckets, or what values are truncated to."""
+    """`width` is the number of buckets, or the truncation width."""
 
     kind: TransformKind
     width: int = 0
 
     def __str__(self) -> str:
-        """As in JSON."""
+        """Returns the JSON form."""
         has_width = self.kind in (TransformKind.BUCKET, TransformKind.TRUNCATE)
         return f"{self.kind.value}[{self.width}]" if has_width else self.kind.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionField:
-    """`source_id` is the column's, `field_id` that of the value in partition tuples."""
+    """`source_id` is the column's, `field_id` the value's in partition tuples."""
 
     source_id: int
     field_id: int
@@ -63,12 +63,12 @@ class PartitionSpec:
 
     @property
     def is_unpartitioned(self) -> bool:
-        """Whether all files are in one partition: equality deletes of such a spec apply to the whole table."""
+        """True if all files are in one partition: this spec's equality deletes apply to the whole table."""
         return all(field.transform.kind is TransformKind.VOID for field in self.fields)
 
 
 def spec_json(spec: PartitionSpec) -> dict[str, Any]:
-    """As in a table's metadata."""
+    """Returns the table metadata's JSON form."""
     fields = [
         {
             "source-id": field.source_id,
@@ -82,7 +82,7 @@ def spec_json(spec: PartitionSpec) -> dict[str, Any]:
 
 
 def parse_transform(text: str) -> Transform:
-    """One that is not known is `UNKNOWN`."""
+    """Parses a transform; unknown ones become `UNKNOWN`."""
     found = _WITH_WIDTH.fullmatch(text)
     if found is not None:
         width = int(found[2])
@@ -95,7 +95,7 @@ def parse_transform(text: str) -> Transform:
 
 
 def read_spec_fields(fields: list[JsonObject], first_id: int = FIRST_PARTITION_ID) -> tuple[PartitionField, ...]:
-    """v1 may leave out the ids of fields, which then count from 1000."""
+    """Reads spec fields; v1 may omit field ids, which then count from 1000."""
     return tuple(
         PartitionField(
             source_id=_source_id(field),
@@ -108,7 +108,7 @@ def read_spec_fields(fields: list[JsonObject], first_id: int = FIRST_PARTITION_I
 
 
 def _source_id(field: JsonObject) -> int:
-    """Of a transform of several columns the first."""
+    """Returns the source column; for a multi-column transform the first."""
     several = field.integers("source-ids")
     return several[0] if several else field.integer("source-id")
 

@@ -1,7 +1,7 @@
-"""One value as bytes, and back: what bounds in manifests and manifest lists are.
+"""Single-value serialization: converts a value to bytes and back, for bounds in manifests and manifest lists.
 
-Values are as in `engine.iceberg.spec.transforms`: days of dates, microseconds of times and timestamps, unscaled
-integers of decimals, bytes of texts, uuids and binaries.
+Values are as in `engine.iceberg.spec.transforms`: dates as days, times and timestamps as microseconds, decimals as
+unscaled integers, texts, uuids and binaries as bytes.
 
 Source: Iceberg table specification, "Appendix D: Single-value serialization".
 """
@@ -28,7 +28,7 @@ _FORMS = {
 
 
 def to_bytes(type_: SimpleType, value: Value) -> bytes:
-    """Raises `ValueError` for a value that the type does not have."""
+    """Serializes a value. Raises `ValueError` for a value outside the type."""
     if isinstance(value, bytes):
         return value
     if type_.kind is Kind.BOOLEAN:
@@ -44,12 +44,14 @@ def to_bytes(type_: SimpleType, value: Value) -> bytes:
         raise ValueError(f"{value!r} is no {type_.kind.value}") from error
 
 
+# For values written before the column's type was promoted.
 _OLD_FORMS = {(Kind.LONG, 4): "<i", (Kind.DOUBLE, 4): "<f"}
-"""Of values that were written before the column got a wider type."""
 
 
 def from_bytes(type_: SimpleType, data: bytes) -> Value:
-    """The value that `to_bytes` made these of; decimals stay bytes. Raises `ValueError` for none of the type."""
+    """Returns the value that `to_bytes` serialized; decimals remain bytes. Raises `ValueError` if invalid for the
+    type.
+    """
     if type_.kind is Kind.BOOLEAN:
         return data != b"\0"
     form = _OLD_FORMS.get((type_.kind, len(data)), _FORMS.get(type_.kind))
@@ -66,7 +68,7 @@ _TRUNCATED = frozenset([Kind.BINARY, Kind.FIXED])
 
 
 def truncated_below(type_: SimpleType, value: bytes, length: int | None) -> bytes | None:
-    """A bound below a serialized value, of so many code points or bytes at most; None: there is none."""
+    """Returns a lower bound with at most `length` code points or bytes; None if impossible."""
     if length is None:
         return value
     if type_.kind is Kind.STRING:
@@ -76,7 +78,7 @@ def truncated_below(type_: SimpleType, value: bytes, length: int | None) -> byte
 
 
 def truncated_above(type_: SimpleType, value: bytes, length: int | None) -> bytes | None:
-    """The same above it."""
+    """Returns an upper bound in the same way."""
     if length is None:
         return value
     if type_.kind is Kind.STRING:
@@ -95,6 +97,6 @@ def _text(value: bytes) -> str | None:
 
 
 def _after_bytes(value: bytes) -> bytes | None:
-    """Bytes above all that begin with these."""
+    """Returns bytes greater than all with this prefix."""
     kept = value.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

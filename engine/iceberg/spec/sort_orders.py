@@ -1,6 +1,6 @@
-"""Sort orders: how the rows of a data file are sorted, where the file says so by the id of an order.
+"""Sort orders: how a data file's rows are sorted, if the file references an order by id.
 
-Source: Iceberg table specification, "Sorting", "Sort Orders" of Appendix C.
+Source: Iceberg table specification, "Sorting", "Sort Orders" in Appendix C.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class SortField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortOrder:
-    """The order 0 has no fields: rows are in any order."""
+    """A sort order. Order 0 has no fields: unsorted."""
 
     order_id: int = UNSORTED
     fields: tuple[SortField, ...] = ()
 
 
 def read_order(value: JsonObject) -> SortOrder:
-    """Raises `MalformedIcebergFile`."""
+    """Reads an order. Raises `MalformedIcebergFile`."""
     return SortOrder(
         order_id=value.integer("order-id"),
         fields=tuple(
@@ -47,7 +47,7 @@ def read_order(value: JsonObject) -> SortOrder:
 
 
 def order_json(order: SortOrder) -> dict[str, Any]:
-    """As in a table's metadata."""
+    """Returns the table metadata's JSON form."""
     fields = [
         {
             "transform": str(field.transform),

@@ -1,12 +1,13 @@
-"""Partition transforms: of a value, and what a partition value says of the values that it was made from.
+"""Partition transforms: applies them to values, and derives source value bounds from partition values.
 
-Values are as Iceberg serializes them: numbers, days since 1970 of dates, microseconds of times and timestamps (all
-integers), unscaled integers of decimals, bytes of texts (UTF-8), uuids and binaries.
+Values are in serialization form: numbers, dates as days since 1970, times and timestamps as microseconds (all
+integers), decimals as unscaled integers, texts (UTF-8), uuids and binaries as bytes.
 
-What a transform does is turned into bounds of the column, so that conditions need no rules of their own for each. A
-bucket says nothing of order; equality with a value is asked by that value's bucket.
+A partition value is converted into bounds for the source column, so that conditions need no logic per transform. A
+bucket implies no order; equality with a value is evaluated by that value's bucket.
 
-Writers before Iceberg 0.11 gave times before 1970 the unit after theirs: bounds of such partitions are a unit wider.
+Writers before Iceberg 0.11 assigned times before 1970 to the following unit: these partitions' bounds are one unit
+wider.
 
 Source: Iceberg table specification, "Partition Transforms", "Appendix B: 32-bit Hash Requirements".
 """
@@ -44,7 +45,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 def apply(transform: Transform, type_: SimpleType, value: Value) -> Value | None:
-    """The partition value of a value that is not null. None for a transform that says nothing, or has no such type."""
+    """Returns a non-null value's partition value; None for an unknown transform, or one not defined for the type."""
     match transform.kind:
         case TransformKind.IDENTITY:
             return value
@@ -62,7 +63,7 @@ def apply(transform: Transform, type_: SimpleType, value: Value) -> Value | None
 
 
 def hash_of(type_: SimpleType, value: Value) -> int | None:
-    """The signed 32-bit hash of a value; None for types that have none."""
+    """Returns a value's signed 32-bit hash; None for types without one."""
     if type_.kind in _HASHED_AS_LONG and isinstance(value, int):
         number = value // 1000 if type_.kind in _NANOS else value
         return murmur3(number.to_bytes(8, "little", signed=True))
@@ -72,12 +73,12 @@ def hash_of(type_: SimpleType, value: Value) -> int | None:
 
 
 def unscaled_bytes(unscaled: int) -> bytes:
-    """The unscaled value of a decimal, big-endian, in the fewest bytes that hold it with its sign."""
+    """Returns a decimal's unscaled value, big-endian, in the fewest bytes with sign."""
     return unscaled.to_bytes(((unscaled if unscaled >= 0 else ~unscaled).bit_length() + 8) // 8, "big", signed=True)
 
 
 def murmur3(data: bytes) -> int:
-    """MurmurHash3 (x86, 32 bits, seed 0), as a signed number."""
+    """Returns MurmurHash3 (x86, 32 bits, seed 0), signed."""
     state, whole = 0, len(data) // 4 * 4
     for start in range(0, whole, 4):
         state ^= _mixed(int.from_bytes(data[start : start + 4], "little"))
@@ -99,8 +100,8 @@ def _rotated(word: int, bits: int) -> int:
     return (word << bits | word >> (32 - bits)) & _MASK
 
 
+# The minimum integers have no multiple below them: the result wraps around to a maximum, as in Java.
 _LAST = {Kind.INT: (1 << 31) - 1, Kind.LONG: (1 << 63) - 1}
-"""The least integers have no multiple of the width below them: engines take one of the greatest, as Java counts on."""
 
 
 def _truncated(width: int, type_: SimpleType, value: Value) -> Value | None:
@@ -134,17 +135,17 @@ def _unit(kind: TransformKind, type_: SimpleType, value: Value) -> int | None:
     return moment.year - 1970 if kind is TransformKind.YEAR else (moment.year - 1970) * 12 + moment.month - 1
 
 
+# Units per microsecond, by type.
 _UNIT_NANOS: Mapping[Kind, int] = {
     Kind.TIMESTAMP: 1,
     Kind.TIMESTAMPTZ: 1,
     Kind.TIMESTAMP_NS: 1000,
     Kind.TIMESTAMPTZ_NS: 1000,
 }
-"""How many of a type's units are a microsecond."""
 
 
 def bounds_of(transform: Transform, type_: SimpleType, value: Value) -> tuple[Value | None, Value | None]:
-    """The lowest and the highest value that the partition value may have been made from; None: no such bound."""
+    """Returns the minimum and maximum source value for a partition value; None: unbounded."""
     match transform.kind:
         case TransformKind.IDENTITY:
             return value, value
@@ -167,12 +168,12 @@ def _truncated_from(width: int, type_: SimpleType, value: Value) -> tuple[Value 
     if isinstance(value, bool) or not isinstance(value, int):
         return None, None
     if type_.kind in _LAST and any(last - width + 1 < value <= last for last in _LAST.values()):
-        return None, None  # or one of the least; the column may have been an INT then
+        return None, None  # may be a wrapped minimum; the column may have been an INT then
     return value, value + width - 1
 
 
 def after_text(text: str) -> bytes | None:
-    """A text above all that begin with this one."""
+    """Returns a text greater than all with this prefix."""
     while text:
         point = ord(text[-1]) + 1
         point = _SURROGATES.stop if point in _SURROGATES else point
@@ -188,7 +189,7 @@ def _unit_bounds(kind: TransformKind, type_: SimpleType, value: Value) -> tuple[
     first, after = value if value > 0 else value - 1, value + 1
     try:
         low, end = _UNIT_STARTS[kind](first), _UNIT_STARTS[kind](after)
-    except (ValueError, OverflowError):  # a year that no calendar has
+    except (ValueError, OverflowError):  # a year outside the calendar
         return None, None
     if type_.kind is Kind.DATE:
         return low // _DAY_US, end // _DAY_US - 1
@@ -197,7 +198,7 @@ def _unit_bounds(kind: TransformKind, type_: SimpleType, value: Value) -> tuple[
 
 
 def _month_start(months: int) -> int:
-    """In microseconds."""
+    """Returns the month's start in microseconds."""
     return (date(1970 + months // 12, months % 12 + 1, 1).toordinal() - _EPOCH.toordinal()) * _DAY_US
 
 

@@ -1,6 +1,6 @@
-"""Schemas of Iceberg tables: fields with ids that never change, whatever their names do.
+"""Iceberg schemas: fields with permanent ids, whatever their names.
 
-Data files hold a column by its id, so names, order and, within limits, types may differ between a file and the table.
+Data files identify columns by id, so names, order and, within limits, types may differ between a file and the table.
 
 Source: Iceberg table specification, "Schemas and Data Types", "Appendix C: JSON serialization".
 """
@@ -16,15 +16,15 @@ from typing import Any, TypeAlias, assert_never
 from catalog.conditions import MalformedIcebergFile
 from engine.iceberg.spec.json_values import JsonObject
 
+# Higher ids belong to metadata columns.
 FIELD_ID_MAX = 2_147_483_447
-"""Higher ids are those of metadata columns."""
 _DEPTH_MAX = 100
 _PARAMETERS = re.compile(r"(decimal|fixed|geometry|geography)\s*[\[(](.*)[\])]", re.DOTALL)
 _DECIMAL = re.compile(r"\s*(\d{1,2})\s*,\s*(\d{1,2})\s*")
 
 
 class Kind(Enum):
-    """Types without fields of their own; the value is the name in JSON."""
+    """Types without nested fields; the value is the JSON name."""
 
     BOOLEAN = "boolean"
     INT = "int"
@@ -50,8 +50,8 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SimpleType:
-    """`precision` and `scale` are of decimals, `length` of fixed; `parameters` of geometry and geography, as written:
-    the reference system of coordinates and, of geography, the algorithm for edges.
+    """A type without nested fields. `precision` and `scale` belong to decimal, `length` to fixed; `parameters` to
+    geometry and geography, as written: the coordinate reference system and, for geography, the edge algorithm.
     """
 
     kind: Kind
@@ -77,7 +77,7 @@ class StructOfType:
     fields: tuple[IcebergField, ...]
 
     def field(self, id: int) -> IcebergField | None:
-        """The field directly in the struct that has this id."""
+        """Returns the direct field with this id."""
         return next((field for field in self.fields if field.id == id), None)
 
 
@@ -86,8 +86,8 @@ IcebergType: TypeAlias = SimpleType | ListType | MapOfType | StructOfType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergField:
-    """A column, or a part of a nested one. Defaults are JSON: `initial_default` is the value in files that lack the
-    field, `write_default` that of new rows for which none is given.
+    """A column, or part of a nested one. Defaults are JSON: `initial_default` is the value in files that lack the
+    field, `write_default` the value for new rows without one.
     """
 
     id: int
@@ -111,14 +111,14 @@ class IcebergSchema:
 
 
 def walk(type_: IcebergType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], IcebergField]]:
-    """Every field below a type, parents first, with its path; elements, keys and values are fields too."""
+    """Yields every field below a type, parents first, with its path; elements, keys and values are fields too."""
     for field in children(type_):
         yield (*path, field.name), field
         yield from walk(field.type, (*path, field.name))
 
 
 def children(type_: IcebergType) -> tuple[IcebergField, ...]:
-    """The fields directly in a type."""
+    """Returns a type's direct fields."""
     match type_:
         case StructOfType(fields):
             return fields
@@ -133,7 +133,7 @@ def children(type_: IcebergType) -> tuple[IcebergField, ...]:
 
 
 def type_name(type_: IcebergType) -> str:
-    """As in JSON, for messages."""
+    """Returns the JSON name, for messages."""
     match type_:
         case SimpleType(kind=Kind.DECIMAL):
             return f"decimal({type_.precision},{type_.scale})"
@@ -154,7 +154,7 @@ def type_name(type_: IcebergType) -> str:
 
 
 def schema_json(schema: IcebergSchema) -> dict[str, Any]:
-    """The inverse of `read_schema`."""
+    """Returns the schema's JSON, the inverse of `read_schema`."""
     return {
         "type": "struct",
         "schema-id": schema.schema_id,
@@ -200,7 +200,7 @@ def _type_json(type_: IcebergType) -> Any:
 
 
 def read_schema(value: JsonObject, source: str) -> IcebergSchema:
-    """Raises `MalformedIcebergFile`."""
+    """Reads a schema. Raises `MalformedIcebergFile`."""
     if value.get("type") != "struct":
         raise value.error("is no struct")
     struct = _read_struct(value, source, 0)
@@ -265,7 +265,7 @@ def _read_part(inner: JsonObject, name: str, source: str, depth: int, *, always:
 
 
 def parse_type(text: str, source: str) -> SimpleType:
-    """A type without fields from its name. Raises `MalformedIcebergFile`."""
+    """Parses a non-nested type. Raises `MalformedIcebergFile`."""
     match = _PARAMETERS.fullmatch(text.strip())
     name, inner = (match[1], match[2]) if match else (text.strip(), "")
     try:

@@ -1,4 +1,4 @@
-"""Transactions of Iceberg tables: what one commits, and what it conflicts with.
+"""Iceberg transactions: commits and conflict detection.
 
 Imports `engine.iceberg.snapshot`, `commit` and `writing`. Start at `transaction.py`.
 """

@@ -1,14 +1,13 @@
-"""A write to an Iceberg table, or the making of one: what comes and goes, and the attempts to commit it.
+"""A transaction that writes or creates an Iceberg table: its added and removed files, and its commit attempts.
 
     head ─► the definition's updates ─► validation ─► manifests ─► manifest list ─► snapshot ─► put
 
-Data files and manifests are written once. Where another writer's commit came first, the new head is looked at
-(`engine.iceberg.transaction.validation`), and the list of manifests is written again on top of it, with what is only
-known then: the sequence number, first row ids, totals. Manifests of the head that hold files which go are written again
-where they are others than before. A commit of unknown outcome is settled by the store; nothing of it is deleted before
-that.
+Data files and manifests are written once. If another writer's commit wins, the transaction is validated against the new
+head (`engine.iceberg.transaction.validation`), and the manifest list is rewritten on top of it, with the values that
+depend on the head: sequence number, first row ids, totals. The head's manifests with removed files are rewritten again
+only if they changed. The store resolves a commit with an unknown outcome; until then none of its files are deleted.
 
-The summary's operation says what a commit did: `append`, `delete`, `overwrite`, or `replace` where no row changed.
+The summary's operation is `append`, `delete`, `overwrite`, or `replace` if no row changed.
 
 Source: Iceberg table specification, "Snapshots", "Commit Conflict Resolution and Retry", "Row Lineage".
 """
@@ -67,15 +66,15 @@ from engine.tables.operations import CommitDescription, NumberedWrite
 from engine.tables.row_files import FilePredicate, MarkedFiles
 from engine.tables.transaction import NewFiles
 
+# The isolation level that ignores rows added by concurrent commits.
 _SNAPSHOT_LEVEL = "snapshot"
-"""An isolation level under which rows that others have added meanwhile do not count."""
 DecideUpdates: TypeAlias = Callable[[TableMetadata], tuple[tuple[Requirement, ...], tuple[Update, ...]]]
 _SNAPSHOT_ID_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergCommit:
-    """A version that is ours; `files` are the data files that it added."""
+    """A committed version; `files` are its added data files."""
 
     store: MetadataStore
     loaded: LoadedMetadata
@@ -83,18 +82,18 @@ class IcebergCommit:
     files: tuple[str, ...] = field(default=(), repr=False)
 
     def is_whole(self, *, with_files: bool) -> bool:
-        """As `TableCommit.is_whole`."""
+        """Implements `TableCommit.is_whole`."""
         if not self.store.has(self.loaded):
             return False
         return not with_files or all(self.store.storage.exists(name) for name in self.files)
 
     def take_back(self) -> None:
-        """As `TableCommit.take_back`."""
+        """Implements `TableCommit.take_back`."""
         self.store.take_back(self.loaded)
 
 
 class IcebergTransaction:
-    """Mutable and for one thread; committed once."""
+    """A mutable transaction for one thread; committed once."""
 
     def __init__(
         self,
@@ -105,7 +104,7 @@ class IcebergTransaction:
         table: str,
         branch: str = MAIN,
     ) -> None:
-        """`snapshot` None makes a table. `table` is its name for messages."""
+        """Starts a transaction; `snapshot` None creates a table. `table` is its name in messages."""
         self.store = store
         self.snapshot = snapshot
         self.description = description
@@ -120,45 +119,45 @@ class IcebergTransaction:
         self._entries: list[pa.Table] = []
         self._removed: list[pa.Table] = []
         self.rewritten_spec_id: int | None = None
+        # The version's manifests, after the commit.
         self.manifests: tuple[Manifest, ...] = ()
-        """Those of the version, once it is committed."""
+        # Delete files that others supersede.
         self._replaced: list[pa.Table] = []
-        """Deletes that others take the place of."""
         self.decide: DecideUpdates | None = None
         self._made: Reference | None = None
         self._begins_anew = False
+        # Additional snapshot summary entries.
         self.summary: Mapping[str, str] = {}
-        """More of what the snapshot says of itself."""
         self._is_closed = False
 
-    # --- What it depends on ---
+    # --- Read set ---
 
     def read_whole_table(self) -> pa.Table:
-        """As `TableTransaction.read_whole_table`."""
+        """Implements `TableTransaction.read_whole_table`."""
         self.dependence = replace(self.dependence, whole_table=True)
         return self._read().files
 
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
-        """As `TableTransaction.depend_on`."""
+        """Implements `TableTransaction.depend_on`."""
         named = self._named(paths)["file_path"].to_pylist()
         self.dependence = replace(self.dependence.on_files(named), predicates=(*self.dependence.predicates, predicate))
 
     def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
-        """As `TableTransaction.depend_on_rows_alone`; files that got marks since are a conflict all the same."""
+        """Implements `TableTransaction.depend_on_rows_alone`; files with new deletes still conflict."""
 
-    # --- What it changes ---
+    # --- Changes ---
 
     def add_files(self, new: NewFiles) -> None:
-        """As `TableTransaction.add_files`."""
+        """Implements `TableTransaction.add_files`."""
         assert isinstance(new, IcebergNewFiles)
         self._added.append(new)
 
     def add_entries(self, entries: pa.Table) -> None:
-        """Files of any content, as `StagedManifests.add` takes them."""
+        """Adds files with any content, as for `StagedManifests.add`."""
         self._entries.append(entries)
 
     def stage_removes(self, files: pa.Table) -> None:
-        """As `TableTransaction.stage_removes`."""
+        """Implements `TableTransaction.stage_removes`."""
         entries = self._named(files["path"])
         self._removed.append(entries)
         self.dependence = self.dependence.on_files(entries["file_path"].to_pylist())
@@ -166,14 +165,14 @@ class IcebergTransaction:
     def remove_all_files(self) -> None:
         """Removes all files, as `TableTransaction.remove_all_files`.
 
-        The snapshot has no parent then, as with Java's REPLACE TABLE: DuckDB cannot read a list of manifests with
-        files of partition specs whose columns are gone.
+        The snapshot then has no parent, as with Java's REPLACE TABLE: DuckDB cannot read a manifest list with files
+        whose partition specs use dropped columns.
         """
         self.read_whole_table()
         self._begins_anew = self._read().info is not None
 
     def add_marked(self, marked: MarkedFiles) -> None:
-        """As `TableTransaction.add_marked`: the files stay, and deletes of theirs come and go."""
+        """Implements `TableTransaction.add_marked`: the files remain, and their deletes are replaced."""
         assert isinstance(marked, IcebergMarkedFiles)
         staying = self._named(marked.files["path"])["file_path"].combine_chunks()
         self._removed = [
@@ -183,49 +182,49 @@ class IcebergTransaction:
         self._replaced.append(marked.removed)
 
     def replace_deletes(self, deletes: pa.Table, files: pa.Table) -> None:
-        """Live files of deletes go, and others that were added say the same of these live data files."""
+        """Removes live delete files, for which added ones contain the same deletes on these live data files."""
         self._replaced.append(deletes)
         self.dependence = self.dependence.on_files(self._named(files["path"])["file_path"].to_pylist())
 
     def allow_equality_deletes(self) -> None:
-        """Of others for files that go here: files that come have the sequence number of these."""
+        """Tolerates concurrent equality deletes on removed files: the new files keep these files' sequence number."""
         self.dependence = replace(self.dependence, ignores_equality_deletes=True)
 
     def rewrite_manifests(self, spec_id: int) -> None:
-        """All manifests of a partition spec, sorted by partition."""
+        """Rewrites all manifests with a partition spec, sorted by partition."""
         self.rewritten_spec_id = spec_id
 
     def add_change_files(self, new: NewFiles) -> None:
-        """As `TableTransaction.add_change_files`."""
+        """Implements `TableTransaction.add_change_files`."""
         raise AssertionError("it has no such capability")
 
     def note_loads(self, files: pa.Table) -> tuple[str, ...]:
-        """As `TableTransaction.note_loads`."""
+        """Implements `TableTransaction.note_loads`."""
         raise StatementNotSupported("COPY INTO an Iceberg table")
 
     def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
-        """As `TableTransaction.note_write`."""
+        """Implements `TableTransaction.note_write`."""
         raise StatementNotSupported("A numbered write to an Iceberg table")
 
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
-        """As `TableTransaction.define`."""
+        """Implements `TableTransaction.define`."""
         assert isinstance(definition, IcebergDefinition)
         said = tuple(changes)
         self._definition = change_definition(definition, said) if said else definition
 
     def change_metadata(self, decide: DecideUpdates) -> None:
-        """Whatever `decide` says of the version that is the newest one at the commit; alone in its transaction."""
+        """Commits the updates that `decide` returns for the newest version; the transaction has no other change."""
         self.decide = decide
 
     def make_branch(self, limits: Reference) -> None:
-        """The transaction's branch, with these limits and a snapshot without files: a table that has no snapshot has
-        none that a branch could be of.
+        """Creates the transaction's branch, with these limits and an empty snapshot: a table without snapshots has none
+        that a branch could refer to.
         """
         self._made = limits
 
     @property
     def is_empty(self) -> bool:
-        """As `TableTransaction.is_empty`."""
+        """Implements `TableTransaction.is_empty`."""
         return not self._defines and not self._changes_files and self.decide is None
 
     @property
@@ -245,7 +244,7 @@ class IcebergTransaction:
         return self.snapshot
 
     def _named(self, paths: Any) -> pa.Table:
-        """The entries of live files at these paths."""
+        """Returns the live entries at these paths."""
         read = self._read()
         wanted = pa.array(paths.to_pylist() if hasattr(paths, "to_pylist") else list(paths), pa.string())
         return read.live_files.data.filter(pc.is_in(read.files["path"], value_set=wanted))
@@ -253,10 +252,10 @@ class IcebergTransaction:
     # --- Commit ---
 
     def commit(self, policy: RetryPolicy | None = None) -> IcebergCommit:
-        """Makes the transaction a version.
+        """Commits the transaction.
 
-        Raises a `ConcurrentModification`, `IcebergCommitAttemptsExceeded`, `CommitOutcomeUnknown`, and what the store
-        raises.
+        Raises a `ConcurrentModification`, `IcebergCommitAttemptsExceeded`, `CommitOutcomeUnknown`, and the store's
+        errors.
         """
         assert not self._is_closed, "a transaction is committed once"
         self._is_closed = True
@@ -265,7 +264,7 @@ class IcebergTransaction:
         attempts = _Attempts(self)
         has_place = (
             self.snapshot is not None or self._changes_files
-        )  # a REST catalog gives a definition alone one later
+        )  # a REST catalog assigns one later to a definition-only commit
         place = self.store.storage.root if has_place else self.table
         try:
             done, count = retries_of(self._properties, policy or RetryPolicy()).rebase(
@@ -286,7 +285,7 @@ class IcebergTransaction:
 
     @property
     def operation(self) -> str:
-        """As the summary of the snapshot says it."""
+        """The operation in the snapshot's summary."""
         if not self.description.changes_data:
             return "replace"
         adds = any(new.entries.num_rows for new in self._added)
@@ -296,7 +295,7 @@ class IcebergTransaction:
 
     @property
     def files(self) -> tuple[list[pa.Table], list[pa.Table]]:
-        """The entries that come, and those that go."""
+        """The added and the removed entries."""
         return [*(new.entries for new in self._added), *self._entries], [*self._removed, *self._replaced]
 
     @property
@@ -305,18 +304,18 @@ class IcebergTransaction:
 
 
 class _Attempts:
-    """The attempts of one transaction, and the files that they have written."""
+    """One transaction's attempts, and the files that they have written."""
 
     def __init__(self, transaction: IcebergTransaction) -> None:
         self._of = transaction
         self._staged: StagedManifests | None = None
         self._lists: list[str] = []
         self._count = 0
+        # True while the store has received a commit without reporting its outcome: the version may exist.
         self.is_in_doubt = False
-        """Whether the store was asked to commit, and has not answered: the version may be there."""
 
     def attempt(self) -> LoadedMetadata | None:
-        """The version that was made; None where another writer's came first."""
+        """Returns the committed version; None if another writer's commit came first."""
         of = self._of
         if of.snapshot is None:
             return self._create()
@@ -355,7 +354,10 @@ class _Attempts:
         return done
 
     def _definition_updates(self, base: LoadedMetadata) -> tuple[tuple[Requirement, ...], tuple[Update, ...]]:
-        """Raises `ConcurrentDrop` for another table, `IcebergConflict` where the definition changed meanwhile."""
+        """Returns the definition's updates.
+
+        Raises `ConcurrentDrop` for another table, `IcebergConflict` if the definition changed concurrently.
+        """
         of, metadata = self._of, base.metadata
         read = of._read().metadata
         if metadata.table_uuid != read.table_uuid:
@@ -397,7 +399,7 @@ class _Attempts:
         )
 
     def _new_snapshot(self, head: IcebergSnapshot | None, metadata: Json) -> Json:
-        """The snapshot on top of `head` in a table with this metadata, with its list of manifests."""
+        """Returns the snapshot on top of `head`, for a table with this metadata, with its manifest list."""
         of = self._of
         if self._staged is None:
             self._staged = _stage(of, head, metadata)
@@ -434,14 +436,14 @@ class _Attempts:
         }
         return value | _row_ids(written)
 
-    # --- Files of no version ---
+    # --- Cleanup after failed attempts ---
 
     def discard_all(self) -> None:
-        """Of a transaction that is no version."""
+        """Deletes the files after a failed transaction."""
         self._discard([*self._lists, *(self._staged.written if self._staged else ())])
 
     def discard_lost(self) -> None:
-        """The lists of attempts that were lost; manifests for heads that are none any more are left to clean-up."""
+        """Deletes failed attempts' manifest lists; manifests for superseded heads are left to orphan removal."""
         self._discard(self._lists[:-1])
 
     def _discard(self, names: Iterable[str]) -> None:
@@ -473,14 +475,14 @@ def _row_ids(written: WrittenList) -> Json:
 
 
 def _set_branch(name: str, snapshot_id: int, before: Reference | None) -> SetSnapshotRef:
-    """The branch at another snapshot, with the limits that it has."""
+    """Returns the update that moves the branch, with its limits unchanged."""
     if before is not None:
         return SetSnapshotRef(replace(before, snapshot_id=snapshot_id))
     return SetSnapshotRef(Reference(name=name, snapshot_id=snapshot_id, is_branch=True))
 
 
 def _as_files(snapshot: IcebergSnapshot, entries: pa.Table) -> Any:
-    """Entries as predicates on files take them: a batch of `TableSnapshot.files`, with all that manifests say."""
+    """Returns entries as file predicates take them: a `TableSnapshot.files` batch, with all manifest columns."""
     files = scanned_files(snapshot.places.paths(entries["file_path"]), entries)
     for name in entries.column_names:
         if name not in files.column_names:
@@ -490,6 +492,6 @@ def _as_files(snapshot: IcebergSnapshot, entries: pa.Table) -> Any:
 
 
 def new_snapshot_id() -> int:
-    """Positive and random."""
+    """Returns a positive random id."""
     bits = uuid.uuid4().int
     return ((bits >> 64) ^ (bits & ((1 << 64) - 1))) & _SNAPSHOT_ID_MAX

@@ -1,18 +1,19 @@
-"""Whether what others have committed since a statement was planned lets its own commit be.
+"""Conflict detection: checks a commit against the snapshots that other writers have committed since it was planned.
 
-History is the snapshots between the one that was read, exclusive, and the head of the branch. Only manifests that these
-snapshots added are looked at. What must hold depends on what the commit does:
+The history is the snapshots between the one that was read, exclusive, and the branch's head. Only manifests that these
+snapshots added are read. The conditions depend on the commit:
 
-| commit | must hold | only if serializable |
+| commit | condition | only if serializable |
 |-|-|-|
-| append | nothing | |
-| files go (overwrite, DELETE, UPDATE, MERGE) | they are live, and have no new deletes | no new file that was meant |
-| rows get marks | the files are live, and have no new marks | no new file that was meant |
+| append | none | |
+| removes files (overwrite, DELETE, UPDATE, MERGE) | they are live, and have no new deletes | no new matching file |
+| deletes rows by position | the files are live, and have no new deletes | no new matching file |
 
-"That was meant" are files for which the statement's condition is true or unknown; all files where it read the table.
+A new file matches if the statement's condition is true or unknown for it; every file matches if the statement read the
+whole table.
 
-Files that come have the columns that were read. They fit columns that were added, dropped, renamed or widened since,
-but neither those of another table of the same name (REPLACE TABLE), nor columns that are NOT NULL since.
+Added files have the columns that were read. They remain valid after columns were added, dropped, renamed or widened,
+but not after REPLACE TABLE, nor for columns that became NOT NULL.
 
 Source: Iceberg table specification, "Commit Conflict Resolution and Retry".
 """
@@ -39,16 +40,16 @@ _REPLACE = "replace"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
-    """What a commit depends on. `paths` are live data files, as manifests name them, that it read; `new_files` says of
-    others whether they would have been read (None: none are looked at), and `is_serializable` whether that counts.
+    """A commit's read set. `paths` are live data files that it read, as in manifests; `new_files` decides whether a new
+    file would have been read (None: new files are not checked), and `is_serializable` whether that counts.
     """
 
     paths: frozenset[str] = frozenset()
     whole_table: bool = False
     predicates: tuple[FilePredicate, ...] = ()
     is_serializable: bool = True
+    # True if new files keep the replaced files' sequence number, so that concurrent equality deletes apply to them too.
     ignores_equality_deletes: bool = False
-    """New files keep the sequence number of those that they replace, so that such deletes apply to them too."""
 
     @property
     def is_none(self) -> bool:
@@ -59,7 +60,7 @@ class Dependence:
 
 
 def ensure_files_fit(table: str, added: Iterable[pa.Table], read: TableMetadata, now: TableMetadata) -> None:
-    """Raises `IcebergConflict` where entries that were made for `read` have no place in the table as it is now."""
+    """Raises `IcebergConflict` if entries written for `read` do not fit the table's current definition."""
     filled = [entries for entries in added if entries.num_rows]
     if not filled:
         return
@@ -71,13 +72,13 @@ def ensure_files_fit(table: str, added: Iterable[pa.Table], read: TableMetadata,
 
 
 def _are_replaced(read: IcebergSchema, now: IcebergSchema) -> bool:
-    """Whether columns went and others came, which may have their names."""
+    """Returns True if columns were dropped and others added, possibly with the same names."""
     before, after = ({field.id for _, field in walk(schema.struct)} for schema in (read, now))
     return bool(before - after and after - before)
 
 
 def _are_narrowed(read: Iterable[IcebergField], now: Iterable[IcebergField]) -> bool:
-    """Whether a column is NOT NULL, and has no value or may have NULLs in files that were written before."""
+    """Returns True if a column is NOT NULL now, and files written before may lack it or contain NULLs."""
     known = {field.id: field for field in read}
     for field in now:
         old = known.get(field.id)
@@ -91,7 +92,7 @@ def _are_narrowed(read: Iterable[IcebergField], now: Iterable[IcebergField]) -> 
 def ensure_no_conflict(
     table: str, dependence: Dependence, read: SnapshotInfo | None, head: IcebergSnapshot, readable: Readable
 ) -> None:
-    """Raises `IcebergConflict`. `readable` makes entries of data files what predicates are asked with."""
+    """Raises `IcebergConflict`. `readable` converts data file entries for predicates."""
     if dependence.is_none:
         return
     for snapshot in _since(table, read, head):
@@ -110,8 +111,8 @@ def _of(entries: pa.Table, info: SnapshotInfo) -> pa.Table:
     return entries.filter(pc.equal(entries["snapshot_id"], info.snapshot_id))
 
 
+# Converts entries into a batch for a `FilePredicate`.
 Readable = Callable[[pa.Table], Any]
-"""Entries -> a batch of files as `FilePredicate` takes them."""
 
 
 def _ensure_still_there(table: str, dependence: Dependence, gone: pa.Table, operation: str | None) -> None:
@@ -141,14 +142,14 @@ def _is_meant(predicate: FilePredicate, files: Any) -> bool:
 
 
 def _may_concern(paths: frozenset[str], deletes: pa.Table) -> bool:
-    """Deletes that name no file may be for any."""
+    """Returns True if deletes may apply to the paths; deletes without a named file may apply to any."""
     if not paths:
         return False
     return any(each is None or each in paths for each in deletes["referenced_data_file"].to_pylist())
 
 
 def _since(table: str, read: SnapshotInfo | None, head: IcebergSnapshot) -> Iterator[IcebergSnapshot]:
-    """The snapshots after the one that was read. Raises `IcebergConflict` where the branch went elsewhere."""
+    """Yields the snapshots after the one that was read. Raises `IcebergConflict` if it is not an ancestor any more."""
     found: list[IcebergSnapshot] = []
     for info in ancestry(head.metadata, head.info):
         if read is not None and info.snapshot_id == read.snapshot_id:

@@ -1,4 +1,4 @@
-"""Files that a commit to an Iceberg table writes besides its metadata: manifests, their lists, deletes.
+"""Files that a commit writes besides metadata: manifests, manifest lists, deletes.
 
 Imports `engine.iceberg.manifests` and `engine.tables`. Start at `staged_manifests.py`.
 """

@@ -1,10 +1,10 @@
-"""Arrow columns encoded as records of Avro, without an object for each record.
+"""Encodes Arrow columns as Avro records, without an object per record.
 
-A column is encoded as a whole: all its bytes, and how many of them belong to each row. A record is the interleaving of
-its fields' pieces. Numbers become varints with one numpy operation for each of their ten bytes at most.
+A column is encoded as a whole: all its bytes, and each row's byte count. A record interleaves its fields' pieces.
+Numbers become varints with one numpy operation for each of up to ten bytes.
 
-Types are those that manifests have: `null` in unions of two, `int`, `long`, `float`, `double`, `boolean`, `bytes`,
-`string`, fixed, arrays and records; a record is a struct whose fields have the names of the schema's.
+The types are those in manifests: `null` in unions with two branches, `int`, `long`, `float`, `double`, `boolean`,
+`bytes`, `string`, fixed, arrays and records; a record is a struct with the schema's field names.
 
 Source: Apache Avro specification, "Binary Encoding".
 """
@@ -28,14 +28,14 @@ _FLOATS = {"float": "<f4", "double": "<f8"}
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """`data` is the encoding of all rows, one after the other; `sizes` are the bytes of each row."""
+    """`data` is all rows' encoding in sequence; `sizes` are each row's bytes."""
 
     data: npt.NDArray[np.uint8]
     sizes: npt.NDArray[np.int64]
 
 
 def encode(schema: Any, column: pa.Array) -> Pieces:
-    """The rows of a column by an Avro schema. Raises `ValueError` for values that the schema does not have."""
+    """Encodes a column by an Avro schema. Raises `ValueError` for values outside the schema."""
     if isinstance(schema, list):
         return _union(schema, column)
     if column.null_count:
@@ -53,18 +53,18 @@ def encode(schema: Any, column: pa.Array) -> Pieces:
         case "fixed":
             return _fixed_bytes(column, schema["size"])
         case "array" if pa.types.is_binary(column.type):
-            return _bytes(column)  # as Avro has it already (`engine.iceberg.manifests.metrics`)
+            return _bytes(column)  # already in Avro's encoding (`engine.iceberg.manifests.metrics`)
         case "array":
             return _array(schema["items"], column)
         case "record":
             fields = [encode(each["type"], pc.struct_field(column, each["name"])) for each in schema["fields"]]
             return _interleaved(fields, len(column))
-        case _:  # any other type of Avro
+        case _:  # any other Avro type
             raise ValueError(f"{str(schema)[:60]} is no type of manifests")
 
 
 def varints(values: npt.NDArray[np.int64]) -> Pieces:
-    """Whole numbers in zigzag order, 7 bits a byte."""
+    """Encodes integers in zigzag order, 7 bits per byte."""
     zigzag = ((values << 1) ^ (values >> 63)).view(np.uint64)
     sizes = np.ones(len(values), np.int64)
     for bits in range(_VARINT_BITS, 64, _VARINT_BITS):
@@ -92,7 +92,7 @@ def _union(schema: list[Any], column: pa.Array) -> Pieces:
 
 
 def _spread(some: Pieces, rows: npt.NDArray[np.bool_]) -> Pieces:
-    """Pieces of some of the rows, where the others have none."""
+    """Expands pieces for some rows; the other rows are empty."""
     sizes = np.zeros(len(rows), np.int64)
     sizes[rows] = some.sizes
     return Pieces(some.data, sizes)
@@ -125,7 +125,7 @@ def _fixed_bytes(column: pa.Array, size: int) -> Pieces:
 
 
 def _array(items: Any, column: pa.Array) -> Pieces:
-    """One block of items where there are any, and a zero."""
+    """Encodes one block with the items if any, and a zero."""
     counts = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
     filled = counts > 0
     inner = encode(items, column.flatten())
@@ -137,7 +137,7 @@ def _array(items: Any, column: pa.Array) -> Pieces:
 
 
 def _interleaved(parts: Sequence[Pieces], count: int) -> Pieces:
-    """Row by row the pieces of all parts."""
+    """Interleaves all parts' pieces, row by row."""
     if len(parts) == 1:
         return parts[0]
     sizes = np.sum([part.sizes for part in parts], axis=0) if parts else np.zeros(count, np.int64)

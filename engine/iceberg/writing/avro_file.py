@@ -24,7 +24,7 @@ _DEFLATE_LEVEL = 6
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some records, encoded and compressed."""
+    """A block with encoded and compressed records."""
 
     num_rows: int
     data: bytes
@@ -32,7 +32,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """`name` is Avro's."""
+    """A codec; `name` is Avro's."""
 
     name: str
     compress: Callable[[bytes], bytes]
@@ -51,17 +51,17 @@ def _zstd(data: bytes) -> bytes:
     return bytes(pa.compress(data, codec="zstd", asbytes=True))
 
 
+# By their names in the table property `write.manifest.compression-codec`.
 CODECS: Mapping[str, Codec] = {
     "gzip": Codec("deflate", _deflated),
     "uncompressed": Codec("null", bytes),
     "snappy": Codec("snappy", _snappy),
     "zstd": Codec("zstandard", _zstd),
 }
-"""By what the table property `write.manifest.compression-codec` calls them."""
 
 
 def encode_blocks(schema: Mapping[str, Any], records: pa.StructArray, codec: Codec) -> list[Block]:
-    """The records in blocks, each of about 64 KB before it is compressed."""
+    """Encodes the records in blocks with about 64 KB each before compression."""
     pieces = encode(schema, records)
     ends = np.cumsum(pieces.sizes)
     blocks, first, start = [], 0, 0
@@ -74,7 +74,7 @@ def encode_blocks(schema: Mapping[str, Any], records: pa.StructArray, codec: Cod
 
 
 def file_bytes(schema: Mapping[str, Any], blocks: Sequence[Block], codec: Codec, metadata: Mapping[str, str]) -> bytes:
-    """A whole file. `metadata` is what its header has beside Avro's own."""
+    """Returns a complete file. `metadata` has the header's entries besides Avro's own."""
     header = {"avro.schema": json.dumps(schema), "avro.codec": codec.name, **metadata}
     sync = uuid.uuid4().bytes
     pieces = [_MAGIC, _long(len(header))]

@@ -1,11 +1,10 @@
-"""The metrics of a data file, from its Parquet footer: nothing of the data is read.
+"""Computes a data file's metrics from its Parquet footer, without reading data.
 
-A column of the footer belongs to the field whose id it has, or, within lists and maps and in files without ids, that is
-at its place. Bounds are the field's if every row group with values has them; those in lists and maps are left out, and
-an upper bound is unknown where a value is NaN, which Spark's writer takes for the greatest number. How many values are
-NaN is in no footer.
+A footer column belongs to the field with its id or, within lists and maps and in files without ids, to the field at its
+position. A field has bounds if every row group with values has them. Bounds in lists and maps are omitted, and an upper
+bound is unknown if a value is NaN, which Spark's writer treats as the maximum. Footers do not contain NaN counts.
 
-Source: Iceberg table specification, "Data File Fields", "Appendix D"; "Metrics" of the documentation.
+Source: Iceberg table specification, "Data File Fields", "Appendix D"; "Metrics" in the documentation.
 """
 
 from __future__ import annotations
@@ -40,6 +39,7 @@ _PHYSICAL: Mapping[Kind, tuple[str, ...]] = {
     Kind.FIXED: ("FIXED_LEN_BYTE_ARRAY",),
     Kind.BINARY: ("BYTE_ARRAY",),
 }
+# The logical type names in footers; `NONE` for other kinds.
 _LOGICAL: Mapping[Kind, tuple[str, ...]] = {
     Kind.DATE: ("DATE",),
     Kind.TIME: ("TIME",),
@@ -51,7 +51,6 @@ _LOGICAL: Mapping[Kind, tuple[str, ...]] = {
     Kind.STRING: ("STRING",),
     Kind.UUID: ("UUID", "NONE"),
 }
-"""What the footer calls the type; `NONE` for kinds that are not here."""
 _UNITS = {
     Kind.TIME: "microseconds",
     Kind.TIMESTAMP: "microseconds",
@@ -63,7 +62,7 @@ _UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class ParquetMetrics:
-    """Of one file, by field id; bounds are serialized values."""
+    """A file's metrics, by field id; bounds are serialized values."""
 
     record_count: int
     column_sizes: dict[int, int] = field(default_factory=dict)
@@ -76,7 +75,7 @@ class ParquetMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A column of a footer that is a field of the table; `is_repeated`: within a list or a map."""
+    """A footer column that is a table field; `is_repeated`: within a list or a map."""
 
     position: int
     id: int
@@ -85,7 +84,7 @@ class Leaf:
 
 
 def leaves_of(schema: IcebergSchema, footer: Any) -> tuple[Leaf, ...]:
-    """The columns of files with this footer's schema that the table knows."""
+    """Returns the columns in files with this footer's schema that the table has."""
     found = []
     arrow = footer.schema.to_arrow_schema()
     for position, each in enumerate(_leaves(list(arrow), schema.struct.fields, is_repeated=False)):
@@ -100,7 +99,7 @@ _Found = tuple[IcebergField, SimpleType, bool]
 def _leaves(
     columns: Sequence[pa.Field], fields: Sequence[IcebergField], *, is_repeated: bool
 ) -> Iterator[_Found | None]:
-    """For each leaf of the file in order, the field that it is."""
+    """Yields the matching field for each leaf in the file, in order."""
     by_id = {each.id: each for each in fields}
     by_name = {each.name: each for each in fields}
     for column in columns:
@@ -126,7 +125,7 @@ def _below(type_: pa.DataType, known: IcebergField | None, *, is_repeated: bool)
 
 
 def metrics_of(footer: Any, leaves: Sequence[Leaf], modes: Mapping[int, MetricsMode]) -> ParquetMetrics:
-    """The metrics that `modes` want."""
+    """Returns the metrics that `modes` select."""
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     metrics = ParquetMetrics(footer.num_rows, split_offsets=tuple(sorted(_offset(each) for each in groups)))
     for leaf in leaves:
@@ -150,7 +149,7 @@ def _offset(group: Any) -> int:
 
 
 def _is_readable(column: Any, type_: SimpleType) -> bool:
-    """Whether values of the file's column are those of the type, as they are stored."""
+    """Returns True if the file's column stores values in the type's form."""
     logical = column.logical_type
     name = logical.type if logical.type != "INT" else "NONE"
     if column.physical_type not in _PHYSICAL.get(type_.kind, ()) or name not in _LOGICAL.get(type_.kind, ("NONE",)):

@@ -1,7 +1,7 @@
-"""The manifest list of a snapshot: the one file that a commit writes again when it is tried again.
+"""Writes a snapshot's manifest list: the only file that each commit attempt rewrites.
 
-The list gives manifests that are new their sequence number, and manifests of data files without first row id (v3) the
-next ids: each as many as it has rows that were added or carried over, an upper bound of those without an id.
+The list assigns new manifests their sequence number, and in v3 assigns first row ids to data manifests without one:
+each receives as many ids as it has added or existing rows, an upper bound for the rows without an id.
 
 Source: Iceberg table specification, "Manifest Lists", "First Row ID Assignment".
 """
@@ -26,7 +26,7 @@ _LINEAGE_VERSION = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSnapshot:
-    """`next_row_id` is the table's before it, of v3; `attempt` counts the attempts to commit it."""
+    """A snapshot to write. `next_row_id` is the table's previous one, in v3; `attempt` counts the commit attempts."""
 
     snapshot_id: int
     parent_id: int | None
@@ -37,8 +37,9 @@ class NewSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenList:
-    """`path` as the metadata names it, `name` in the table's folder. In v3 `first_row_id` and `added_rows` are the
-    snapshot's; the next row id of the table is their sum.
+    """A written list: `path` as in the metadata, `name` relative to the table's folder.
+
+    In v3 `first_row_id` and `added_rows` are the snapshot's; their sum is the table's next row id.
     """
 
     path: str
@@ -51,7 +52,7 @@ class WrittenList:
 def write_manifest_list(
     storage: Storage, table: WrittenTable, manifests: Sequence[Manifest], new: NewSnapshot
 ) -> WrittenList:
-    """`metadata/snap-<id>-<attempt>-<uuid>.avro`."""
+    """Writes `metadata/snap-<id>-<attempt>-<uuid>.avro`."""
     version = table.format_version
     numbered = [_numbered(each, new.sequence_number if version > 1 else 0) for each in manifests]
     next_id = new.next_row_id
@@ -137,7 +138,7 @@ def _longs(values: Sequence[int | None]) -> pa.Array:
 
 def _summary(part: FieldSummary) -> dict[str, object]:
     return {
-        "contains_null": part.contains_null is not False,  # a list has to say it; unknown is maybe
+        "contains_null": part.contains_null is not False,  # required in a list; unknown counts as true
         "contains_nan": part.contains_nan,
         "lower_bound": part.lower,
         "upper_bound": part.upper,

@@ -1,7 +1,7 @@
-"""The Avro schemas of manifests and manifest lists that are written, for each version of the format.
+"""The Avro schemas for written manifests and manifest lists, by format version.
 
-Names of records are those of the reference implementation, which some readers rely on. Fields carry the names that
-decoded manifests have as columns (`engine.iceberg.manifests.avro.NAMES`), which are those of the specification.
+Record names equal the reference implementation's, which some readers require. Field names equal the columns in decoded
+manifests (`engine.iceberg.manifests.avro.NAMES`), which are the specification's.
 
 Source: Iceberg table specification, "Manifests", "Manifest Lists", "Appendix A: Avro".
 """
@@ -41,10 +41,9 @@ _PLAIN: dict[Kind, Any] = {
 
 
 def avro_type(type_: SimpleType, field_id: int) -> Any:
-    """Of the values of a partition field. Raises `KeyError` for a type that no partition has.
+    """Returns the Avro type for a partition field's values. Raises `KeyError` for a type that partitions cannot have.
 
-    A name may be defined once in a schema, and not every reader resolves a name that is used again: each field has a
-    type of its own.
+    A name may be defined once in a schema, and not every reader resolves references: each field has its own type.
     """
     if type_.kind is Kind.DECIMAL:
         return {
@@ -63,24 +62,24 @@ def avro_type(type_: SimpleType, field_id: int) -> Any:
 
 
 def decimal_bytes(precision: int) -> int:
-    """The fewest bytes that hold every unscaled value of so many digits."""
+    """Returns the fewest bytes for every unscaled value with this precision."""
     digits: int = 10**precision - 1
     return (digits.bit_length() + 8) // 8
 
 
 def partition_field(field_id: int, name: str, type_: Any) -> dict[str, Any]:
-    """A field of partition tuples, of this Avro type."""
+    """Returns a partition tuple's field with this Avro type."""
     return _optional(field_id, avro_name(name), type_)
 
 
 def avro_name(name: str) -> str:
-    """A name that Avro allows: other characters become their code."""
+    """Returns a valid Avro name: other characters are replaced by their code."""
     first = "_" if name[:1].isdecimal() else ""
     return first + _NO_NAME.sub(lambda found: f"_x{ord(found[0]):X}", name)
 
 
 def entry_schema(version: int, partition: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Of the entries of a manifest; `partition` are the fields of its spec, as `partition_field` makes them."""
+    """Returns the manifest entries' schema; `partition` has the spec's fields from `partition_field`."""
     file = [
         *([] if version == 1 else [_required(134, "content", "int")]),
         _required(100, "file_path", "string"),
@@ -113,7 +112,7 @@ def entry_schema(version: int, partition: Sequence[dict[str, Any]]) -> dict[str,
 
 
 def list_schema(version: int) -> dict[str, Any]:
-    """Of a manifest list."""
+    """Returns a manifest list's schema."""
     summary = {
         "type": "record",
         "name": "r508",

@@ -1,12 +1,12 @@
-"""Manifests of files that a commit adds, and of those that it carries over, out of Arrow tables.
+"""Writes manifests for added and existing files from Arrow tables.
 
-Entries are tables as decoded manifests are (`engine.iceberg.manifests.manifest.ENTRIES`, and a column `p<field id>` for
-each field of their partition spec), so what was read is written again as it was. Files that are added have the status
-`ADDED` and no sequence numbers: they inherit those that the manifest list gives their manifest. A commit that is tried
-again therefore writes its list again, and none of its manifests.
+Entries are tables like decoded manifests (`engine.iceberg.manifests.manifest.ENTRIES`, with a column `p<field id>` for
+each partition field), so entries that were read can be written unchanged. Added files have the status `ADDED` and no
+sequence numbers: they inherit the numbers that the manifest list assigns their manifest. Therefore a commit retry
+rewrites its list, and no manifests.
 
-Deleted entries are behind all others: a reader counts the first row ids of entries without one by the rows of those
-before them, and gives none to files that are gone.
+Deleted entries come last: a reader assigns first row ids by counting the preceding entries' rows, and assigns none to
+removed files.
 
 Source: Iceberg table specification, "Manifests", "Sequence Number Inheritance", "First Row ID Inheritance".
 """
@@ -31,18 +31,18 @@ from engine.iceberg.writing.manifest_schemas import avro_type, decimal_bytes, en
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.storage.storage import METADATA_FOLDER, Storage
 
+# The sequence number before a manifest is in a list.
 UNASSIGNED = -1
-"""The sequence number of a manifest that is in no list yet."""
+# Required by v1, and read by nobody.
 _BLOCK_BYTES_V1 = 64 << 20
-"""What v1 demands to be there and nobody reads."""
 _NULL_WHERE_EMPTY = ("split_offsets", "equality_ids")
 
 
 def write_manifests(
     storage: Storage, table: WrittenTable, entries: pa.Table, spec_id: int, snapshot_id: int, name: str
 ) -> list[Manifest]:
-    """Writes entries of one spec, all of data files or all of deletes, as manifests of about the size that the table's
-    properties say: `metadata/<name>-<k>.avro`. Answers what a list says of them. None for no entries.
+    """Writes entries with one spec and one content kind, in manifests near the target size in the table's properties:
+    `metadata/<name>-<k>.avro`. Returns the manifests' list entries; empty without entries.
     """
     if not entries.num_rows:
         return []
@@ -80,7 +80,7 @@ def _groups(blocks: Sequence[Block], target_bytes: int) -> list[list[Block]]:
 
 
 def _ordered(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
-    """Files that are gone last; others by partition, so that manifests can be left out by their summaries."""
+    """Sorts removed files last, and others by partition, so that manifest summaries allow pruning."""
     gone = pc.equal(entries["status"], DELETED)
     names = [_column(field) for field in table.specs[spec_id].fields]
     keys = [(name, "ascending") for name in names if name in entries.column_names and _sorts(entries[name].type)]
@@ -129,7 +129,7 @@ def _null_where_empty(lists: pa.Array) -> pa.Array:
 
 
 def _partitions(entries: pa.Table, table: WrittenTable, spec_id: int) -> tuple[list[dict[str, Any]], pa.StructArray]:
-    """The fields of partition tuples in Avro, and the tuples, by the fields' names in Avro."""
+    """Returns the partition tuples' Avro fields, and the tuples, by Avro field names."""
     fields, columns = [], []
     for field in table.specs[spec_id].fields:
         name = _column(field)
@@ -147,7 +147,9 @@ def _partitions(entries: pa.Table, table: WrittenTable, spec_id: int) -> tuple[l
 
 
 def _avro_of(type_: pa.DataType) -> str:
-    """Of values whose transform is not known: what their manifest had, as far as a reader can tell."""
+    """Returns the Avro type for values with an unknown transform: the type in their manifest, as far as a reader can
+    detect.
+    """
     if pa.types.is_boolean(type_):
         return "boolean"
     if pa.types.is_integer(type_):
@@ -156,7 +158,7 @@ def _avro_of(type_: pa.DataType) -> str:
 
 
 def _resized(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
-    """With unscaled decimals in as many bytes as their type has."""
+    """Widens unscaled decimals to their type's byte count."""
     for field in table.specs[spec_id].fields:
         name = _column(field)
         type_ = table.result_type(field)
@@ -172,11 +174,11 @@ def _resized(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
     return entries
 
 
-# --- What a list says -------------------------------------------------------------------------------------------------
+# --- List entries -----------------------------------------------------------------------------------------------------
 
 
 def _listed(place: tuple[str, int], entries: pa.Table, table: WrittenTable, spec_id: int, snapshot_id: int) -> Manifest:
-    """`place` is the path of the manifest, and its length in bytes."""
+    """Returns the manifest list's entry; `place` is the manifest's path, and its length in bytes."""
     status, rows = entries["status"].to_numpy(), entries["record_count"].to_numpy()
     counts = {each: (int((status == each).sum()), int(rows[status == each].sum())) for each in _STATES}
     live = entries.filter(pc.not_equal(entries["status"], DELETED))
@@ -231,5 +233,5 @@ def _is_nan(value: Any) -> bool:
 
 
 def _order(value: Any) -> Any:
-    """-0.0 is below 0.0."""
+    """Returns a sort key: -0.0 is below 0.0."""
     return (value, math.copysign(1, value)) if isinstance(value, float) else value

@@ -1,8 +1,8 @@
-"""Which metrics of which columns manifests have, as properties of the table say.
+"""Metrics modes: which column metrics are written, by the table's properties.
 
-`none`, `counts`, `truncate(n)` (bounds of texts and binaries have n characters at most) and `full`, each with all that
-the one before has. Without a default of its own a table has metrics of its first hundred columns, and of those that it
-is sorted by, so that manifests of very wide tables stay small.
+The modes are `none`, `counts`, `truncate(n)` (text and binary bounds have at most n characters) and `full`; each
+includes the preceding one. Without an own default, a table has metrics for its first hundred columns, and for its sort
+columns, so that very wide tables' manifests remain small.
 
 Source: Iceberg documentation, "Table properties" (`write.metadata.metrics.*`).
 """
@@ -24,7 +24,7 @@ _TRUNCATE = re.compile(r"truncate\((\d{1,9})\)")
 
 @dataclass(frozen=True, slots=True)
 class MetricsMode:
-    """`length` of bounds in code points or bytes; None: as long as they are."""
+    """`length` limits bounds, in code points or bytes; None: not truncated."""
 
     has_counts: bool
     has_bounds: bool
@@ -38,7 +38,7 @@ FULL = MetricsMode(has_counts=True, has_bounds=True)
 
 
 def parse_mode(text: str) -> MetricsMode | None:
-    """None for a text that is no mode."""
+    """Parses a mode; None if invalid."""
     name = text.strip().lower()
     found = _TRUNCATE.fullmatch(name)
     if found is not None:
@@ -49,7 +49,7 @@ def parse_mode(text: str) -> MetricsMode | None:
 def metrics_modes(
     schema: IcebergSchema, properties: Mapping[str, str], sorted_ids: Collection[int] = ()
 ) -> Mapping[int, MetricsMode]:
-    """The mode of each simple field, by id. `sorted_ids` are columns that the table is sorted by."""
+    """Returns each leaf field's mode, by id. `sorted_ids` are the sort columns."""
     leaves = [(path, field.id) for path, field in walk(schema.struct) if isinstance(field.type, SimpleType)]
     said = parse_mode(properties.get(_DEFAULT, ""))
     limit = properties.get(_INFERRED_MAX, "")

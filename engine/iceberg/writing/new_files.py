@@ -1,4 +1,4 @@
-"""Data files that were written for a table, as the entries of manifests that make them part of it.
+"""Converts written data files into manifest entries.
 
 Source: Iceberg table specification, "Data File Fields".
 """
@@ -35,8 +35,8 @@ _PARTITION_VALUE = re.compile(f"{PARTITION_PREFIX}[0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSchema:
-    """What files of a table are written by. `location` is that of its metadata. Files have `sort_order_id` if their
-    rows are sorted so; columns of `sorted_ids` have bounds whatever the properties say.
+    """The schema for writing files. `location` is the metadata's. Files have `sort_order_id` if their rows are sorted
+    so; columns in `sorted_ids` have bounds whatever the properties are.
     """
 
     location: str
@@ -49,15 +49,15 @@ class FileSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergNewFiles:
-    """See `engine.tables.transaction.NewFiles`. `entries` are of `ENTRIES`, with `SPEC_ID` and partition values; they
-    inherit status, snapshot and sequence numbers. `paths` are their files, relative to the table's folder.
+    """See `engine.tables.transaction.NewFiles`. `entries` have the `ENTRIES` columns, `SPEC_ID` and partition values;
+    they inherit status, snapshot and sequence numbers. `paths` are relative to the table's folder.
     """
 
     entries: pa.Table
     paths: tuple[str, ...]
     empty: tuple[str, ...] = ()
+    # Empty: needed only for identity columns, which the format does not have.
     extremes: Mapping[str, tuple[Any, Any]] = field(default_factory=lambda: MappingProxyType({}))
-    """Of none: they are wanted of identity columns, which the format does not have."""
 
     @property
     def num_files(self) -> int:
@@ -85,7 +85,7 @@ class IcebergNewFiles:
 
 
 def scanned_files(paths: Any, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
-    """Entries with the columns that every `Scan.files` has, and deletion vectors. `paths` as for scans."""
+    """Adds the columns that every `Scan.files` has, and deletion vectors, to entries. `paths` as in scans."""
     count = entries.num_rows
     partition = {name: entries[name] for name in entries.column_names if is_partition_column(name)}
     return pa.table(
@@ -104,12 +104,12 @@ def scanned_files(paths: Any, entries: pa.Table, deleted: pa.Array | None = None
 
 
 def is_partition_column(name: str) -> bool:
-    """Whether a column of entries is a part of their files' partition: the spec, or the value of one of its fields."""
+    """Returns True for a column that identifies a file's partition: the spec, or a field's value."""
     return name == SPEC_ID or _PARTITION_VALUE.fullmatch(name) is not None
 
 
 def partitions_of(files: Any) -> list[str]:
-    """The partition of each file as a text: its spec, and the values of the spec's fields that are not null."""
+    """Returns each file's partition as text: its spec, and the non-null field values."""
     names = sorted(name for name in files.schema.names if is_partition_column(name))
     columns = [files.column(name).to_pylist() for name in names]
     return [
@@ -119,7 +119,7 @@ def partitions_of(files: Any) -> list[str]:
 
 
 def without_partition_values(files: pa.Table) -> pa.Table:
-    """Files of a scan as `scanned_files` makes them."""
+    """Returns a scan's files as `scanned_files` builds them."""
     at = files.schema.get_field_index("partition_values")
     return files.set_column(at, files.schema.field(at), _no_values(files.num_rows))
 
@@ -131,10 +131,10 @@ def _no_values(count: int) -> pa.Array:
 
 
 def describe_files(storage: Storage, table: FileSchema, files: Iterable[DataFile]) -> IcebergNewFiles:
-    """Reads the footer of each file. Those without rows are not added; nobody would ever look at them.
+    """Reads each file's footer. Files without rows are not added, since no query would need them.
 
-    Files have their partition values by `partition_key`, as the texts that `engine.iceberg.writing.partition_tuples`
-    describes. Raises `ValueError` for values that the partition fields do not have.
+    Partition values come by `partition_key`, in the text form that `engine.iceberg.writing.partition_tuples` describes.
+    Raises `ValueError` for values that are invalid for the partition fields.
     """
     written = list(files)
     found = _metrics(storage, table, written)
@@ -190,12 +190,12 @@ def _entries(files: Sequence[DataFile], metrics: Sequence[ParquetMetrics], table
 
 
 def encoded_map(metric: Mapping[int, int | bytes]) -> bytes | None:
-    """A map of metrics as entries have it."""
+    """Returns a metrics map in the entries' encoding."""
     return encoded([{"key": key, "value": value} for key, value in metric.items()])
 
 
 def entries_of(columns: Mapping[str, Any], count: int) -> pa.Table:
-    """Entries with these columns, the others null or empty."""
+    """Returns entries with these columns; the others are null or empty."""
     return pa.table({each.name: _column(columns.get(each.name), each.type, count) for each in ENTRIES})
 
 

@@ -1,8 +1,8 @@
-"""Partition values of files that were written, out of the texts that the writer of their rows gives them.
+"""Parses written files' partition values from the row writer's texts.
 
-The text of a value is that of `engine.iceberg.partitions.partition_values.partition_texts`: numbers as such, dates and
-times as the number that is stored, decimals as plain text, `true` and `false`, and `x` with hexadecimal digits for
-texts, uuids, binaries; so an empty text is `x`, and null is no text.
+The text form is that in `engine.iceberg.partitions.partition_values.partition_texts`: numbers unchanged, dates and
+times as the stored number, decimals as plain text, `true` and `false`, and `x` with hexadecimal digits for texts,
+uuids, binaries; so an empty text is `x`, and null has no text.
 
 Source: Iceberg table specification, "Partition Transforms".
 """
@@ -28,13 +28,13 @@ _BYTES = frozenset([Kind.STRING, Kind.UUID, Kind.BINARY, Kind.FIXED, Kind.DECIMA
 
 
 def partition_key(field: PartitionField) -> str:
-    """Returns the name of the value: in `DataFile.partition_values`, and as a column beside those of manifests."""
+    """Returns the value's name: in `DataFile.partition_values`, and as a column in addition to the manifest columns."""
     return f"{PARTITION_PREFIX}{field.field_id}"
 
 
 def partition_type(field: PartitionField, schema: IcebergSchema) -> SimpleType:
-    """Returns the type of the values. Raises `ValueError` for a transform or a column that is not known; the column of
-    a void field, which has no values, may be gone.
+    """Returns the values' type. Raises `ValueError` for an unknown transform or column; a void field, which has no
+    values, may refer to a dropped column.
     """
     source = next((each.type for _, each in walk(schema.struct) if each.id == field.source_id), None)
     found = result_type(field.transform, source) if isinstance(source, SimpleType) else None
@@ -48,7 +48,9 @@ def partition_type(field: PartitionField, schema: IcebergSchema) -> SimpleType:
 def partition_columns(
     values: Sequence[Mapping[str, str | None]], spec: PartitionSpec, schema: IcebergSchema
 ) -> dict[str, pa.Array]:
-    """Columns beside those of manifests, of the values of each file. Raises `ValueError` for what is no value."""
+    """Returns columns with each file's values, in addition to the manifest columns. Raises `ValueError` for invalid
+    values.
+    """
     columns = {}
     for field in spec.fields:
         key = partition_key(field)
@@ -63,7 +65,7 @@ def _value(text: str | None, type_: SimpleType) -> Any:
         return None
     if type_.kind is Kind.BOOLEAN:
         return {"true": True, "false": False}[text]
-    if type_.kind is Kind.FLOAT:  # as it is stored and decoded: 0.1 is another double
+    if type_.kind is Kind.FLOAT:  # as stored and decoded: 0.1 is a different double
         return float(np.float32(text))
     if type_.kind is Kind.DOUBLE:
         return float(text)
@@ -77,7 +79,7 @@ def _value(text: str | None, type_: SimpleType) -> Any:
 
 
 def _arrow(type_: SimpleType) -> pa.DataType:
-    """As manifests are decoded."""
+    """Returns the Arrow type in decoded manifests."""
     if type_.kind is Kind.BOOLEAN:
         return pa.bool_()
     if type_.kind in _BYTES:

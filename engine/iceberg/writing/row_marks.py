@@ -1,11 +1,11 @@
-"""Marks of deleted rows beside data files: files of positions (v2), deletion vectors in a Puffin file (v3).
+"""Writes position deletes for data files: position delete files (v2), or deletion vectors in a Puffin file (v3).
 
-A data file has at most one of either afterwards: what an older vector, or older files of positions for this data file
-alone, have is in the new one, and their entries go. Files of positions for several data files stay; a vector takes
-their place for its own file, and what they say of it is in the vector.
+Afterwards a data file has at most one: the new one includes the rows from an older vector, or from older position
+delete files for this data file alone, whose entries are removed. Position delete files for several data files remain; a
+vector supersedes them for its own file, and includes their positions.
 
-Vectors in a Puffin file have the bytes of Delta's (`engine.storage.deletion_vectors`): length, bitmap, checksum.
-Manifests say where each is stored, so that nobody needs the footer to read one; other readers use it all the same.
+Vectors in a Puffin file have the same bytes as Delta's (`engine.storage.deletion_vectors`): length, bitmap, checksum.
+Manifests have each vector's offset, so that readers do not need the footer; other readers use it nevertheless.
 
 Source: Iceberg table specification, "Position Delete Files", "Deletion Vectors", "Row-level Deletes".
 """
@@ -30,10 +30,10 @@ from engine.storage.deletion_vectors import FRAME_BYTES, Rows, format_rows
 from engine.storage.storage import Storage
 from engine.tables.row_files import MarkedFiles
 
+# Field ids in a position delete file.
 FILE_PATH_ID, POSITION_ID = 2_147_483_546, 2_147_483_545
-"""Field ids of the columns of a file of positions."""
+# The first format version with deletion vectors; the version before is the last with new position delete files.
 VECTORS_VERSION = 3
-"""The first version of the format with deletion vectors, and the last but one with new files of positions."""
 _IDS = (FILE_PATH_ID, POSITION_ID)
 _FOLDER = "data"
 _WRITERS_MAX = 8
@@ -47,7 +47,7 @@ _COLUMNS = pa.schema(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergMarkedFiles(MarkedFiles):
-    """`added` are entries of files of deletes, as a commit adds them; `removed` are live ones that they replace."""
+    """`added` are new delete file entries; `removed` are the live ones that they replace."""
 
     added: pa.Table
     removed: pa.Table
@@ -55,15 +55,16 @@ class IcebergMarkedFiles(MarkedFiles):
 
 @dataclass(frozen=True, slots=True)
 class MarkWriter:
-    """`location` is that of the table's metadata."""
+    """Writes position deletes; `location` is the table metadata's."""
 
     storage: Storage
     location: str
     format_version: int
 
     def write(self, data: pa.Table, rows: Sequence[Rows]) -> tuple[pa.Table, tuple[str, ...]]:
-        """The entries of new marks: of each data file (a live entry) these rows, ascending. Also the names of the
-        files that were written.
+        """Writes these ascending rows for each data file (a live entry).
+
+        Returns the new delete entries, and the written files' names.
         """
         paths = data["file_path"].to_pylist()
         deleted = dict(zip(paths, rows, strict=True))
@@ -125,7 +126,7 @@ _NO_FLAGS = bytes(4)
 
 
 def puffin_file(deleted: Mapping[str, Rows]) -> tuple[bytes, list[tuple[int, int]]]:
-    """A file of the vectors of data files, by their paths in manifests; and offset and size of each."""
+    """Returns a file with the data files' vectors, by path as in manifests; and each one's offset and size."""
     pieces = [_MAGIC]
     places = []
     blobs = []

@@ -1,6 +1,6 @@
-"""The summary of a snapshot: what it adds and removes, and totals, which go on from those of its parent.
+"""Snapshot summaries: added and removed counts, and totals that continue the parent's.
 
-Totals that the parent does not have, or that would become negative, are left out: nobody knows them then.
+Totals that the parent lacks, or that would become negative, are unknown and omitted.
 
 Source: Iceberg table specification, "Snapshots" and "Appendix F: Implementation Notes" (optional snapshot summary).
 """
@@ -20,7 +20,7 @@ PUFFIN = "puffin"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCounts:
-    """Numbers of files, of rows in them, and bytes of all together; of a vector its own bytes."""
+    """File counts, row counts, and total bytes; a vector counts its own bytes."""
 
     data_files: int = 0
     records: int = 0
@@ -37,12 +37,12 @@ class FileCounts:
 
 
 _TOTALS = ("data_files", "records", "files_size", "delete_files", "position_deletes", "equality_deletes")
+# Counts that summaries call deleted rather than removed.
 _DELETED = frozenset(["data_files", "records"])
-"""What summaries call deleted where they call others removed."""
 
 
 def counts_of(tables: Iterable[pa.Table]) -> FileCounts:
-    """Of entries."""
+    """Returns the entries' counts."""
     return sum((_counts(table) for table in tables if table.num_rows), FileCounts())
 
 
@@ -70,7 +70,7 @@ def _sum(values: pa.ChunkedArray) -> int:
 
 
 def num_partitions(tables: Iterable[pa.Table]) -> int:
-    """How many different partitions the files of some entries are in."""
+    """Returns the number of distinct partitions among the entries."""
     listed = [_partitions(table) for table in tables if table.num_rows]
     if not listed:
         return 0
@@ -94,8 +94,9 @@ def summary_of(
     parent: Mapping[str, str] | None,
     others: Mapping[str, int | str],
 ) -> dict[str, str]:
-    """`parent` is the summary of the parent, None without one; `others` are further entries. Zeros are left out, but
-    for totals.
+    """Returns the summary. `parent` is the parent's summary, None without one; `others` are further entries.
+
+    Zeros are omitted, except in totals.
     """
     found: dict[str, int | str] = {"operation": operation}
     for name in (each.name for each in fields(FileCounts)):

@@ -1,23 +1,23 @@
-"""The manifests of a snapshot that is being made: those of its parent without what goes, and those of what comes.
+"""Builds a new snapshot's manifests: the parent's without removed files, and manifests with added files.
 
     staged = StagedManifests(storage, table, snapshot_id, snapshot.entries_of)
-    staged.add(entries)                       # files that were written: data, position deletes, deletion vectors
-    staged.remove(entries)                    # live entries of the parent that go
+    staged.add(entries)                       # written files: data, position deletes, deletion vectors
+    staged.remove(entries)                    # live entries of the parent to remove
     found = staged.on(head_manifests)         # for each attempt: the manifests of the list, and the summary's counts
     write_manifest_list(storage, table, found.manifests, ...)
 
-A manifest of the parent is written again only if it holds a file that goes: those that stay get the status `EXISTING`
-and all that they inherited, those that go `DELETED`. What was written is kept for the next attempt, by the path of the
-manifest that it replaces. Manifests without live files leave the list.
+A parent's manifest is rewritten only if it contains a removed file: remaining entries get the status `EXISTING` and all
+inherited values, removed ones `DELETED`. Rewritten manifests are cached for the next attempt, by the replaced
+manifest's path. Manifests without live files are dropped from the list.
 
-With a data file go the deletion vectors and position deletes that name it alone. A manifest of deletes that is written
-again loses deletes that are older than every data file.
+Removing a data file also removes the deletion vectors and position deletes that name it alone. A delete manifest that
+is rewritten loses deletes older than every data file.
 
-Many small manifests are merged into one, as the properties `commit.manifest.min-count-to-merge`,
-`commit.manifest.target-size-bytes` and `commit.manifest-merge.enabled` say.
+Many small manifests are merged into one, as configured by the properties `commit.manifest.min-count-to-merge`,
+`commit.manifest.target-size-bytes` and `commit.manifest-merge.enabled`.
 
-Manifests that follow one another are merged, of one spec and one kind of content; a group is rewritten once it has
-min-count-to-merge manifests, so that a table of many small commits has its entries rewritten once in so many of them.
+Adjacent manifests with the same spec and content kind are merged; a group is rewritten once it has min-count-to-merge
+manifests, so that entries in a table with many small commits are rewritten once per so many commits.
 
 Source: Iceberg table specification, "Manifests", "Snapshots", "Scan Planning".
 """
@@ -40,14 +40,16 @@ from engine.iceberg.writing.snapshot_summary import FileCounts, counts_of, num_p
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.storage.storage import Storage
 
+# Returns manifests' live entries, with all inherited values (`IcebergSnapshot.entries_of`).
 EntriesOf = Callable[[Sequence[Manifest]], Sequence[pa.Table]]
-"""The live entries of manifests, with all that they inherit (`IcebergSnapshot.entries_of`)."""
 _NO_ENTRIES: Mapping[str, int | str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestsOnHead:
-    """`missing` are paths of files that were to go, and are not live any more; nothing was written for them."""
+    """The manifests on a head. `missing` are paths to remove that are not live any more; if any, nothing was
+    written.
+    """
 
     manifests: tuple[Manifest, ...]
     added: FileCounts
@@ -61,7 +63,7 @@ class ManifestsOnHead:
     def summary(
         self, operation: str, parent: Mapping[str, str] | None, others: Mapping[str, int | str] = _NO_ENTRIES
     ) -> dict[str, str]:
-        """Of the snapshot; `parent` is the summary of its parent."""
+        """Returns the snapshot's summary; `parent` is its parent's."""
         counts = {
             "changed-partition-count": self.num_partitions,
             "manifests-created": self.num_created,
@@ -73,14 +75,14 @@ class ManifestsOnHead:
 
 @dataclass
 class StagedManifests:
-    """Of one transaction, and for one thread."""
+    """One transaction's manifests, for one thread."""
 
     storage: Storage
     table: WrittenTable
     snapshot_id: int
     entries_of: EntriesOf
+    # The partition spec whose manifests are all merged.
     rewritten_spec_id: int | None = None
-    """The partition spec of which all manifests are merged."""
     token: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def __post_init__(self) -> None:
@@ -89,17 +91,19 @@ class StagedManifests:
         self._new: list[Manifest] | None = None
         self._rewritten: dict[tuple[str, ...], _Rewritten] = {}
         self._count = 0
+        # Manifests written by this transaction, by name in the table's folder; orphans if it is not committed.
         self.written: list[str] = []
-        """Manifests of this transaction, as names in the table's folder; of use to none if it is not committed."""
 
     def add(self, entries: pa.Table) -> None:
-        """Files of `ENTRIES`, with `SPEC_ID` and partition values; those without a status are added ones."""
+        """Adds files with the `ENTRIES` columns, `SPEC_ID` and partition values; entries without a status are added
+        ones.
+        """
         if entries.num_rows:
             self._added.append(self._as_added(entries))
             self._new = None
 
     def remove(self, entries: pa.Table) -> None:
-        """Live files, known by their path and, in files of many vectors, by the place in it."""
+        """Removes live files, identified by path and, in Puffin files, by offset."""
         self._rewritten.clear()
         self._removed |= dict(zip(_keys(entries), entries["file_path"].to_pylist(), strict=True))
 
@@ -112,10 +116,10 @@ class StagedManifests:
         return _with(_with_status(entries, ADDED), "snapshot_id", ids)
 
     def on(self, head: Sequence[Manifest]) -> ManifestsOnHead:
-        """The manifests of a snapshot after the one that has `head`. Raises what reading and writing raise."""
+        """Returns the manifests for a snapshot after the one with `head`. Raises reading and writing errors."""
         new = self._new_manifests()
         kept, replaced, found, gone = self._carried(head)
-        # Manifests of this commit stay as they are: they are merged by a later one, when they are among many.
+        # This commit's own manifests are not merged: a later commit merges them once there are many.
         merged = [*new, *replaced, *self._merged(kept)]
         paths = {each.path for each in merged}
         known = {each.path for each in head}
@@ -130,7 +134,7 @@ class StagedManifests:
             num_replaced=len(known - paths),
         )
 
-    # --- What comes ---
+    # --- Added files ---
 
     def _new_manifests(self) -> list[Manifest]:
         if self._new is None:
@@ -141,7 +145,7 @@ class StagedManifests:
         return self._new
 
     def _added_groups(self) -> list[pa.Table]:
-        """Of one spec and one kind of content each: data files before deletes."""
+        """Returns groups with one spec and one content kind each: data files before deletes."""
         if not self._added:
             return []
         entries = pa.concat_tables(self._added, promote_options="default")
@@ -160,10 +164,10 @@ class StagedManifests:
         self.written += [each.path.removeprefix(f"{self.table.location}/") for each in found]
         return found
 
-    # --- What stays ---
+    # --- Existing files ---
 
     def _carried(self, head: Sequence[Manifest]) -> tuple[list[Manifest], list[Manifest], set[str], list[pa.Table]]:
-        """Manifests that stay as they are, those in the place of others, keys of files that go, and their entries."""
+        """Returns unchanged manifests, replacement manifests, the removed files' keys, and their entries."""
         live = [self._counted(each) for each in head if not _has_no_files(each)]
         if not self._removed:
             return live, [], set(), []
@@ -198,7 +202,7 @@ class StagedManifests:
     def _rewrite(
         self, manifest: Manifest, entries: pa.Table, data_files: frozenset[str], oldest: int | None
     ) -> _Rewritten | None:
-        """None where no file of the manifest goes."""
+        """Rewrites a manifest; returns None if it contains no removed file."""
         keys = _keys(entries)
         goes = np.fromiter((key in self._removed for key in keys), bool, len(keys))
         if manifest.has_deletes and data_files:
@@ -219,7 +223,7 @@ class StagedManifests:
         return again
 
     def _counted(self, manifest: Manifest) -> Manifest:
-        """v1 lists may leave out what those of later versions have to say."""
+        """Adds counts that v1 lists may omit and later versions require."""
         if manifest.length is not None and None not in (*manifest.added, *manifest.existing, *manifest.deleted):
             return manifest
         (entries,) = self.entries_of([manifest])
@@ -240,7 +244,7 @@ class StagedManifests:
     # --- Merging ---
 
     def _merged(self, manifests: Sequence[Manifest]) -> list[Manifest]:
-        """Each group in the place of its first."""
+        """Merges manifests; each group takes its first one's place."""
         found: list[Manifest] = []
         for group in merge_groups(manifests, self.table, self.rewritten_spec_id):
             key = tuple(each.path for each in group)
@@ -257,7 +261,7 @@ class StagedManifests:
 
 @dataclass(frozen=True, slots=True)
 class _Rewritten:
-    """`manifests` in the place of others; `keys` of the files that go, which are `gone`."""
+    """Replacement `manifests`; `keys` for the removed files, which are `gone`."""
 
     manifests: tuple[Manifest, ...]
     keys: frozenset[str]
@@ -273,12 +277,12 @@ def _with_status(entries: pa.Table, status: int) -> pa.Table:
 
 
 def _has_no_files(manifest: Manifest) -> bool:
-    """Whether all its files are known to be gone."""
+    """Returns True if all its files are known to be removed."""
     return manifest.added[0] == 0 and manifest.existing[0] == 0
 
 
 def _keys(entries: pa.Table) -> list[str]:
-    """What is a file of a snapshot: a path, and the place in it of what has one."""
+    """Returns the file identities: a path, and the offset if it has one."""
     paths, offsets = entries["file_path"].to_pylist(), entries["content_offset"].to_pylist()
     return [path if offset is None else f"{path}\0{offset}" for path, offset in zip(paths, offsets, strict=True)]
 
@@ -291,8 +295,8 @@ _ENABLED = "commit.manifest-merge.enabled"
 def merge_groups(
     manifests: Sequence[Manifest], table: WrittenTable, whole_spec_id: int | None = None
 ) -> list[list[Manifest]]:
-    """All of the manifests, those of a group together; a group of one stays as it is. Of the spec `whole_spec_id` all
-    manifests of one kind of content are a group.
+    """Groups all manifests; a single one remains unchanged. With `whole_spec_id`, all manifests with that spec and one
+    content kind form a group.
     """
     if whole_spec_id is None and not table.flag(_ENABLED, True):
         return [[each] for each in manifests]

@@ -1,4 +1,4 @@
-"""What manifests say of the table that they are written for, taken from the JSON of its metadata.
+"""The table attributes that manifests need, from its metadata's JSON.
 
 Source: Iceberg table specification, "Manifests".
 """
@@ -25,7 +25,7 @@ _INTS = frozenset([TransformKind.BUCKET, TransformKind.YEAR, TransformKind.MONTH
 
 @dataclass(frozen=True)
 class WrittenTable:
-    """`metadata` is the JSON of a version of the table; nothing here depends on its snapshots."""
+    """`metadata` is one table version's JSON; nothing here depends on its snapshots."""
 
     metadata: Mapping[str, Any]
 
@@ -43,7 +43,7 @@ class WrittenTable:
 
     @cached_property
     def schema_json(self) -> Mapping[str, Any]:
-        """Of the current schema."""
+        """The current schema's JSON."""
         current = self.metadata.get("current-schema-id")
         found = [each for each in self.metadata.get("schemas") or () if each.get("schema-id", 0) == current]
         schema: Mapping[str, Any] = found[0] if found else self.metadata["schema"]
@@ -55,7 +55,7 @@ class WrittenTable:
 
     @cached_property
     def fields(self) -> Mapping[int, IcebergField]:
-        """The fields of every schema that the table has had, nested ones too, by id; those of the newest one win."""
+        """The fields in every schema that the table has had, including nested ones, by id; the newest schema wins."""
         found: dict[int, IcebergField] = {}
         for each in self.metadata.get("schemas") or ():
             found |= {field.id: field for _, field in walk(self._schema(each).struct)}
@@ -82,14 +82,14 @@ class WrittenTable:
         return int(self.metadata.get("default-spec-id") or 0)
 
     def result_type(self, field: PartitionField) -> SimpleType | None:
-        """The type of a field's partition values; None where the transform or its column is not known."""
+        """Returns the type for a field's partition values; None if the transform or its column is unknown."""
         source = self.fields.get(field.source_id)
         if source is None or not isinstance(source.type, SimpleType):
             return None
         return result_type(field.transform, source.type)
 
     def header(self, spec_id: int, *, has_deletes: bool) -> dict[str, str]:
-        """What the header of a manifest says."""
+        """Returns a manifest's header entries."""
         spec = next(each for each in self._specs_json if each["spec-id"] == spec_id)
         header = {
             "schema": json.dumps(self.schema_json),
@@ -102,7 +102,7 @@ class WrittenTable:
 
     @property
     def codec(self) -> Codec:
-        """Of manifests and their lists. An unknown one is the default: Avro says in each file which it is."""
+        """The codec for manifests and lists; the default if unknown. Each Avro file records its codec."""
         return CODECS.get(self.properties.get(CODEC, "gzip").lower(), CODECS["gzip"])
 
     @property
@@ -110,7 +110,7 @@ class WrittenTable:
         return self.integer(TARGET_BYTES, _TARGET_BYTES_DEFAULT)
 
     def integer(self, name: str, default: int) -> int:
-        """A property that is a whole number above 0; what is none is the default."""
+        """Returns a positive integer property; the default if invalid."""
         text = self.properties.get(name, "")
         return int(text) if text.isdecimal() and int(text) > 0 else default
 
@@ -120,7 +120,7 @@ class WrittenTable:
 
 
 def result_type(transform: Transform, source: SimpleType) -> SimpleType | None:
-    """Of the values that a transform makes of those of a column. None for a transform that is not known."""
+    """Returns a transform's result type for a source type; None for an unknown transform."""
     if transform.kind is TransformKind.UNKNOWN:
         return None
     if transform.kind in _INTS:

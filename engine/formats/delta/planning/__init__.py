@@ -1,4 +1,4 @@
-"""Plans of statements that only Delta has, and of ALTER TABLE on Delta tables.
+"""Plans for Delta-only statements, and for ALTER TABLE on Delta tables.
 
 Imports statements, `engine.planning` and `engine.delta`. Start at `planner.py`.
 """

@@ -1,4 +1,4 @@
-"""ALTER TABLE where only Delta has what it says: dropped features, column mapping taken away, row tracking begun."""
+"""ALTER TABLE changes that only Delta has: DROP FEATURE, removing column mapping, enabling row tracking."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from engine.tables.operations import TableOperation
 
 
 def plan_own_alter(bound: BoundStatement, statement: AlterTable) -> DeltaPlan | AlterPlan | None:
-    """None for changes that every format may have. Raises for what the table, or this release, cannot do."""
+    """Plans a Delta-only change; returns None for changes that every format has. Raises for unsupported changes."""
     table = bound.target
     assert isinstance(table, BoundTable)
     match statement.changes[0]:
@@ -75,13 +75,16 @@ def plan_own_alter(bound: BoundStatement, statement: AlterTable) -> DeltaPlan | 
 def _dropped_feature(
     bound: BoundStatement, table: BoundTable, drop: DropFeature
 ) -> AlterPlan | RewritePlan | TruncateHistoryPlan:
-    """Alone in its version: what it looked at must be what it is committed over.
+    """Plans DROP FEATURE.
 
-    Where files need the feature these are written first, in a version of their own that only rearranges: no row changes
-    by it, so that it is in nobody's way. The statement is then planned again: what others wrote with the feature in
-    between is written too. Whatever happens, every version is a table with the same rows. Where files are readable
-    either with the feature or without it (column mapping), both are one version; it holds all files of the table, so a
-    commit beside it is a conflict for the user: to write all of them again would be asking for the next one.
+    It is the only change in its version, because the version must be committed on top of the one that was checked.
+
+    If files need the feature, they are rewritten first, in a version of their own. That version only rearranges rows,
+    so it conflicts with few commits. Then the statement is planned again, which also covers files that other writers
+    added with the feature in between. After every step the table is valid and has the same rows. If files are readable
+    either with or without the feature, but not both (column mapping), files and protocol change in one version. That
+    version replaces all files, so a concurrent commit is a conflict for the user: a retry would rewrite all files and
+    invite the next conflict.
     """
     parameters = {"featureName": drop.feature, "truncateHistory": compact(drop.truncate_history)}
     description = replace(described(bound, ("DROP FEATURE", parameters)), exclusive=True)
@@ -117,7 +120,9 @@ def _dropped_feature(
 def _truncated_history(
     bound: BoundStatement, table: BoundTable, drop: DropFeature, last: AlterPlan
 ) -> AlterPlan | TruncateHistoryPlan:
-    """A newest version without need of the feature first, as a step; then older versions go with the feature."""
+    """Plans TRUNCATE HISTORY: first a version that does not need the feature, as a step; then older versions are
+    removed together with the feature.
+    """
     feature = find_feature(drop.feature)
     assert feature is not None, "it was looked up when the definition without it was made"
     first = do_without(delta_snapshot(table.snapshot), feature.canonical_name)
@@ -139,7 +144,7 @@ def _truncated_history(
 
 
 def ends_mapping(table: BoundTable, change: SetProperties | UnsetProperties) -> bool:
-    """Whether columns are to be stored under their own names again."""
+    """Returns True if columns are to be stored under their logical names again."""
     if delta_snapshot(table.snapshot).config.column_mapping_mode == NO_MAPPING:
         return False
     match change:
@@ -155,7 +160,9 @@ def ends_mapping(table: BoundTable, change: SetProperties | UnsetProperties) -> 
 def _unmapped(
     bound: BoundStatement, table: BoundTable, change: SetProperties | UnsetProperties
 ) -> AlterPlan | RewritePlan:
-    """Files and metadata in one version, as DROP FEATURE does; the protocol stays."""
+    """Plans removing column mapping: files and metadata in one version, like DROP FEATURE; the protocol is
+    unchanged.
+    """
     only = len(change.properties if isinstance(change, SetProperties) else change.keys) == 1
     definition = _changed(table, [RemoveMapping(), *changes_of(bound, table, change)])
     named = operation_of((change,), table.snapshot, definition.config(table.label).schema)

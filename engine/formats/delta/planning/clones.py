@@ -1,13 +1,13 @@
-"""Plans of CREATE TABLE … CLONE and CREATE TABLE … LIKE.
+"""Plans CREATE TABLE … CLONE and CREATE TABLE … LIKE.
 
-A clone has the rows and the definition of another table at some version. A table that it replaces stays the same table,
-as with REPLACE TABLE. A deep clone that replaces an earlier one of the same table takes over the files that it has
-copies of.
+A clone has the rows and the definition of another table at some version. A replaced table keeps its identity, as with
+REPLACE TABLE. A deep clone that replaces an earlier clone of the same table reuses the files that it has already
+copied.
 
-A table made by LIKE has no rows, and the definition of the other: columns, partitioning, clustering, properties,
-constraints and the comment. Ids of columns, widened types and high-water marks are of the other's past and are not
-copied; the protocol is the weakest that carries the definition. Of a table of another format, whose properties mean
-nothing here, columns, partitioning and the comment are taken over.
+A table created by LIKE has no rows, and the other table's definition: columns, partitioning, clustering, properties,
+constraints and the comment. Column ids, widened types and high-water marks belong to the other table's history and are
+not copied; the protocol is the lowest that supports the definition. From a table in another format, whose properties
+have no meaning in Delta, only columns, partitioning and the comment are copied.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from engine.tables.snapshot import TableSnapshot
 
 
 def plan_clone(bound: BoundStatement, statement: CloneTable) -> ClonePlan | CreateTablePlan:
-    """Raises where the table cannot be read or written in full, or replaced."""
+    """Plans CLONE. Raises if the source cannot be read or written in full, or the target cannot be replaced."""
     source = _source(bound)
     if isinstance(bound.target, BoundTable):
         return _plan(bound, statement, source, _replaceable(bound.target, source))
@@ -44,7 +44,7 @@ def plan_clone(bound: BoundStatement, statement: CloneTable) -> ClonePlan | Crea
 
 
 def _source(bound: BoundStatement) -> BoundTable:
-    """All features of the table become the clone's, so we have to be able to write such a table."""
+    """Returns the source table; the clone inherits all its table features, so they must be writable."""
     (source,) = bound.named
     if isinstance(source, BoundView):
         raise CloneSourceNotSupported(source.label, "view")
@@ -104,12 +104,14 @@ def _plan(bound: BoundStatement, statement: CloneTable, source: BoundTable, targ
 
 
 def _sources(bound: BoundStatement, source: BoundTable) -> tuple[str, ...]:
-    """The folders whose files the clone will name: a clone of a clone names those of the first table."""
+    """Returns the folders with files that the clone will reference: a clone of a clone references the first table's
+    files.
+    """
     return (source.snapshot.table_root, *bound.view.sources_of(source.entry.location))
 
 
 def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:
-    """Raises as `plan_create_like`, `define_like` and `define_like_other`."""
+    """Plans CREATE TABLE LIKE. Raises like `plan_create_like`, `define_like` and `define_like_other`."""
     return plan_create_like(bound, statement, _defined)
 
 

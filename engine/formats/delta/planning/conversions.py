@@ -1,4 +1,4 @@
-"""The plan of CONVERT TO DELTA. What the table will be is said by its files, which are looked at when it runs."""
+"""Plans CONVERT TO DELTA. The definition depends on the files, which are read during execution."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from engine.tables.definition_changes import set_properties
 from engine.tables.formats import DEFAULT_FORMAT
 from engine.tables.operations import CommitDescription, TableOperation
 
+# Commit parameter with the source table's version whose files were converted.
 SOURCE_STAMP = "sourceStamp"
-"""The parameter of the commit that tells of which version of the other table its files are."""
 
 
 def plan_convert(bound: BoundStatement, statement: ConvertTable) -> ConvertPlan | CreateTablePlan:
-    """A table that is a Delta table already is left as it is, as with delta-spark."""
+    """Plans CONVERT; a table that is already a Delta table is left unchanged, as in delta-spark."""
     target, state = bound.target, bound.state
     if isinstance(target, BoundTable) and target.entry.format != DEFAULT_FORMAT:
         return _plan_table(bound, statement, target)
@@ -35,7 +35,7 @@ def plan_convert(bound: BoundStatement, statement: ConvertTable) -> ConvertPlan 
     assert isinstance(target, FreeName)
     settings = default_properties(state.values)
     mode = settings.get(COLUMN_MAPPING_MODE.key, "none")
-    if mode == "id":  # the files have no ids
+    if mode == "id":  # the files have no column ids
         raise MappingModeNotChangeable("none", mode)
     columns = table_schema(statement.partitioned_by).fields
     names = [column.name for column in columns]
@@ -49,7 +49,7 @@ def plan_convert(bound: BoundStatement, statement: ConvertTable) -> ConvertPlan 
 
 
 def _plan_table(bound: BoundStatement, statement: ConvertTable, source: BoundTable) -> ConvertPlan:
-    """Of a table of another format. Raises `FilesNotShareable`, `PartitionsOfTableSaid`."""
+    """Plans converting a table in another format. Raises `FilesNotShareable`, `PartitionsOfTableSaid`."""
     if statement.partitioned_by:
         raise PartitionsOfTableSaid(source.label)
     if is_rest(source.entry.location):

@@ -1,4 +1,4 @@
-"""Settings of sessions for properties of new Delta tables: `spark.databricks.delta.properties.defaults.…`."""
+"""Session settings with default properties for new Delta tables: `spark.databricks.delta.properties.defaults.…`."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
-"""DROP FEATURE: what of a table must be gone before the protocol can do without a feature.
+"""DROP FEATURE: the checks and changes needed before a feature can be removed from the protocol.
 
-A feature is dropped in one commit, which keeps older versions readable by protecting their checkpoints. That is enough
-where the newest version has nothing that only the feature explains. Deletion vectors, types from before a widening, and
-names of column mapping are in files, which are rewritten (`engine.formats.delta.writing.rewrite`); what else would have
-to be done first is refused by name.
+A feature is dropped in one commit, which keeps older versions readable by protecting their checkpoints. That suffices
+if the newest version contains no trace of the feature. Deletion vectors, files with types from before a type widening,
+and physical column names are in files, which are rewritten (`engine.formats.delta.writing.rewrite`). Other traces must
+be removed by the user first; the error names them.
 
-With TRUNCATE HISTORY older versions are not kept readable but removed. The newest version is then first made one that
-does without the feature, though its protocol has it still; the feature goes when every version that needs it is old
-enough to go with it (`engine.delta.maintenance.feature_history`), which takes a second run of the statement.
+With TRUNCATE HISTORY, older versions are removed instead of being protected. First the newest version is made
+independent of the feature, while its protocol still lists it. The feature is dropped when every version that needs it
+is old enough to be removed too (`engine.delta.maintenance.feature_history`), which requires running the statement a
+second time.
 
-Protocol: "Table Features"; the feature `checkpointProtection` as delta-spark has it.
+Protocol: "Table Features"; the feature `checkpointProtection` as in delta-spark.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from engine.types.schema import walk_fields
 
 
 def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChange, ...]:
-    """Of a table whose files do not need the feature.
+    """Returns the metadata changes for a table whose files do not need the feature.
 
-    Raises where the newest version needs it otherwise; whether the table has it is asked when the change is applied.
+    Raises if the newest version needs it otherwise. Applying the change checks that the table has the feature.
     """
     feature = find_feature(change.feature)
     if feature is not None and snapshot.config.is_supported(feature.canonical_name):
@@ -55,12 +56,14 @@ def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChang
             return (*_forgotten_types(snapshot), dropped)
         case "columnMapping":
             return (RemoveMapping(), dropped)
-        case _:  # the name of any other feature
+        case _:  # any other feature name
             return (dropped,)
 
 
 def do_without(snapshot: Snapshot, feature: str) -> tuple[MetadataChange, ...]:
-    """What makes the metadata of the next version do without a feature (its final name) that the protocol has."""
+    """Returns the metadata changes after which the next version does not use a feature (its final name) in the
+    protocol.
+    """
     if not needs_feature(snapshot.metadata, feature):
         return ()
     match feature:
@@ -72,19 +75,21 @@ def do_without(snapshot: Snapshot, feature: str) -> tuple[MetadataChange, ...]:
             return (*set_properties({TYPE_WIDENING.key: "false"}), *_forgotten_types(snapshot))
         case "v2Checkpoint":
             return set_properties({CHECKPOINT_POLICY.key: "classic"})
-        case _:  # the name of any other feature
+        case _:  # any other feature name
             return ()
 
 
 def stale_files(change: DropFeature) -> Callable[[Snapshot], pa.Table] | None:
-    """Finds the files that need the feature, of `FILES_SCHEMA`; None where no file can."""
+    """Returns a function that finds the files that need the feature, as `FILES_SCHEMA`; None if no file can need it."""
     feature = find_feature(change.feature)
     finder = STALE_FILES.get(feature.canonical_name) if feature is not None else None
     return finder() if finder is not None else None
 
 
 def goes_with_files(change: DropFeature) -> bool:
-    """Whether files are readable either with the feature or without it, so that they change with the protocol."""
+    """Returns True if files are readable only with or only without the feature, so that they change with the
+    protocol.
+    """
     feature = find_feature(change.feature)
     return feature is not None and feature.canonical_name == "columnMapping"
 
@@ -102,15 +107,16 @@ def _row_ids(snapshot: Snapshot) -> str | None:
 
 def _domains(snapshot: Snapshot) -> str | None:
     if any(snapshot.config.is_supported(name) for name in ("clustering", "rowTracking")):
-        return None  # refused for these, which depend on it
+        return None  # these depend on it, and are rejected
     return f"metadata domains ({', '.join(sorted(snapshot.domain_metadata))})" if snapshot.domain_metadata else None
 
 
 def _checkpoints(snapshot: Snapshot) -> str | None:
-    """A classic checkpoint would have to be there for those who start from the newest one."""
+    """Readers that start from the newest checkpoint need a classic one."""
     return "a checkpoint" if snapshot.log_segment.checkpoint is not None else None
 
 
+# Describes remaining traces of the feature; None if there are none.
 _TRACES: Mapping[str, Callable[[Snapshot], str | None]] = MappingProxyType(
     {
         "domainMetadata": _domains,
@@ -118,4 +124,3 @@ _TRACES: Mapping[str, Callable[[Snapshot], str | None]] = MappingProxyType(
         "v2Checkpoint": _checkpoints,
     }
 )
-"""What only the feature explains, in words; None: nothing of it is there."""

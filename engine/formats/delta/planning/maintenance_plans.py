@@ -1,4 +1,4 @@
-"""Plans of statements that maintain a table."""
+"""Plans for table maintenance statements."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from engine.tables.operations import CommitDescription
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VacuumPlan:
-    """Remove the files of `table` that no version needs which was current in the last `retention_ms` milliseconds.
+    """Removes the files in `table` that no version needs that was current in the last `retention_ms` milliseconds.
 
-    `lite`: found by the log, instead of by listing. `dry_run`: only say which they are. `begin` and `end` describe the
-    commits before and after the removal; metrics and outcome are added when they are known. `tells_place`: the answer
-    says where the table lies.
+    `lite`: found by log replay instead of listing. `dry_run`: only lists them. `begin` and `end` describe the commits
+    before and after the removal; metrics and outcome are added when they are known. `tells_place`: the result contains
+    the table's location.
     """
 
     table: BoundTable
@@ -31,7 +31,7 @@ class VacuumPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestorePlan:
-    """Make the next version of `table` what `restored`, an older one, was, as `definition` says."""
+    """Makes the next version of `table` equal to `restored`, an older one, with `definition`."""
 
     table: BoundTable
     restored: Snapshot
@@ -41,7 +41,7 @@ class RestorePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairPlan:
-    """Take the files out of `table` that are not in the storage any more; `dry_run`: only say which they are."""
+    """Removes files from `table` that are missing in the storage; `dry_run`: only lists them."""
 
     table: BoundTable
     dry_run: bool
@@ -50,16 +50,16 @@ class RepairPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestPlan:
-    """Write the symlink manifests of `table`; its log stays as it is."""
+    """Writes symlink manifests for `table`; its log is unchanged."""
 
     table: BoundTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzePlan:
-    """Put statistics into the log that files of `table` lack; `no_scan`: read nothing, and so do nothing.
+    """Adds missing file statistics to the log of `table`; `no_scan`: reads no data, so does nothing.
 
-    `counts` answers one row: how many rows there are, and how many values of each of `counted` differ.
+    `counts` returns one row: the row count, and the distinct count for each column in `counted`.
     """
 
     table: BoundTable

@@ -1,4 +1,4 @@
-"""Plans that write files again, and change no row."""
+"""Plans that rewrite files without changing rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from engine.types.column_paths import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """Small files become fewer ones; with `is_auto` only where they are many, so that it is worth the time of a write
-    that others wait for.
+    """Compaction: merges small files; with `is_auto` only if there are enough to justify delaying the triggering
+    write.
     """
 
     is_auto: bool = False
@@ -22,15 +22,15 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Zorder:
-    """All rows of a partition are sorted along a Z-order curve through these columns (logical paths)."""
+    """Z-Ordering: sorts all rows in a partition along a Z-order curve through these columns (logical paths)."""
 
     columns: tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """The rows of files that are not clustered yet, or with `is_full` of all files that are not clustered by these
-    columns (logical paths), are sorted along a Hilbert curve.
+    """Clustering: sorts rows along a Hilbert curve, in files that are not clustered yet, or with `is_full` in all files
+    not clustered by these columns (logical paths).
     """
 
     columns: tuple[Path, ...]
@@ -39,7 +39,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purge:
-    """Files go in which there is something that no row of the table has any more."""
+    """Purge: rewrites files that contain deleted rows or dropped columns."""
 
 
 Goal = Merge | Zorder | Cluster | Purge
@@ -47,10 +47,10 @@ Goal = Merge | Zorder | Cluster | Purge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizePlan:
-    """Rearrange the files of `table`, or those of the partitions for which `condition` (SQL, in parentheses) is true.
+    """Rearranges the files in `table`, or in the partitions for which `condition` (SQL, in parentheses) is true.
 
-    It is committed in steps: the statement is planned again for each of them, with what is `left` to do; None: all.
-    `tells_place`: the answer says where the table lies.
+    It is committed in steps: the statement is planned again for each step, with the remaining work in `left`; None:
+    all. `tells_place`: the result contains the table's location.
     """
 
     table: BoundTable

@@ -1,7 +1,7 @@
-"""The plans of OPTIMIZE and REORG TABLE: what is to be rearranged, and by which columns.
+"""Plans OPTIMIZE and REORG TABLE: the kind of rearrangement, and its columns.
 
-A table with clustering columns is clustered by OPTIMIZE; others are compacted, or sorted by what ZORDER BY names. As in
-delta-spark, ZORDER BY needs columns with statistics, since files are left out of queries by these alone.
+OPTIMIZE clusters a table that has clustering columns; it compacts other tables, or sorts them by the ZORDER BY columns.
+As in delta-spark, ZORDER BY needs columns with statistics, since data skipping depends on them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OPTIMIZE, _REORG = "OPTIMIZE", "REORG"
 
 
 def plan_optimize(bound: BoundStatement, statement: Optimize) -> OptimizePlan:
-    """Raises for tables whose files cannot be rearranged, by feature, and for columns that do not serve."""
+    """Plans OPTIMIZE. Raises for table features that do not allow rearranging files, and for unsuitable columns."""
     table = _target(bound)
     if delta_snapshot(table.snapshot).config.is_supported(CLUSTERING):
         if statement.condition is not None:
@@ -52,12 +52,14 @@ def plan_optimize(bound: BoundStatement, statement: Optimize) -> OptimizePlan:
 
 
 def plan_reorg(bound: BoundStatement, statement: Reorg) -> OptimizePlan:
-    """As :func:`plan_optimize`."""
+    """Plans REORG like :func:`plan_optimize`."""
     return _plan(bound, _target(bound), Purge(), _REORG, statement.condition, {"applyPurge": True})
 
 
 def auto_compaction(plan: RowPlan) -> Optimize | None:
-    """What follows a write to a table that asks for it. Files of clustered tables wait for an OPTIMIZE of their own."""
+    """Returns the auto compaction after a write, if the table enables it. Clustered tables wait for an explicit
+    OPTIMIZE.
+    """
     config = delta_snapshot(plan.table.snapshot).config
     if config.get(AUTO_COMPACT) == "false" or config.is_supported(CLUSTERING):
         return None
@@ -112,7 +114,7 @@ def _goal(table: BoundTable, statement: Optimize) -> Goal:
 
 
 def _zorder_columns(table: BoundTable, paths: tuple[Path, ...]) -> list[Path]:
-    """As the schema spells them."""
+    """Returns the columns as spelled in the schema."""
     snapshot = delta_snapshot(table.snapshot)
     partitions = {fold(name) for name in snapshot.partition_columns}
     measured = measured_columns(snapshot.config)

@@ -1,4 +1,4 @@
-"""The planner of Delta's own statements: which function plans which, and what the road has to know of the plan."""
+"""Dispatches Delta-only statements to their planning functions, and describes their plans to the pipeline."""
 
 from __future__ import annotations
 
@@ -93,16 +93,16 @@ def _planned(bound: BoundStatement, statement: FormatStatement) -> DeltaPlan | P
 
 
 def format_plan(own: DeltaPlan) -> FormatPlan:
-    """The plan as the road knows it."""
+    """Returns the plan in the form that the pipeline needs."""
     plan = FormatPlan(format=DEFAULT_FORMAT, own=own)
     match own:
         case ClonePlan(tolerated=tolerated):
             return replace(plan, tolerated=tolerated)
         case BackfillPlan():
             return replace(plan, is_last=False)
-        case RewritePlan(is_last=True):  # it holds all files of the table
+        case RewritePlan(is_last=True):  # it replaces all files in the table
             return replace(plan, is_repeated=False)
-        case RewritePlan(table=table):  # others may go on writing files that have to be rewritten
+        case RewritePlan(table=table):  # other writers may keep adding files that must be rewritten
             conflict = FeatureDropConflict(table.label, table.snapshot.version, "write")
             return replace(plan, is_last=False, repeats_error=conflict)
         case OptimizePlan(expression_checks=checks):

@@ -1,4 +1,4 @@
-"""Plans of statements that only Delta has: what a `FormatPlan` of Delta carries."""
+"""Plans for Delta-only statements, the contents of Delta's `FormatPlan`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from engine.types.schema import StructField
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClonePlan:
-    """Make a table with the files of `source`, or copies of them; `replaced` is the table whose place it takes.
+    """Creates a table with the files in `source`, or copies of them; `replaced` is the table to replace.
 
-    `is_past`: the files may be gone already. `sources` are the folders that a shallow clone names files of.
+    `is_past`: the files may have been removed already. `sources` are the folders whose files a shallow clone
+    references.
     """
 
     source: BoundTable
@@ -37,8 +38,8 @@ class ClonePlan:
     sources: tuple[str, ...]
     entry: TableEntry
     replaced: BoundTable | None
+    # See `CreateTablePlan`.
     is_path: bool
-    """As in `CreateTablePlan`."""
     definition: Definition
     description: CommitDescription
     tolerated: tuple[type[SqlError], ...] = ()
@@ -46,11 +47,11 @@ class ClonePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertPlan:
-    """Make a table of the Parquet files that lie at `entry.location`, whose folders tell `partition_columns`.
+    """Creates a table from the Parquet files at `entry.location`, whose folder names contain `partition_columns`.
 
-    Its other columns are those of the files; `changes` are applied to its definition. `source` is the table of another
-    format that lies there, whose files, columns and partitions become those of the Delta table; the entry takes the
-    place of its own if the catalog `has_entry` of it.
+    The other columns come from the files; `changes` are applied to the definition. `source` is the existing table in
+    another format, whose files, columns and partitions the Delta table takes over; the new entry replaces the existing
+    one if the catalog `has_entry` for it.
     """
 
     entry: TableEntry
@@ -64,9 +65,9 @@ class ConvertPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncateHistoryPlan:
-    """Remove the versions of `table` that need `feature` (its final name), then give it a definition without it.
+    """Removes the versions of `table` that need `feature` (its final name), then commits a definition without it.
 
-    Its newest version does not need the feature any more.
+    The newest version must not need the feature any more.
     """
 
     table: BoundTable
@@ -77,7 +78,7 @@ class TruncateHistoryPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillPlan:
-    """Give ids to the rows of `files`, live files of `table` without them; then the statement is planned again."""
+    """Assigns row ids in `files`, live files of `table` without ids; then the statement is planned again."""
 
     table: BoundTable
     files: pa.Table
@@ -86,9 +87,9 @@ class BackfillPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewritePlan:
-    """Write the rows of `files`, live files of `table`, into new files as `definition` has them; no row changes.
+    """Rewrites `files`, live files of `table`, according to `definition`; no row changes.
 
-    `is_last` False: the statement is planned again on the version that this one makes.
+    `is_last` False: the statement is planned again on the resulting version.
     """
 
     table: BoundTable
@@ -98,6 +99,7 @@ class RewritePlan:
     is_last: bool
 
 
+# Plans that only Delta has.
 DeltaPlan = (
     ClonePlan
     | ConvertPlan
@@ -111,4 +113,3 @@ DeltaPlan = (
     | ManifestPlan
     | AnalyzePlan
 )
-"""What Delta plans by itself."""

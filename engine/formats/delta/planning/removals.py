@@ -1,8 +1,8 @@
-"""Plans of RESTORE and VACUUM.
+"""Plans RESTORE and VACUUM.
 
-RESTORE plans the definition that the table gets back, and its record in the history. VACUUM plans how long removed
-files are kept: without RETAIN for the table's `delta.deletedFileRetentionDuration`. A shorter time is refused, as in
-delta-spark, unless the session has switched the check off; statements of this server lose nothing even then
+RESTORE's plan has the restored definition, and the history record. VACUUM's plan has the retention for removed files:
+without RETAIN it is the table's `delta.deletedFileRetentionDuration`. A shorter duration is rejected, as in
+delta-spark, unless the session has disabled the check; running statements on this server keep their files even then
 (`engine.concurrency.table_pins`).
 """
 
@@ -25,7 +25,7 @@ from engine.tables.operations import CommitDescription, Json, TableOperation
 
 
 def plan_restore(bound: BoundStatement, statement: RestoreTable) -> RestorePlan:
-    """Raises where features of either version do not allow it."""
+    """Plans RESTORE. Raises if table features in either version do not allow it."""
     table, (older,) = bound.target, bound.tables
     assert isinstance(table, BoundTable)
     restored = delta_snapshot(older.snapshot, "RESTORE")
@@ -35,7 +35,7 @@ def plan_restore(bound: BoundStatement, statement: RestoreTable) -> RestorePlan:
             config.ensure_supported(TableOperation.OVERWRITE)
             config.ensure_supported(TableOperation.METADATA)
         if then.is_enabled("rowTracking") and not now.is_supported("rowTracking"):
-            # live files have lost their ids, and the high-water mark with them
+            # live files have lost their ids, and the high-water mark
             raise StatementNotSupported("RESTORE to a version before DROP FEATURE rowTracking")
         definition = restored_definition(now, then)
     ensure_rows_may_go(now, table.label)
@@ -60,7 +60,10 @@ def _parameters(statement: RestoreTable, older: Snapshot) -> dict[str, Json]:
 
 
 def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:
-    """Raises where the table's features do not allow it, for a retention that is too short, and `RestPlaceShared`."""
+    """Plans VACUUM.
+
+    Raises if table features do not allow it, if the retention is too short, and `RestPlaceShared`.
+    """
     table = bound.target
     assert isinstance(table, BoundTable)
     bound.view.folders.ensure_alone(table.entry, canonical_location(table.location), asks=True)

@@ -1,4 +1,4 @@
-"""Plans of FSCK, GENERATE and ANALYZE, which look at the files of the newest version."""
+"""Plans FSCK, GENERATE and ANALYZE, which examine the newest version's files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.types.schema_changes import resolve_path
 
 
 def plan_repair(bound: BoundStatement, statement: RepairTable) -> RepairPlan:
-    """Raises where the table's features do not allow it."""
+    """Plans FSCK REPAIR. Raises if table features do not allow it."""
     table = _table(bound, TableOperation.DML)
     return RepairPlan(
         table=table,
@@ -28,15 +28,15 @@ def plan_repair(bound: BoundStatement, statement: RepairTable) -> RepairPlan:
 
 
 def plan_manifest(bound: BoundStatement) -> ManifestPlan:
-    """Raises where the table's features do not allow it."""
+    """Plans GENERATE. Raises if table features do not allow it."""
     return ManifestPlan(table=_table(bound, TableOperation.READ))
 
 
 def plan_analyze(bound: BoundStatement, statement: AnalyzeTable) -> AnalyzePlan:
-    """Statistics of files are kept for the columns that the table's properties choose; others have none to add.
+    """Plans ANALYZE. File statistics cover the columns that the table's properties select; other columns are not added.
 
-    Distinct values are counted of top-level columns whose values Spark's cost model knows. Raises for columns that are
-    not there.
+    Distinct values are counted for top-level columns with types that Spark's cost model supports. Raises for unknown
+    columns.
     """
     table = _table(bound, TableOperation.METADATA)
     schema = table.snapshot.schema
@@ -68,7 +68,7 @@ def _is_counted(data_type: DataType) -> bool:
 
 
 def _count_distinct(table: BoundTable, columns: tuple[str, ...]) -> ReadPlan:
-    """Approximately, in one pass over the rows."""
+    """Counts distinct values approximately, in one pass over the rows."""
     scan = read_scan(Names(table.snapshot.schema.names).new("scan"), table)
     assert isinstance(scan, Scan), "rows of a Delta table are read by one scan"
     counts = (f"approx_count_distinct({quote(column)})" for column in columns)

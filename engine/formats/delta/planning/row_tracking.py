@@ -1,15 +1,15 @@
-"""`delta.enableRowTracking` on a table that has rows: ids first, the property last.
+"""Enables `delta.enableRowTracking` on a table with rows: ids first, the property last.
 
-The table gets them in steps, each a version of its own:
+The steps are versions of their own:
 
-1. the protocol supports row tracking: from then on every commit gives its files ids;
-2. the files that have none are added again with ids, some at a time; no row changes by that;
-3. the property, and the names of the columns that keep ids when rows are rewritten.
+1. the protocol supports row tracking: from then on every commit assigns ids to its files;
+2. files without ids are added again with ids, in batches; no row changes;
+3. the property, and the names of the materialized columns that keep ids when rows are rewritten.
 
-The statement is planned again after each of the first two, on what the table has become: what others committed before
-the first step has no ids and is found then, what they commit later has them. A file that is removed since is not
-added again: its removal is a conflict of the step, which is planned again. Whatever stops the statement leaves a table
-that is as valid as before, and the statement goes on from there when it is sent again.
+After each of the first two the statement is planned again on the resulting table: files that others committed before
+the first step have no ids and are found then; files committed later have ids. A file that was removed in the meantime
+is not added again: its removal conflicts with the step, which is planned again. An interrupted statement leaves a table
+as valid as before, and continues from there when it is run again.
 
 Protocol: "Row Tracking", "Writer Requirements for Row Tracking".
 """
@@ -33,12 +33,12 @@ from engine.tables.definition_changes import set_properties
 from engine.tables.operations import CommitDescription, TableOperation
 
 FEATURE = "rowTracking"
+# Files that one commit assigns ids to, as in delta-spark.
 FILES_MAX = 100_000
-"""Files that one commit gives ids, as delta-spark does."""
 
 
 def begins_row_tracking(table: BoundTable, change: SetProperties) -> bool:
-    """Whether the change switches it on."""
+    """Returns True if the change enables row tracking."""
     config = delta_snapshot(table.snapshot).config
     if config.is_enabled(FEATURE):
         return False
@@ -47,7 +47,7 @@ def begins_row_tracking(table: BoundTable, change: SetProperties) -> bool:
 
 
 def next_step(bound: BoundStatement, table: BoundTable, last: AlterPlan) -> AlterPlan | BackfillPlan:
-    """What has to be done first, or `last`, which switches row tracking on."""
+    """Returns the next required step, or `last`, which enables row tracking."""
     snapshot = delta_snapshot(table.snapshot)
     if not snapshot.config.is_supported(FEATURE):
         with naming(table.label):

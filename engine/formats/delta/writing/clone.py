@@ -1,9 +1,8 @@
-"""CLONE: the files of one table become those of another one, in one version.
+"""CLONE: one table's files become another's, in one version.
 
-A shallow clone copies nothing: its log names the files where they are, and keeps those that it named before. A deep
-clone copies bytes, not rows, so that statistics and deletion vectors stay true; of a table that it copied before it
-copies what is new. Each file is copied
-under a name that nobody else uses, so a copy that fails can be taken away again whatever others do.
+A shallow clone copies nothing: its log references the files in place, and keeps its earlier references. A deep clone
+copies bytes, not rows, so that statistics and deletion vectors remain valid; if it has already copied the source table,
+it copies only new files. Each copy has a unique name, so a failed copy can be deleted whatever other writers do.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from engine.tables.operations import with_metrics
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What a version adds to a clone and takes away; `copied` are the sizes of the files that were written."""
+    """Files that a version adds to a clone and removes; `copied` are the sizes of the files that were written."""
 
     adds: pa.RecordBatch
     removes: pa.Table
@@ -49,7 +48,7 @@ class Difference:
 
 @contextmanager
 def clone_table(plan: ClonePlan, own: TableFormat, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """Raises `CloneFileMissing`, `CloneWithoutRowCounts`, `StatementCancelled`."""
+    """Stages a clone. Raises `CloneFileMissing`, `CloneWithoutRowCounts`, `StatementCancelled`."""
     entry = plan.entry
     source = delta_snapshot(plan.source.snapshot)
     replaced = delta_snapshot(plan.replaced.snapshot) if plan.replaced else None
@@ -105,7 +104,9 @@ def _difference(
 
 
 def _ensure_rows_counted(plan: ClonePlan, source: Snapshot) -> None:
-    """Rows get ids wherever the protocol knows them, and ids need to know how many rows there are."""
+    """Raises if a file's row count is missing: rows get ids whenever the protocol supports row tracking, which needs
+    counts.
+    """
     config = plan.definition.config(plan.source.label)
     stats = source.files["stats"].combine_chunks()
     if config.is_supported("rowTracking") and pc.any(num_records(stats).is_null()).as_py():
@@ -113,14 +114,14 @@ def _ensure_rows_counted(plan: ClonePlan, source: Snapshot) -> None:
 
 
 def _ensure_files_there(plan: ClonePlan, source: Snapshot, context: ExecutionContext) -> None:
-    """Of an older version, whose files VACUUM may have removed."""
+    """Raises if an older version's file is missing, since VACUUM may have removed it."""
     missing = missing_file(source, context)
     if missing is not None:
         raise CloneFileMissing(plan.source.label, source.version, missing)
 
 
 def _metrics(source: Snapshot, difference: Difference) -> dict[str, tuple[str, int]]:
-    """Delta's name -> the name of the answer's column, and the value."""
+    """Returns Delta's metric name -> the result column's name, and the value."""
     removed = difference.removes
     return {
         "sourceTableSize": ("source_table_size", source.size_bytes),

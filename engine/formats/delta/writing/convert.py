@@ -1,10 +1,9 @@
-"""CONVERT TO DELTA: a folder of Parquet files, or a table of another format, gets a log that names its files.
+"""CONVERT TO DELTA: a folder with Parquet files, or a table in another format, gets a log that references its files.
 
-The log has one version. No data file is written or moved; of a table with rows that are deleted by position, one file
-says the positions again. The table that was there stays what it was. It is read at one version. The commit looks at it
-again once the log is there (`engine.execution.writes.commit`), and what others have committed to it lets the
-statement begin again; those who commit later see the log. A statement that finds the log of one that was killed gives
-it the name.
+The log has one version. No data file is written or moved; for a table with position deletes, one file repeats the
+positions as deletion vectors. The source table is not modified. It is read at one version, and checked again after the
+log is written (`engine.execution.writes.commit`): if others have committed to it, the statement starts again; those who
+commit later detect the log. A statement that finds the log of a killed statement gives it the table's name.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from engine.types.schema import PrimitiveType, StructType
 
 @contextmanager
 def convert_table(plan: ConvertPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """Raises the errors of `engine.delta.conversion` and of `define_table`."""
+    """Stages a conversion. Raises the errors in `engine.delta.conversion` and `define_table`."""
     storage = context.sources.formats[DEFAULT_FORMAT].folder(plan.entry.location)
     assert isinstance(storage, Storage), "planned for no other format"
     storage.ensure_writable()
@@ -78,7 +77,9 @@ def _convert_folder(plan: ConvertPlan, storage: Storage, context: ExecutionConte
 def _shared(
     plan: ConvertPlan, source: BoundTable, storage: Storage, context: ExecutionContext
 ) -> Iterator[StagedWrite]:
-    """The files of vectors go if nothing comes of it. Raises `FolderOfTwoTables`."""
+    """Stages a shared table; the deletion vector files are deleted if it is not committed. Raises
+    `FolderOfTwoTables`.
+    """
     if any(map(is_version, storage.list_names(LOG_FOLDER))):
         _ensure_begun(plan, source, storage)
         yield StagedWrite(
@@ -100,13 +101,13 @@ def _shared(
     table = share_files(sharing, context.request.cancel.ensure_live)
     with discarded_on_failure(storage, table.written, context):
         staged = _staged(plan, storage, table.definition, table.files, context)
-        del table  # its files are the transaction's now
+        del table  # its files now belong to the transaction
         yield staged
 
 
 def _ensure_begun(plan: ConvertPlan, source: BoundTable, storage: Storage) -> None:
-    """The log is that of a conversion of this very version, which was killed before the name was the new table's: only
-    that is left to do, whatever was written to the new table since. Raises `FolderOfTwoTables` for any other log.
+    """Checks that the existing log is a killed conversion's from the same source version, which only lacks its catalog
+    entry; later writes to the new table do not matter. Raises `FolderOfTwoTables` for any other log.
     """
     try:
         info = parse_commit_info(storage.read_bytes(f"{LOG_FOLDER}/{commit_name(0)}"), commit_name(0))
@@ -140,13 +141,13 @@ def _staged(
 
 
 def _zone(plan: ConvertPlan, context: ExecutionContext) -> tzinfo:
-    """Of timestamps in names of folders."""
+    """Returns the time zone for timestamps in folder names."""
     if any(column.data_type is PrimitiveType.TIMESTAMP for column in plan.partition_columns):
         return context.session_zone("Folders of timestamps")
     return UTC
 
 
 def _definition(plan: ConvertPlan, label: str, schema: StructType) -> Definition:
-    """The files have their columns under the names that they have."""
+    """Returns the definition; the files contain the columns under their current names."""
     names = tuple(column.name for column in plan.partition_columns)
     return define_table(label, schema, partition_columns=names, changes=plan.changes, new_name=keep_logical_name)

@@ -1,4 +1,4 @@
-"""Copies of a table's files, byte for byte, in the folder of another table; gone again if their commit fails."""
+"""Copies a table's files byte for byte into another table's folder, and deletes them if the commit fails."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from engine.storage.storage import Storage
 
 COPIERS_MAX = 8
 _PIECE_BYTES = 4 << 20
+# For the retained part of a name; file systems allow 255 bytes.
 _BASE_BYTES_MAX = 200
-"""Of the part of a name that is taken over; file systems allow 255 bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copies:
-    """`adds` are files that the clone gets, `removed` (a mask over the files that it had) those that it loses.
+    """`adds` are the files that the clone gets, `removed` (a mask over its previous files) the ones that it loses.
 
-    `sizes` are bytes of the data files that were written.
+    `sizes` are the written data files' bytes.
     """
 
     adds: pa.RecordBatch
@@ -44,7 +44,7 @@ class Copies:
 def copied_files(
     snapshot: Snapshot, label: str, storage: Storage, before: pa.Table, context: ExecutionContext
 ) -> Iterator[Copies]:
-    """Copies of all files of the table `label`, but for those among `before` that are copies of them already.
+    """Copies all files in table `label`, except those that `before` already has as copies.
 
     Raises `CloneFileMissing`.
     """
@@ -80,7 +80,7 @@ def copied_files(
 
 @dataclass(slots=True)
 class _Copying:
-    """`written` is added to on several threads."""
+    """A running copy; several threads append to `written`."""
 
     source: Storage
     label: str
@@ -88,11 +88,11 @@ class _Copying:
     target: Storage
     request: StatementRequest
     written: list[str] = field(default_factory=list)
+    # Deletion vector files -> their copies.
     vectors: dict[str, str] = field(default_factory=dict)
-    """Files of deletion vectors -> their copies."""
 
     def copy(self, names: list[tuple[str, str]]) -> tuple[int, ...]:
-        """Copies files of the source (decoded path -> name in the target); how many bytes each has."""
+        """Copies source files (decoded path -> name in the target); returns each one's size in bytes."""
         sizes: list[int] = []
         tenth = -(-len(names) // 10)
         with ThreadPoolExecutor(COPIERS_MAX, "copies") as threads:
@@ -124,7 +124,7 @@ class _Copying:
 
 @dataclass(frozen=True, slots=True)
 class _Vectors:
-    """Gives the file of deletion vectors at a path its copy, of which the text is answered."""
+    """Copies the deletion vector file at a path once, and returns the copy's path text."""
 
     copying: _Copying
     texts: dict[str, str] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class _Vectors:
 
 
 def missing_file(snapshot: Snapshot, context: ExecutionContext) -> str | None:
-    """The path of a data file of the version that is not there; None where all are."""
+    """Returns the path of a missing data file in the version; None if all exist."""
     paths = snapshot.files["path"].to_pylist()
 
     def is_there(path: str) -> bool:
@@ -150,7 +150,7 @@ def missing_file(snapshot: Snapshot, context: ExecutionContext) -> str | None:
 
 
 def copy_name(path: str, token: Callable[[], str] = lambda: uuid.uuid4().hex) -> str:
-    """A name that no file had before, for the copy of a file at a decoded path; it stays in its partition's folder."""
+    """Returns a unique name for the copy of a file at a decoded path; it stays in its partition's folder."""
     *folders, base = path.split("/")
     kept = [] if is_absolute_path(path) else [folder for folder in folders if "=" in folder]
     tail = base.encode()[-_BASE_BYTES_MAX:].decode(errors="ignore")

@@ -1,15 +1,15 @@
-"""OPTIMIZE and REORG TABLE: the same rows in other files, as versions that change no data.
+"""OPTIMIZE and REORG TABLE: rewrites the same rows into other files, in versions without data change.
 
-A statement of more than `STEP_BYTES` is several versions. Each run of the plan makes one: the first one also decides
-what there is to do, and its outcome has what is left, with which the statement is planned again on the newest version.
-New files of others are no conflict. Where others removed or marked some of the files since, the step is lost, and
-run again without these.
+A statement with more than `STEP_BYTES` makes several versions. Each run of the plan makes one. The first run also
+determines all work; its outcome contains the remaining work, with which the statement is planned again on the newest
+version. New files from other writers are not a conflict. If others removed files or deleted rows in them, the step
+fails, and is repeated without these files.
 
-Rows are copied (`engine.execution.writes.copied_rows`), so ids stay, deleted rows are left out, and change feeds have
-nothing.
+Rows are copied (`engine.execution.writes.copied_rows`), so row ids are preserved, deleted rows are omitted, and change
+feeds have no rows.
 
-Bins of files become new files with their tags and clustering provider; how rows become files is decided in
-`engine.execution.writes.rearranged_rows`.
+Bins of files become new files with their tags and clustering provider; `engine.execution.writes.rearranged_rows`
+decides how rows become files.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ from engine.tables.operations import with_metrics
 from engine.tables.rearrangement import Considered, Job, Moved, Rearrangement, in_steps, merging_jobs, sorting_jobs
 from engine.types.column_paths import format_name
 
+# The target file size if `delta.targetFileSize` is not set; delta-spark's default.
 TARGET_BYTES = 1 << 30
-"""Of a file, where `delta.targetFileSize` says nothing; delta-spark's default."""
 
+# Auto compaction's target size, and the minimum number of files in a partition below half that size.
 AUTO_TARGET_BYTES, AUTO_FILES_MIN = 128 << 20, 50
-"""What an automatic compaction makes, of at least so many files of a partition that have less than half of this."""
 
+# Concurrent jobs in one step; Spark shares its cores and memory among them.
 JOBS_AT_ONCE = 4
-"""Of one step. Spark shares its cores and its memory among them."""
 
+# The sample size for value distributions; a column has some hundreds of ranges.
 _SAMPLED_ROWS = 200_000
-"""Of which the distribution of values is known; ranges of a column have some hundreds of them."""
 
 
 @contextmanager
 def optimize(plan: OptimizePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """The next step of what is left; no version where there is nothing to do."""
+    """Stages the next step; without a version if nothing is to do."""
     table = plan.table
     left = plan.left or _scheduled(plan, context)
     with drop_told(table), ExitStack() as written, naming(table.label):
@@ -97,8 +97,10 @@ def optimize(plan: OptimizePlan, context: ExecutionContext) -> Iterator[StagedWr
 def _written(
     plan: OptimizePlan, parts: Sequence[Regrouping], written: ExitStack, context: ExecutionContext
 ) -> list[NewFiles]:
-    """The new files, which go with `written` if that fails. Some jobs go on at once: the last tasks of one, or the
-    stages of a sort that have few, leave cores idle. If one fails, those that have begun end first.
+    """Writes the new files, which `written` deletes on failure.
+
+    Several jobs run concurrently, because a job's last tasks, or sort stages with few tasks, leave cores idle. If one
+    fails, running jobs finish first.
     """
 
     def write(number: int) -> tuple[AbstractContextManager[NewFiles], NewFiles]:
@@ -121,7 +123,7 @@ def _written(
 
 
 def _with_files(snapshot: Snapshot, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[pa.Table]]]:
-    """The files of each job's bins that are still there."""
+    """Yields each job with the files in its bins that still exist."""
     bins = iter(still_live(snapshot, [each for job in jobs for each in job.bins]) if jobs else ())
     for job in jobs:
         found = [files for files in islice(bins, len(job.bins)) if files.num_rows]
@@ -140,7 +142,7 @@ def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[
 
 
 def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Rearrangement:
-    """What there is to do in the table as it is."""
+    """Returns the work for the table's current state."""
     snapshot = delta_snapshot(plan.table.snapshot)
     files = _considered(plan, context)
     target = _target_bytes(plan)
@@ -178,7 +180,7 @@ def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Rearrangement:
 
 
 def _considered(plan: OptimizePlan, context: ExecutionContext) -> pa.Table:
-    """The live files of the partitions that are wanted."""
+    """Returns the live files in the selected partitions."""
     if plan.condition is None:
         return plan.table.snapshot.files
     wanted = matching_partitions(plan.table, plan.condition, context, context.parameters)
@@ -215,7 +217,7 @@ def _arrangement(plan: OptimizePlan, job: Job, bins: Sequence[pa.Table]) -> Arra
 
 
 def _num_rows(files: pa.Table) -> int:
-    """As far as statistics say; the others have as many rows each."""
+    """Returns the row count by statistics; files without statistics are estimated by the average."""
     counts = num_records(files["stats"].combine_chunks())
     known: int = len(counts) - counts.null_count
     total: int = pc.sum(counts).as_py() or 0
@@ -248,7 +250,7 @@ def _progress(label: str, left: Rearrangement, moved: Moved) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regrouping:
-    """The files of `bins`, of `FILES_SCHEMA`, and how their rows become files. What comes has `tags`."""
+    """Rewrites the files in `bins` (`FILES_SCHEMA`) with an arrangement. New files have `tags`."""
 
     bins: Sequence[pa.Table]
     arrangement: Arrangement
@@ -258,7 +260,7 @@ class Regrouping:
 
 @contextmanager
 def regrouped_rows(table: BoundTable, regrouping: Regrouping, context: ExecutionContext) -> Iterator[NewFiles]:
-    """The rows in new files; if the block that commits them fails, these go."""
+    """Writes the rows to new files, which are deleted if the block that commits them fails."""
     with rearranged_rows(table, regrouping.bins, regrouping.arrangement, context) as written:
         new = delta_files(written)
         adds = (

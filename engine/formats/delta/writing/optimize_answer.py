@@ -1,4 +1,4 @@
-"""What OPTIMIZE and REORG TABLE answer: the table's path, and the metrics under the names that delta-spark has."""
+"""The result of OPTIMIZE and REORG TABLE: the table's path, and metrics under delta-spark's names."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _METRICS = _struct(
 
 
 def optimize_answer(snapshot: Snapshot, place: str, goal: Goal, work: Rearrangement, now_ms: int) -> ResultStream:
-    """One row. What only a cluster of delta-spark's own has to tell is 0 or null."""
+    """Returns one row. Metrics that only a delta-spark cluster has are 0 or null."""
     done, num_columns = work.done, len(snapshot.schema.fields)
     indexed = snapshot.config.get(DATA_SKIPPING_INDEXED_COLUMNS)
     values = {

@@ -1,4 +1,4 @@
-"""FSCK, GENERATE and ANALYZE: the log, the manifests and the statistics are made what the files are."""
+"""FSCK, GENERATE and ANALYZE: update log, manifests and statistics to match the files."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _MISSING_COLUMNS = {
 
 
 def repair(plan: RepairPlan, context: ExecutionContext) -> StagedWrite:
-    """One version without the files that are missing; none where all are there.
+    """Stages one version without the missing files; no version if all exist.
 
-    A file whose deletion vector is missing goes as well: nobody knows which of its rows are deleted. It stays in the
-    storage until VACUUM takes it.
+    A file with a missing deletion vector is removed too, since its deleted rows are unknown. It remains in the storage
+    until VACUUM.
     """
     table = plan.table
     snapshot = delta_snapshot(plan.table.snapshot)
@@ -57,7 +57,7 @@ def repair(plan: RepairPlan, context: ExecutionContext) -> StagedWrite:
 
 
 def generate_manifests(plan: ManifestPlan) -> StagedWrite:
-    """No version: manifests are beside the log."""
+    """Writes manifests, without a version: they are stored next to the log."""
     with naming(plan.table.label):
         snapshot = delta_snapshot(plan.table.snapshot)
         snapshot.ensure_files_allowed()
@@ -67,8 +67,8 @@ def generate_manifests(plan: ManifestPlan) -> StagedWrite:
 
 
 def analyze_files(plan: AnalyzePlan, context: ExecutionContext) -> StagedWrite:
-    """One version with more statistics, in which no row changes; none where the files have nothing to add. Distinct
-    values are no part of it (`engine.delta.snapshot.column_statistics`).
+    """Stages one version with additional statistics and unchanged rows; no version if nothing is missing. Distinct
+    counts are stored separately (`engine.delta.snapshot.column_statistics`).
     """
     table = plan.table
     snapshot = delta_snapshot(plan.table.snapshot)
@@ -98,11 +98,13 @@ def _found(missing: tuple[MissingFile, ...]) -> Outcome:
 
 
 def keep_counts(snapshot: Snapshot, found: Mapping[str, DistinctCount], locks: TableLocks, cancel: CancelToken) -> None:
-    """Raises `StatisticsNotWritten`, and `ConcurrentDrop`: a table that another session dropped is not
-    recreated, and nothing is written to the folder of its successor.
+    """Stores distinct counts.
+
+    Raises `StatisticsNotWritten`, and `ConcurrentDrop`: a table that another session dropped is not recreated, and
+    nothing is written into its successor's folder.
     """
     storage, config, table = snapshot.storage, snapshot.config, snapshot.table_root
-    with locks.hold(f"counts of {table}", cancel):  # those of all columns are in one file
+    with locks.hold(f"counts of {table}", cancel):  # one file has all columns' counts
         if snapshot.is_gone():
             raise ConcurrentDrop(table)
         try:

@@ -1,9 +1,9 @@
-"""RESTORE: an older version's files and definition, in one version that nobody else's commit may come before.
+"""RESTORE: an older version's files and definition, in one version that fails if another commit wins.
 
-Files are compared by path and deletion vector. Those of the older version that are not live come back with what the log
-said of them, row ids included; live ones that it did not have go. Before that each file that comes back is looked for,
-with its vector: what VACUUM took cannot be restored. VACUUM of this server, of the table or of one whose files it names
-as a shallow clone, waits until the commit (`engine.formats.delta.writing.vacuum`).
+Files are compared by path and deletion vector. The older version's files that are not live are added again with their
+logged metadata, row ids included; live files that it did not have are removed. Before that, each added file is checked
+for existence, with its vector: files that VACUUM removed cannot be restored. VACUUM on this server, of the table or of
+one whose files it references as a shallow clone, waits until the commit (`engine.formats.delta.writing.vacuum`).
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _THREADS = 16
 _FILES_AT_ONCE = 1000
 _NAMED_MAX = 5
 
+# The result's columns, and their metrics.
 _ANSWER = {
     "table_size_after_restore": "tableSizeAfterRestore",
     "num_of_files_after_restore": "numOfFilesAfterRestore",
@@ -42,12 +43,11 @@ _ANSWER = {
     "removed_files_size": "removedFilesSize",
     "restored_files_size": "restoredFilesSize",
 }
-"""Columns of the answer, and the metrics that they show."""
 
 
 @contextmanager
 def restore(plan: RestorePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """One version. Raises `RestoredFilesMissing`."""
+    """Stages one version. Raises `RestoredFilesMissing`."""
     table, older = plan.table, plan.restored
     snapshot, label = delta_snapshot(table.snapshot), table.label
     roots = (snapshot.table_root, *context.sources.catalog.view().sources_of(table.entry.location))

@@ -1,4 +1,4 @@
-"""Versions that keep all rows on the way to another definition: rewritten files, row ids, truncated history."""
+"""Versions that keep all rows and prepare another definition: rewritten files, row ids, truncated history."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from engine.tables.transaction import NewFiles
 
 @contextmanager
 def rewrite_files(plan: RewritePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """The rows of the plan's files in new files, in one version with the definition."""
+    """Rewrites the plan's files and sets the definition, in one version."""
     table, stale = plan.table, plan.files
     snapshot, label = delta_snapshot(table.snapshot), table.label
     copying = Copying(alias=Names(snapshot.schema.names).new("rows"), config=plan.definition.config(label))
@@ -41,7 +41,7 @@ def rewrite_files(plan: RewritePlan, context: ExecutionContext) -> Iterator[Stag
 
 
 def _measured(description: CommitDescription, removed: pa.Table, new: NewFiles) -> CommitDescription:
-    """With the metrics of a version that only rearranges."""
+    """Adds the metrics for a version that only rearranges."""
     return with_metrics(
         description,
         numRemovedFiles=str(removed.num_rows),
@@ -52,9 +52,9 @@ def _measured(description: CommitDescription, removed: pa.Table, new: NewFiles) 
 
 
 def give_row_ids(plan: BackfillPlan) -> StagedWrite:
-    """One version in which the plan's files are added again: the commit gives them ids, as it does to new ones.
+    """Stages one version that adds the plan's files again: the commit assigns them ids, as for new files.
 
-    The version depends on these files, so that none comes back that another commit removes.
+    The version depends on these files, so that it does not resurrect one that another commit removes.
     """
     table = plan.table
     transaction = Transaction.on(delta_snapshot(table.snapshot), plan.description, table=table.label)
@@ -65,7 +65,9 @@ def give_row_ids(plan: BackfillPlan) -> StagedWrite:
 
 
 def drop_with_history(plan: TruncateHistoryPlan, now_ms: int) -> StagedWrite:
-    """One version without a feature that no version in the log needs: those that did are removed first."""
+    """Stages one version without a feature that no version in the log needs; versions that need it are removed
+    first.
+    """
     table = plan.table
     with naming(table.label):
         truncate_history(delta_snapshot(table.snapshot), plan.feature, now_ms)

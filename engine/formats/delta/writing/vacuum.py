@@ -1,17 +1,17 @@
-"""VACUUM: files that nobody needs any more are removed, between two commits that only say so.
+"""VACUUM: removes unneeded files, between two commits that only record the operation.
 
-Needed is what the table retains, what statements of this server that run now use, and what tables of the catalog that
-refer to these files retain by their own logs (shallow clones). Two facts make that complete while others go on:
+A file is needed if the table retains it, if a running statement on this server uses it, or if a catalog table that
+references it (a shallow clone) retains it by its own log. Two rules make the check complete while others run:
 
-- a statement is known before it loads a version. What is not known here began after the time from which the retention
-  is counted back: it reads a version that was current after that time, and writes files that are younger, by the clock
-  of the storage nearly so (`find_unused`);
-- VACUUM waits in this server for statements that bring back what an older version had (RESTORE, and a shallow CLONE of
-  such a version), and they for it, so that no file goes after it was seen.
+- A statement is registered before it loads a version. An unregistered one therefore began after the time from which the
+retention is counted: it reads a version that was current after that time, and writes younger files, by the storage's
+clock approximately so (`find_unused`).
+- On this server, VACUUM and statements that reactivate an older version's files (RESTORE, and a shallow CLONE of such a
+version) exclude each other, so that no file is removed after it was found to exist.
 
-That time is therefore taken first, then the uses are asked for, then the newest version is loaded. Cancelling stops the
-removal between two batches; the second commit then says that it failed. If the server is killed, that commit is
-missing, and nothing else.
+Therefore the time is taken first, then the uses are collected, then the newest version is loaded. Cancellation stops
+the removal between two batches; the second commit then records the failure. If the server is killed, only that commit
+is missing.
 """
 
 from __future__ import annotations
@@ -61,20 +61,20 @@ logger = logging.getLogger(__name__)
 
 _UNIFORM = "delta.universalFormat.enabledFormats"
 
+# Files removed without a check in between, so that the second commit follows shortly after the first.
 _FEW = 1_000
-"""Files that are removed at once, so that the second commit follows shortly on the first."""
 
+# Seconds for which a log listing counts as current for a commit.
 _JUST_S = 1.0
-"""Seconds for which a look at the log counts as one just before a commit."""
 
 
 @contextmanager
 def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """The commit that ends it; of a dry run, the files alone."""
+    """Stages the final commit; a dry run only lists the files."""
     table = plan.table
     lock = context.sources.locks.hold(file_lock(table.snapshot.table_root), context.request.cancel)
     with lock as has_waited, naming(table.label):
-        now_ms = context.request.now_ms()  # before anything is looked at: what begins later is younger
+        now_ms = context.request.now_ms()  # before anything is listed: later files are younger
         pins = context.sources.pins.of(table.entry.location)
         snapshot = delta_snapshot(table.snapshot).advance_once()
         seen_s = time.monotonic()
@@ -86,7 +86,7 @@ def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]
         own = needed.count
         view = (
             context.sources.catalog.view() if has_waited else context.sources.catalog.known_view()
-        )  # as it was bound by just now
+        )  # as it was bound just now
         _add_others(needed, snapshot, now_ms, context, view)
         check = context.request.cancel.ensure_live
         if plan.lite:
@@ -102,7 +102,7 @@ def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]
         begun = _begin(plan, snapshot, unused, context, seen_s)
         count = _remove(plan, snapshot, unused, context, begun)
         done = last_expired(snapshot, retained)
-        if done is not None and needed.count == own:  # a file that only others need has to be found again
+        if done is not None and needed.count == own:  # files needed only by other tables must be found again
             note_vacuum(snapshot.storage, done, snapshot.list_log())
         end = with_metrics(plan.end, numDeletedFiles=count, numVacuumedDirectories=unused.num_folders)
         end = replace(end, parameters={"status": "COMPLETED"})
@@ -114,9 +114,9 @@ def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]
 
 
 def _ensure_own_folder(snapshot: Snapshot, root: FolderListing, label: str) -> None:
-    """Raises `FolderOfTwoTables` for a converted table, whose folder is that of the table that it was made of too."""
+    """Raises `FolderOfTwoTables` for a converted table, which shares its folder with the source table."""
     formats = (snapshot.metadata.configuration.get(_UNIFORM) or "").split(",")
-    is_its_own = any(name.strip().lower() == "iceberg" for name in formats)  # which follows its versions
+    is_its_own = any(name.strip().lower() == "iceberg" for name in formats)  # which is generated from its versions
     may_have = snapshot.storage.LISTS_WHOLE_FOLDERS or any(each.name == METADATA_FOLDER for each in root.folders)
     if not is_its_own and may_have and any(map(is_metadata, snapshot.storage.list_names(METADATA_FOLDER))):
         raise FolderOfTwoTables(label, "VACUUM", f"iceberg.`{snapshot.table_root}`", f"its folder {METADATA_FOLDER}")
@@ -125,9 +125,10 @@ def _ensure_own_folder(snapshot: Snapshot, root: FolderListing, label: str) -> N
 def _begin(
     plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, context: ExecutionContext, seen_s: float
 ) -> Committed | None:
-    """Commits that files will be removed; None on a full disk, so that VACUUM can make the room that commits need.
+    """Commits that files will be removed; returns None on a full disk, so that VACUUM can free the space that commits
+    need.
 
-    Whether the table is still there is left to the second commit, where the log was seen just now (`seen_s`, on the
+    Checking that the table still exists is left to the second commit if the log was listed recently (`seen_s`, on the
     monotonic clock) and few files are removed in between.
     """
     num_files = len(unused.files) + len(unused.empty_folders)
@@ -160,7 +161,7 @@ def _remove(
 
 
 def _policy(context: ExecutionContext) -> RetryPolicy:
-    """Return the retry policy of commits that are made although the statement is cancelled."""
+    """Returns the retry policy for commits that are made although the statement is cancelled."""
     return RetryPolicy(turns=context.sources.turns)
 
 
@@ -175,11 +176,11 @@ def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
 def _add_others(
     needed: NeededFiles, snapshot: Snapshot, now_ms: int, context: ExecutionContext, view: CatalogView
 ) -> None:
-    """What other tables retain of this one's files: the clones that the catalog has recorded, and tables that others
-    made so, which are known by their live files. A table that cannot be read retains nothing.
+    """Adds the files of this table that other tables retain: recorded clones in the catalog, and unrecorded clones,
+    which are detected by their live files. A table that cannot be read retains nothing.
 
-    Recorded clones are always loaded. Of the other tables those are that this server has not looked at before, or that
-    have new files outside of their folder since; of the rest the log is listed from where it was looked at.
+    Recorded clones are always loaded. Other tables are loaded if this server has not read them before, or if they have
+    new files outside their folder since; for the rest, the log is listed from the last read version.
     """
     own_files = OwnFiles(context.sources.own_files)
     recorded = view.clones_of(snapshot.table_root)
@@ -208,7 +209,7 @@ def _add_others(
 
 
 def _add_foreign(needed: NeededFiles, location: str, sources: Sources) -> bool:
-    """What all versions of a table of another format retain; False where there is none."""
+    """Adds the files that all versions of a table in another format retain; returns False if it does not exist."""
     formats = [each for each in sources.formats if each.name != DEFAULT_FORMAT]
     found = [(each, snapshot) for each in formats if (snapshot := each.find(location)) is not None]
     for own, snapshot in found:

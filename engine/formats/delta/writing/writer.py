@@ -1,4 +1,4 @@
-"""The writer of Delta's own plans: which function writes which."""
+"""Dispatches Delta's plans to their writers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def _staged(plan: FormatPlan, context: ExecutionContext) -> Iterator[StagedWrite
 
 @contextmanager
 def _clone(plan: ClonePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """No VACUUM of this server removes files of an older version between the look for them and the commit."""
+    """Prevents VACUUM on this server from removing an older version's files between the existence check and the
+    commit.
+    """
     brought_back = plan.sources if plan.is_past else ()
     with (
         context.sources.locks.hold_all(map(file_lock, brought_back), context.request.cancel),

@@ -1,4 +1,4 @@
-"""Plans of statements and procedures that only Iceberg has.
+"""Plans for Iceberg-only statements and procedures.
 
 Imports statements, plans and `engine.iceberg`. Start at `planner.py`.
 """

@@ -1,9 +1,9 @@
-"""Statements of Delta's maintenance on Iceberg tables, as the procedures that do the same.
+"""Maps Delta's maintenance statements on Iceberg tables to equivalent procedures.
 
     OPTIMIZE [WHERE] [ZORDER BY]   rewrite_data_files
     RESTORE                        set_current_snapshot
 
-What would do something else than its name says to Delta's users is refused with the procedures to call.
+Statements whose effect would differ from Delta's are rejected; the error names the procedures to call.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REWRITE = "CALL system.rewrite_data_files writes files again that have deleted 
 
 
 def plan_maintenance(bound: BoundStatement, statement: MaintenanceStatement | CloneTable) -> CallPlan:
-    """Raises `IcebergStatementRefused`, `IcebergTableIsStatic`."""
+    """Plans a maintenance statement. Raises `IcebergStatementRefused`, `IcebergTableIsStatic`."""
     match statement:
         case Optimize(full=False):
             return _call(bound, "OPTIMIZE", _rewrite(statement))

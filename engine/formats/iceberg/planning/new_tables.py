@@ -1,6 +1,6 @@
-"""Plans of new Iceberg tables: CALL system.snapshot and CREATE TABLE … LIKE … USING iceberg.
+"""Plans new Iceberg tables: CALL system.snapshot and CREATE TABLE … LIKE … USING iceberg.
 
-The first has the data files of a table of another format, the second no rows and the definition of another table.
+The first uses the data files of a table in another format; the second has no rows and another table's definition.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ NAME = "snapshot"
 
 
 def plan_snapshot(bound: BoundStatement, statement: SnapshotTable) -> SnapshotPlan:
-    """A table that lies at the place without a name may be what the statement came to where its server was killed.
+    """Plans CALL system.snapshot. An unnamed table at the location may be the result of the same statement on a server
+    that was killed.
 
     Raises `TableAlreadyExists`, `LocationNotEmpty`, `IcebergProcedureRefused`.
     """
@@ -58,7 +59,7 @@ def plan_snapshot(bound: BoundStatement, statement: SnapshotTable) -> SnapshotPl
 
 
 def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:
-    """Raises as `plan_create_like`, `define_like` and `define_like_other`."""
+    """Plans CREATE TABLE LIKE. Raises like `plan_create_like`, `define_like` and `define_like_other`."""
     return plan_create_like(bound, statement, _defined)
 
 

@@ -1,4 +1,4 @@
-"""The planner of Iceberg's own statements: which function plans which."""
+"""Dispatches Iceberg-only statements to their planning functions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _planned(bound: BoundStatement, statement: FormatStatement) -> IcebergPlan |
 
 
 def plan_reference(bound: BoundStatement, change: ChangeReference) -> ReferencePlan:
-    """A branch or a tag. Raises for a table whose metadata cannot be changed."""
+    """Plans a branch or tag change. Raises for a table whose metadata cannot be changed."""
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):

@@ -1,4 +1,4 @@
-"""Plans of statements that only Iceberg has: what a `FormatPlan` of Iceberg carries."""
+"""Plans for Iceberg-only statements, the contents of Iceberg's `FormatPlan`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from engine.tables.operations import CommitDescription
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPlan:
-    """A procedure of `table`, which `snapshot` shows as it was when the statement was bound.
+    """A procedure call on `table`; `snapshot` is the one to which the statement was bound.
 
-    `time_ms` is the time among its arguments, in milliseconds since the epoch.
+    `time_ms` is its time argument, in milliseconds since the epoch.
     """
 
     table: BoundTable
@@ -25,13 +25,13 @@ class CallPlan:
     name: str
     procedure: Procedure
     time_ms: int | None
+    # The table whose files the procedure uses.
     source: BoundTable | None = None
-    """The table whose files it takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterPlan:
-    """Give the table that `snapshot` shows a name."""
+    """Registers the table in `snapshot` under a name."""
 
     entry: TableEntry
     snapshot: IcebergSnapshot
@@ -39,7 +39,7 @@ class RegisterPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferencePlan:
-    """Make, move or drop a branch or a tag."""
+    """Creates, moves or drops a branch or tag."""
 
     table: BoundTable
     change: ChangeReference
@@ -48,8 +48,8 @@ class ReferencePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotPlan:
-    """Make the table `entry` of the files of `source`. `sources` are the folders that they lie in. `found` is a table
-    that lies there already.
+    """Creates the table `entry` from the files in `source`. `sources` are the files' folders. `found` is a table that
+    already exists at the location.
     """
 
     entry: TableEntry
@@ -60,5 +60,5 @@ class SnapshotPlan:
     description: CommitDescription
 
 
+# Plans that only Iceberg has.
 IcebergPlan = CallPlan | RegisterPlan | ReferencePlan | SnapshotPlan
-"""What Iceberg plans by itself."""

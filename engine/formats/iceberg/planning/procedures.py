@@ -1,4 +1,4 @@
-"""Plans of CALL: what its arguments have to be, and what the table has to allow."""
+"""Plans CALL: validates the arguments, and checks that the table supports the procedure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from engine.tables.operations import TableOperation
 
 
 def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
-    """Raises `WrongArgument`, `IcebergTableIsStatic`, `IcebergProcedureRefused`, `RestPlaceShared`."""
+    """Plans a call. Raises `WrongArgument`, `IcebergTableIsStatic`, `IcebergProcedureRefused`, `RestPlaceShared`."""
     table = bound.target
     assert isinstance(table, BoundTable)
     snapshot = table.snapshot
@@ -68,7 +68,7 @@ def plan_call(bound: BoundStatement, statement: Call) -> CallPlan:
 
 
 def _source(bound: BoundStatement, table: BoundTable, name: str) -> BoundTable:
-    """The table whose files are taken."""
+    """Returns the table whose files are used."""
     (source,) = bound.named
     if isinstance(source, BoundView):
         raise IcebergProcedureRefused(table.label, name, f"{source.label} is a view")
@@ -93,13 +93,13 @@ def _removes_files(snapshot: IcebergSnapshot) -> bool:
 
 
 def ensure_not_static(table: BoundTable, snapshot: IcebergSnapshot) -> None:
-    """Raises `IcebergTableIsStatic` for a table that is one metadata file."""
+    """Raises `IcebergTableIsStatic` for a table that is a single metadata file."""
     if snapshot.is_static:
         raise IcebergTableIsStatic(table.label, snapshot.metadata_name)
 
 
 def plan_register(bound: BoundStatement, statement: RegisterTable) -> RegisterPlan:
-    """Raises `TableAlreadyExists`, `IcebergTableNotFound`."""
+    """Plans register_table. Raises `TableAlreadyExists`, `IcebergTableNotFound`."""
     target = free_name(bound, if_not_exists=False)
     assert target is not None
     if is_rest(target.location):

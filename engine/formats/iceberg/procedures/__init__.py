@@ -1,4 +1,4 @@
-"""Execution of Iceberg's procedures: their commits, the files that they remove, and their answers.
+"""Executes Iceberg's procedures: commits, file removal, and results.
 
 Imports the plans of `engine.formats.iceberg.planning` and `engine.execution.writes`. Start at `writer.py`.
 """

@@ -1,8 +1,8 @@
-"""add_files: the Parquet files of a folder, or of another table, become data files of a table, where they are.
+"""add_files: adds Parquet files from a folder, or from another table, to a table, in place.
 
-Nothing is copied or written but the table's metadata, and the files stay what they are: also those that a later
-statement takes out of the table again, unless they lie in its folder. All files are looked at before one is added.
-Where they are another table's, the catalog knows from then on that they are needed here.
+Nothing is copied, and only the table's metadata is written. The files are never deleted, even if a later statement
+removes them from the table, unless they are located in its folder. All files are checked before one is added. If they
+belong to another table, the catalog records that this table needs them.
 
 Source: Iceberg documentation, "Spark procedures", "add_files".
 """
@@ -55,7 +55,7 @@ _COUNTS = {"added_files_count": BIGINT, "changed_partition_count": BIGINT}
 
 
 def add_files(plan: CallPlan, procedure: AddFiles, context: ExecutionContext) -> ResultStream:
-    """Raises `IcebergProcedureRefused` for files that the table cannot have, or has already."""
+    """Runs add_files. Raises `IcebergProcedureRefused` for incompatible files, and files that the table already has."""
     definition = plan.snapshot.definition
     found = _found_files(plan, procedure, context.sources)
     try:
@@ -71,7 +71,7 @@ def add_files(plan: CallPlan, procedure: AddFiles, context: ExecutionContext) ->
     new = _described(found.storage, data, definition)
     transaction = _begin(plan, definition, mapping)
     if procedure.check_duplicate_files:
-        transaction.read_whole_table()  # another one may be adding them now
+        transaction.read_whole_table()  # another statement may be adding the same files
         _ensure_new(plan, new)
     transaction.add_entries(new.entries)
     context.request.cancel.ensure_live()
@@ -84,7 +84,7 @@ def add_files(plan: CallPlan, procedure: AddFiles, context: ExecutionContext) ->
 
 
 def _found_files(plan: CallPlan, procedure: AddFiles, sources: Sources) -> SourceFiles:
-    """Raises `IcebergProcedureRefused`, and as `TableSnapshot.shared_files`."""
+    """Returns the source files. Raises `IcebergProcedureRefused`, and like `TableSnapshot.shared_files`."""
     try:
         if plan.source is not None:
             return table_files(plan.source)
@@ -101,7 +101,7 @@ def _found_files(plan: CallPlan, procedure: AddFiles, sources: Sources) -> Sourc
 
 
 def _chosen(plan: CallPlan, procedure: AddFiles, said: list[SaidFile]) -> list[SaidFile]:
-    """Those that have the values of `partition_filter`."""
+    """Returns the files that match `partition_filter`."""
     wanted = {name.casefold(): text for name, text in procedure.partition_filter.items()}
     for name in wanted:
         if said and not any(name in texts for _, texts in said):
@@ -145,7 +145,9 @@ def _ensure_columns(
 
 
 def _ensure_called_so(names: Iterable[tuple[int, str]], called: Mapping[int, str]) -> None:
-    """Types, nulls and bounds are looked at by the names that columns have now. Raises `NotTaken`."""
+    """Checks that files use the columns' current names, by which types, nulls and bounds are checked. Raises
+    `NotTaken`.
+    """
     for id, name in names:
         if called.get(id, name) != name:
             raise NotTaken(f"its column {name} would be read as {called[id]}, which was called so before")
@@ -163,7 +165,7 @@ def _described(storage: Storage, files: list[DataFile], definition: IcebergDefin
 
 
 def _begin(plan: CallPlan, definition: IcebergDefinition, mapping: tuple[MappedName, ...]) -> IcebergTransaction:
-    """A transaction that gives the table this name mapping."""
+    """Starts a transaction that sets this name mapping."""
     description = CommitDescription(name=f"CALL {plan.name}", operation=TableOperation.APPEND)
     transaction = plan.table.own.begin(plan.snapshot, description, plan.table.label)
     assert isinstance(transaction, IcebergTransaction)
@@ -171,12 +173,12 @@ def _begin(plan: CallPlan, definition: IcebergDefinition, mapping: tuple[MappedN
     if known is None or parse_name_mapping(known) != mapping:
         text = json.dumps(mapping_json(mapping))
         transaction.define(definition, [SetProperty(key=NAME_MAPPING, value=text)])
-        transaction.read_whole_table()  # whose files are read by it
+        transaction.read_whole_table()  # the mapping applies to its existing files
     return transaction
 
 
 def _mapping(plan: CallPlan, definition: IcebergDefinition) -> tuple[MappedName, ...]:
-    """The name mapping that the table needs; its files are read as before. Raises `IcebergProcedureRefused`."""
+    """Returns the name mapping to set; existing files are read as before. Raises `IcebergProcedureRefused`."""
     fields = definition.iceberg_schema.struct.fields
     known = definition.properties.get(NAME_MAPPING)
     if known is None:

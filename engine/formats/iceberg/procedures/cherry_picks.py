@@ -1,10 +1,10 @@
-"""cherrypick_snapshot and publish_changes: the files that a snapshot added become part of the current one.
+"""cherrypick_snapshot and publish_changes: applies a snapshot's added files to the current snapshot.
 
-Where the snapshot was made from the current one, main moves to it. Otherwise a new snapshot has its files, if it only
-added some. Whether it was picked before is looked at again on the version that the commit goes to: rows are published
-once, whoever does it at the same time.
+If the snapshot's parent is the current one, main moves to it. Otherwise a new snapshot gets its files, if it only added
+files. The check that it was not picked before is repeated on the version that the commit builds on: concurrent calls
+publish the rows once.
 
-`move_branch` is fast_forward, `answer_ancestors` is ancestors_of.
+`move_branch` implements fast_forward, `answer_ancestors` implements ancestors_of.
 
 Source: Iceberg Spark runtime, "cherrypick_snapshot", "publish_changes"; Java's `CherryPickOperation`.
 """
@@ -45,7 +45,7 @@ _INHERITED = ("snapshot_id", "sequence_number", "file_sequence_number", "first_r
 def cherry_pick(
     plan: CallPlan, procedure: CherrypickSnapshot | PublishChanges, context: ExecutionContext
 ) -> ResultStream:
-    """The snapshot that was picked, and the current one after it. Raises `IcebergProcedureRefused`."""
+    """Returns the picked snapshot, and the current one afterwards. Raises `IcebergProcedureRefused`."""
     label = plan.table.label
     metadata = load(plan, begin(plan).store).metadata
     if isinstance(procedure, PublishChanges):
@@ -90,7 +90,7 @@ def _append(plan: CallPlan, picked: SnapshotInfo, context: ExecutionContext) -> 
 
 
 def _added(plan: CallPlan, picked: SnapshotInfo) -> Iterator[pa.Table]:
-    """The files that the snapshot added, as new ones: they inherit everything from the snapshot that gets them."""
+    """Yields the snapshot's added files as new entries: they inherit all values from the new snapshot."""
     manifests = [each for each in plan.snapshot.manifests_of(picked) if each.added_snapshot_id == picked.snapshot_id]
     for entries in plan.snapshot.entries_of(manifests):
         own = pc.and_(pc.equal(entries["status"], ADDED), pc.equal(entries["snapshot_id"], picked.snapshot_id))
@@ -102,7 +102,7 @@ def _added(plan: CallPlan, picked: SnapshotInfo) -> Iterator[pa.Table]:
 
 
 def move_branch(plan: CallPlan, procedure: ReferenceProcedure, context: ExecutionContext) -> ResultStream:
-    """The snapshots of the branch before and after."""
+    """Returns the branch's snapshots before and after."""
     change, _ = commit(plan, context, lambda loaded: move(procedure, loaded.metadata, plan.time_ms, plan.table.label))
     if isinstance(procedure, FastForward):
         columns = {"branch_updated": STRING, "previous_ref": BIGINT, "updated_ref": BIGINT}
@@ -112,7 +112,7 @@ def move_branch(plan: CallPlan, procedure: ReferenceProcedure, context: Executio
 
 
 def answer_ancestors(plan: CallPlan, procedure: AncestorsOf) -> ResultStream:
-    """From the newest on; times in milliseconds since the epoch."""
+    """Returns ancestors, newest first; times in milliseconds since the epoch."""
     found = ancestors_of(plan.snapshot.metadata, procedure.snapshot_id, plan.table.label)
     return small_result(
         {"snapshot_id": BIGINT, "timestamp": BIGINT}, [(each.snapshot_id, each.timestamp_ms) for each in found]

@@ -1,8 +1,8 @@
-"""Which data files rewrite_data_files writes again, and which of them together.
+"""Selects the data files that rewrite_data_files rewrites, in bins.
 
-Files of one partition belong together. A file is worth it if it is smaller or larger than new files should be, or has
-many deleted rows; a bin, whose files become one, if it has as many files as the options say, or a file with deletes. A
-file that is alone and has no deletes stays.
+Only files in the same partition share a bin. A file is a candidate if it is smaller or larger than the size limits, or
+has many deleted rows. A bin, which becomes one file, is rewritten if it has the configured minimum of files, or a file
+with deletes. A single file without deletes is not rewritten.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from engine.iceberg.manifests.manifest import EQUALITY_DELETES, SPEC_ID
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 
+# Positions in `IcebergSnapshot.files`.
 Positions = npt.NDArray[np.int64]
-"""Of files in `IcebergSnapshot.files`."""
 Mask = npt.NDArray[np.bool_]
 
 
 def chosen_bins(snapshot: IcebergSnapshot, within: Mask, options: RewriteOptions) -> list[Positions]:
-    """The files of each bin; of files that are `within` alone."""
+    """Returns each bin's files, limited to files in the mask `within`."""
     data = snapshot.live_files.data
     sizes, partitions = data["file_size_in_bytes"].to_numpy(), data[PARTITION].to_numpy()
     deleted = _has_deletes(snapshot, options)
@@ -56,7 +56,7 @@ def _packed(positions: Positions, sizes: npt.NDArray[np.int64], target_bytes: in
 
 
 def _has_deletes(snapshot: IcebergSnapshot, options: RewriteOptions) -> Mask:
-    """Files with many rows that are deleted by position, or with as many files of deletes as the options say."""
+    """Returns a mask for files with many position-deleted rows, or with the configured number of delete files."""
     files = snapshot.files
     cardinality = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
     rows = files["record_count"].to_numpy()
@@ -65,7 +65,7 @@ def _has_deletes(snapshot: IcebergSnapshot, options: RewriteOptions) -> Mask:
 
 
 def dangling_deletes(snapshot: IcebergSnapshot, removed: Positions) -> pa.Table:
-    """Deletes that apply to no file but these, whose rows will be in files that are newer than the deletes."""
+    """Returns deletes that apply to no other file; the removed files' rows will be in files newer than the deletes."""
     live = snapshot.live_files
     kept = np.ones(live.data.num_rows, bool)
     kept[removed] = False
@@ -87,7 +87,7 @@ def dangling_deletes(snapshot: IcebergSnapshot, removed: Positions) -> pa.Table:
 
 
 def _delete_files(snapshot: IcebergSnapshot) -> npt.NDArray[np.int64]:
-    """How many files of deletes may apply to each data file."""
+    """Returns how many delete files may apply to each data file."""
     live = snapshot.live_files
     data, deletes = live.data, live.deletes
     counts = np.asarray(snapshot.files["deletion_vector"].is_valid()).astype(np.int64)

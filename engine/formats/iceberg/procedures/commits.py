@@ -1,4 +1,4 @@
-"""Commits of metadata that a procedure decides on the newest version, again where another writer's came first."""
+"""Metadata commits that a procedure decides on the newest version, repeated if another writer's commit comes first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.tables.operations import CommitDescription, TableOperation
 
 
 class Change(Protocol):
-    """What is committed; without updates nothing is."""
+    """The change to commit; without updates nothing is committed."""
 
     @property
     def requirements(self) -> Sequence[Requirement]: ...
@@ -32,14 +32,14 @@ DecidedChange = TypeVar("DecidedChange", bound=Change)
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The metadata that a change was decided on, and what it became."""
+    """The metadata on which a change was decided, and the result."""
 
     before: LoadedMetadata
     after: LoadedMetadata
 
 
 def begin(plan: CallPlan) -> IcebergTransaction:
-    """A transaction on the table as the statement was bound to it."""
+    """Starts a transaction on the table version to which the statement was bound."""
     description = CommitDescription(name=f"CALL {plan.name}", operation=TableOperation.METADATA)
     transaction = plan.table.own.begin(plan.snapshot, description, plan.table.label)
     assert isinstance(transaction, IcebergTransaction)
@@ -49,8 +49,10 @@ def begin(plan: CallPlan) -> IcebergTransaction:
 def commit(
     plan: CallPlan, context: ExecutionContext, decide: Callable[[LoadedMetadata], DecidedChange]
 ) -> tuple[DecidedChange, Committed]:
-    """Raises what `decide` and the store raise, `ConcurrentDrop` where another table is there now, and
-    `IcebergProcedureRefused` where others are faster all the time.
+    """Decides and commits a change.
+
+    Raises the errors of `decide` and the store, `ConcurrentDrop` if the table was replaced, and
+    `IcebergProcedureRefused` if other commits win every attempt.
     """
     store = begin(plan).store
 
@@ -78,7 +80,7 @@ def _version_of(done: tuple[object, Committed] | None) -> int:
 
 
 def load(plan: CallPlan, store: MetadataStore) -> LoadedMetadata:
-    """The newest version of the table that the statement was bound to. Raises `ConcurrentDrop`."""
+    """Loads the newest version of the bound table. Raises `ConcurrentDrop`."""
     loaded = store.load()
     if loaded.metadata.table_uuid != plan.snapshot.metadata.table_uuid:
         raise ConcurrentDrop(plan.table.label)

@@ -1,12 +1,14 @@
-"""expire_snapshots: snapshots leave the metadata, then the files go that they alone needed.
+"""expire_snapshots: removes snapshots from the metadata, then deletes the files that only they needed.
 
-The commit comes first, so that nobody can begin to read a snapshot whose files go. What running statements of this
-server read stays (`engine.concurrency.table_pins`): a snapshot that would go by its age stays with its files, one that
-was named leaves its files for `remove_orphan_files`. Statements of other servers are what the age is for.
+The commit comes first, so that no new reader starts on a snapshot whose files are deleted. Running statements on this
+server keep their files (`engine.concurrency.table_pins`): a snapshot that would expire by age is retained with its
+files; a snapshot that was named leaves its files for `remove_orphan_files`. For statements on other servers, choose a
+sufficient age.
 
-A server that is killed in between, and a file that cannot be removed, leave files that nothing names.
+A server that is killed in between, or a failed deletion, leaves orphan files.
 
-remove_orphan_files removes the files of the table's folder that nothing names and that are too old for a running write.
+remove_orphan_files deletes the files in the table's folder that nothing references and that are too old for a running
+write.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ class _Expiry:
 
 
 def expire(plan: CallPlan, procedure: ExpireSnapshots, context: ExecutionContext) -> ResultStream:
-    """Raises `IcebergProcedureRefused`, `IcebergFilesNotRemoved`."""
+    """Runs expire_snapshots. Raises `IcebergProcedureRefused`, `IcebergFilesNotRemoved`."""
     location = plan.table.entry.location
     files = TableFiles(plan.snapshot)
     retention = Retention(
@@ -80,7 +82,7 @@ def expire(plan: CallPlan, procedure: ExpireSnapshots, context: ExecutionContext
     change, committed = commit(plan, context, decide)
     if not change.updates:
         return _answer(Counter())
-    pins = context.sources.pins.of(location)  # after the commit: who begins now does not find what is gone
+    pins = context.sources.pins.of(location)  # after the commit: new statements do not find expired snapshots
     before = committed.before.metadata
     is_choosing = any(pin.version == NO_VERSION for pin in pins)
     used = before.snapshots.keys() if is_choosing else used_snapshots(pins, before)
@@ -88,8 +90,8 @@ def expire(plan: CallPlan, procedure: ExpireSnapshots, context: ExecutionContext
 
 
 def used_snapshots(pins: Iterable[Pin], metadata: TableMetadata) -> set[int]:
-    """The snapshots that statements of this server read: those that they chose, and all that were current since the
-    first one began that reads the newest.
+    """Returns the snapshots that statements on this server read: selected ones, and all that were current since the
+    oldest statement began that reads the newest.
     """
     used = {pin.version for pin in pins if pin.version is not None}
     since_ms = min((pin.since_ms for pin in pins if pin.version is None), default=None)
@@ -100,7 +102,7 @@ def used_snapshots(pins: Iterable[Pin], metadata: TableMetadata) -> set[int]:
 
 
 def _expiry(loaded: LoadedMetadata, found: Expired, clean: tuple[Update, ...]) -> _Expiry:
-    """What was decided holds while no branch or tag moves."""
+    """Returns the expiry; it requires that no branch or tag moves."""
     metadata = loaded.metadata
     updates: list[Update] = [RemoveSnapshotRef(name) for name in found.references]
     if found.snapshots:
@@ -113,8 +115,8 @@ def _expiry(loaded: LoadedMetadata, found: Expired, clean: tuple[Update, ...]) -
 
 
 def _unused_definitions(metadata: TableMetadata, found: Expired, files: TableFiles) -> tuple[Update, ...]:
-    """Partition specs that no manifest was written with, and schemas that no snapshot has. Old schemas stay where there
-    are deletes: the column of an equality delete may have been dropped since.
+    """Returns updates that remove partition specs without manifests, and schemas without snapshots. Old schemas are
+    kept if deletes exist: an equality delete's column may have been dropped since.
     """
     kept = [each for id, each in metadata.snapshots.items() if id not in found.snapshots]
     manifests = files.manifests(kept).values()
@@ -146,7 +148,7 @@ def _remove(
 
 
 def _statistics(files: TableFiles, committed: Committed) -> set[str]:
-    """Files of statistics that the metadata names no more."""
+    """Returns statistics files that the metadata no longer references."""
     before, after = (
         {
             files.name_of(each["statistics-path"])
@@ -169,11 +171,12 @@ AGE_MIN_MS = _DAY_MS
 
 
 def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, context: ExecutionContext) -> ResultStream:
-    """The paths of files that went, or would go. Raises `WrongArgument`, `IcebergPathPrefixesDiffer`,
-    `IcebergFilesNotRemoved`.
+    """Returns the paths of removed files, or of those to remove.
+
+    Raises `WrongArgument`, `IcebergPathPrefixesDiffer`, `IcebergFilesNotRemoved`.
     """
     label, storage = plan.table.label, plan.snapshot.storage
-    now_ms = context.request.now_ms()  # before anything is looked at: what is put there later is younger
+    now_ms = context.request.now_ms()  # before anything is listed: later files are younger
     older_than_ms = now_ms - AGE_MS if plan.time_ms is None else plan.time_ms
     if older_than_ms > now_ms - AGE_MIN_MS:
         reason = "files of the last 24 hours may be those of statements that have not committed yet"
@@ -199,7 +202,7 @@ def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, context: Execut
 
 
 def _folder(plan: CallPlan, procedure: RemoveOrphanFiles, files: TableFiles) -> str:
-    """The name of the folder that is looked through."""
+    """Returns the name of the folder to search."""
     if procedure.location is None or files.snapshot.places.path(procedure.location.rstrip("/")) == "":
         return ""
     name = files.name_of(procedure.location.rstrip("/"))

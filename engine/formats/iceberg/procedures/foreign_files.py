@@ -1,8 +1,8 @@
-"""Parquet files that others wrote, as data files of a table: their columns are found by name.
+"""Checks Parquet files from other writers for use as data files; columns are found by name.
 
-Such files have no field ids, so the table has a name mapping. A file is taken if each of its columns that the table has
-can be read as the table's type, and if nothing that the table requires is missing. Its partition is what the names of
-its folders say, which tells the values of identity transforms alone.
+These files have no field ids, so the table needs a name mapping. A file is accepted if each of its columns in the table
+can be read as the table's type, and no required column is missing. Partition values come from folder names, which
+contain them only for identity transforms.
 
 Source: Iceberg table specification, "Column Projection", "Name Mapping Serialization".
 """
@@ -41,6 +41,7 @@ _INTEGERS: Mapping[Kind, tuple[pa.DataType, ...]] = {
     Kind.INT: (pa.int8(), pa.int16(), pa.int32()),
     Kind.LONG: (pa.int8(), pa.int16(), pa.int32(), pa.int64()),
 }
+# Accepted Arrow types by kind; Spark's INT96 timestamps are handled by `_is_int96`.
 _TAKEN: Mapping[Kind, Callable[[pa.DataType, SimpleType], bool]] = {
     Kind.BOOLEAN: lambda found, _: pa.types.is_boolean(found),
     Kind.INT: lambda found, _: found in _INTEGERS[Kind.INT],
@@ -56,18 +57,17 @@ _TAKEN: Mapping[Kind, Callable[[pa.DataType, SimpleType], bool]] = {
         pa.types.is_decimal128(found) and found.scale == kind.scale and found.precision <= kind.precision
     ),
 }
-"""Which columns of files hold values of a type; INT96 is timestamps of Spark, and seen to by `_is_int96`."""
 _PARTITIONS = frozenset({Kind.BOOLEAN, Kind.INT, Kind.LONG, Kind.DATE, Kind.STRING, Kind.DECIMAL})
 
 
 class NotTaken(Exception):
-    """Why a file is no data file of the table."""
+    """The reason why a file cannot be a data file in the table."""
 
 
 def extended_mapping(mapping: Sequence[MappedName], fields: Sequence[IcebergField]) -> tuple[MappedName, ...]:
-    """A mapping in which each column has the name that it has now too.
+    """Returns a mapping that includes every column's current name.
 
-    Raises `NotTaken` where that is the name of another column in files that are there.
+    Raises `NotTaken` if the name denotes another column in existing files.
     """
     owners = {name: each.id for each in mapping for name in each.names}
     known = {each.id: each for each in mapping}
@@ -85,7 +85,7 @@ def extended_mapping(mapping: Sequence[MappedName], fields: Sequence[IcebergFiel
 
 
 def mapping_json(mapping: Sequence[MappedName]) -> list[dict[str, Any]]:
-    """As the table's property has it."""
+    """Returns the table property's JSON."""
     return [
         {
             **({} if each.id is None else {"field-id": each.id}),
@@ -111,7 +111,9 @@ def _fields_of(type_: IcebergType) -> Iterator[IcebergField]:
 
 
 def ensure_foreign(footer: Any, fields: Sequence[IcebergField], in_folders: frozenset[int]) -> None:
-    """Raises `NotTaken`, also for files of another table. `in_folders` are fields that the names of folders say."""
+    """Checks a file. Raises `NotTaken`, also for another table's files. `in_folders` are fields with values in folder
+    names.
+    """
     columns = list(footer.schema.to_arrow_schema())
     named = {field.name: field for field in fields}
     for column in columns:
@@ -128,8 +130,8 @@ def ensure_foreign(footer: Any, fields: Sequence[IcebergField], in_folders: froz
 def ensure_columns(
     columns: Sequence[pa.Field], footer: Any, fields: Sequence[IcebergField], of_partitions: frozenset[int]
 ) -> None:
-    """Raises `NotTaken`. `columns` are those of the file by the names of `fields`; the values of the fields
-    `of_partitions` are others'.
+    """Checks columns. Raises `NotTaken`. `columns` are the file's, under the names in `fields`; the values of the
+    fields `of_partitions` come from elsewhere.
     """
     known = {field.name: field for field in fields}
     folded = {field.name.casefold(): field for field in fields}
@@ -148,18 +150,18 @@ def ensure_columns(
 
 
 def has_id(column: pa.Field) -> bool:
-    """Whether a column of a file has one."""
+    """Returns True if a file's column has an id."""
     return field_id(column) is not None
 
 
 def has_ids(column: pa.Field) -> bool:
-    """Whether a column of a file, or a field at any depth of it, has one."""
+    """Returns True if a file's column, or a nested field at any depth, has an id."""
     inner = [column.type.field(number) for number in range(column.type.num_fields)]
     return has_id(column) or any(map(has_ids, inner))
 
 
 def field_id(column: pa.Field) -> int | None:
-    """Of a column of a file."""
+    """Returns a file column's id."""
     text = (column.metadata or {}).get(_FIELD_ID)
     return int(text) if text is not None and int(text) >= 0 else None
 
@@ -195,7 +197,7 @@ def _is_int96(footer: Any, path: str) -> bool:
 
 
 def _ensure_no_nulls(footer: Any, field: IcebergField, names: set[str]) -> None:
-    """Of a column that the table requires. Raises `NotTaken`."""
+    """Checks a required column. Raises `NotTaken`."""
     if field.name not in names:
         raise NotTaken(f"it has no column {field.name}, which the table requires")
     if not isinstance(field.type, SimpleType):
@@ -213,7 +215,7 @@ def _ensure_no_nulls(footer: Any, field: IcebergField, names: set[str]) -> None:
 
 
 def partition_fields(definition: IcebergDefinition) -> dict[str, tuple[PartitionField, IcebergField]]:
-    """The partition fields of a table by the folded name of their column. Raises `NotTaken` for transforms."""
+    """Returns the partition fields by folded column name. Raises `NotTaken` for transforms."""
     columns = {each.id: each for each in definition.iceberg_schema.struct.fields}
     found = {}
     for field in definition.spec.fields:
@@ -228,7 +230,9 @@ def partition_fields(definition: IcebergDefinition) -> dict[str, tuple[Partition
 
 
 def folder_texts(path: str) -> dict[str, str | None]:
-    """What the names of folders say, by folded name of a column. Raises `NotTaken` where two say the same one."""
+    """Returns the values in folder names, by folded column name. Raises `NotTaken` if two folders have the same
+    column.
+    """
     found: dict[str, str | None] = {}
     for part in path.split("/")[:-1]:
         name, equals, text = part.partition("=")
@@ -245,7 +249,7 @@ def partition_values(
     fields: Mapping[str, tuple[PartitionField, IcebergField]],
     definition: IcebergDefinition,
 ) -> dict[str, str | None]:
-    """As `engine.iceberg.writing.partition_tuples` takes them. Raises `NotTaken`."""
+    """Returns values in the form that `engine.iceberg.writing.partition_tuples` parses. Raises `NotTaken`."""
     if texts.keys() != fields.keys():
         said, wanted = (", ".join(sorted(each)) or "none" for each in (texts, fields))
         raise NotTaken(f"its folders say values of the columns {said}, and the table is partitioned by {wanted}")
@@ -259,8 +263,8 @@ def partition_values(
 
 
 def value_text(text: str | None, column: IcebergField, definition: IcebergDefinition, zone: tzinfo = UTC) -> str | None:
-    """A text of a partition as `engine.iceberg.writing.partition_tuples` takes it; `zone` is that of timestamps without
-    one. Raises `NotTaken`.
+    """Returns a partition text in the form that `engine.iceberg.writing.partition_tuples` parses; `zone` applies to
+    timestamps without one. Raises `NotTaken`.
     """
     assert isinstance(column.type, SimpleType)
     if text is None:

@@ -1,4 +1,4 @@
-"""Which column of a file of another table is which column of ours: by its field id where it has one, else by its name.
+"""Maps another table's file columns to ours: by field id if present, else by name.
 
 Source: Iceberg table specification, "Column Projection".
 """
@@ -17,17 +17,16 @@ from engine.iceberg.spec.types import IcebergField, ListType, MapOfType, SimpleT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """Whether the other table reads a file `by_names`, and whether any field of the file has an id."""
+    """Naming rules: the other table reads the file `by_names`; a field in the file has an id."""
 
     by_names: bool
     has_ids: bool
 
 
 def named_columns(columns: Sequence[pa.Field], fields: Sequence[IcebergField], rules: Naming) -> list[pa.Field]:
-    """The columns of a file by the names of `fields`; what is none of them by its id is left out.
+    """Returns a file's columns under the names in `fields`; columns with unknown ids are omitted.
 
-    Files with ids are read by these, also where the other table reads them by names. Raises `NotTaken` where that is
-    not the same.
+    Files with ids are read by id, even if the other table reads them by name. Raises `NotTaken` if the results differ.
     """
     by_id, by_name = ({each.id: each for each in fields}, {each.name: each for each in fields})
     found = []
@@ -50,7 +49,7 @@ def named_columns(columns: Sequence[pa.Field], fields: Sequence[IcebergField], r
 
 
 def _named_type(column: pa.Field, field: IcebergField, rules: Naming) -> pa.DataType:
-    """Of a column. Raises `NotTaken` too where what is in its lists and maps has other ids, or none."""
+    """Returns a column's type. Also raises `NotTaken` if fields in lists and maps have different ids, or none."""
     found, known = column.type, field.type
     match known:
         case StructOfType(fields) if pa.types.is_struct(found):

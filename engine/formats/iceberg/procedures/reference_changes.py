@@ -1,4 +1,4 @@
-"""Branches and tags that are made, moved and dropped: pure, over one version of the metadata.
+"""Computes branch and tag changes from one metadata version alone.
 
 Source: Iceberg table specification, "Snapshot References"; Iceberg's extensions of Spark SQL, "Branching and tagging".
 """
@@ -19,7 +19,7 @@ _NONE = -1
 def reference_updates(
     change: ChangeReference, metadata: TableMetadata, table: str
 ) -> tuple[tuple[Requirement, ...], tuple[Update, ...]]:
-    """No updates where the table is as it is to be.
+    """Returns the requirements and updates; without updates if the table already has the desired state.
 
     Raises `IcebergReferenceNotFound`, `IcebergReferenceRefused`, `IcebergSnapshotNotFound`.
     """
@@ -55,8 +55,8 @@ def reference_updates(
 
 
 def first_branch(change: ChangeReference, metadata: TableMetadata) -> Reference | None:
-    """The limits of a branch that is made where no snapshot is current, and starts without rows; None for all other
-    changes. Its snapshot is none.
+    """Returns the limits for a branch that is created without a current snapshot, and starts empty; None for all other
+    changes.
     """
     makes = change.action not in (ReferenceAction.REPLACE, ReferenceAction.DROP, ReferenceAction.DROP_IF_EXISTS)
     has_snapshot = change.snapshot_id is not None or metadata.current_snapshot_id is not None
@@ -66,7 +66,7 @@ def first_branch(change: ChangeReference, metadata: TableMetadata) -> Reference 
 
 
 def _changed(change: ChangeReference, known: Reference | None, metadata: TableMetadata, table: str) -> Reference:
-    """At the snapshot that is named, or the current one; limits that are not given stay."""
+    """Returns the reference at the named snapshot, or the current one; unspecified limits are kept."""
     snapshot_id = metadata.current_snapshot_id if change.snapshot_id is None else change.snapshot_id
     if snapshot_id is None or snapshot_id not in metadata.snapshots:
         raise IcebergSnapshotNotFound(table, "that is current" if snapshot_id is None else str(snapshot_id))

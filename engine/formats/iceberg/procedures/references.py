@@ -1,7 +1,7 @@
-"""Procedures that move branches: pure, over one version of the metadata.
+"""Procedures that move branches, computed from one metadata version alone.
 
-Snapshots stay as they are; only references change. Each change requires what it was decided from, so that it is
-decided again where another writer's commit came first.
+Snapshots are unchanged; only references change. Each change requires the state that it was decided on, so that it is
+decided again if another writer's commit comes first.
 
 Source: Iceberg Spark runtime, "Procedures" (snapshot management); table specification, "Snapshot References".
 """
@@ -29,18 +29,18 @@ _WAP_ID, _PUBLISHED_WAP_ID = "wap.id", "published-wap-id"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceChange:
-    """`branch` goes from a snapshot (None: there was no such branch, or it had no snapshot) to another one."""
+    """A move of `branch` from one snapshot (None: the branch did not exist, or had no snapshot) to another."""
 
     branch: str
     before: int | None
     after: int
     requirements: tuple[Requirement, ...]
+    # Empty if the branch is already there.
     updates: tuple[Update, ...]
-    """None of them: the branch is there already."""
 
 
 def move(procedure: ReferenceProcedure, metadata: TableMetadata, time_ms: int | None, table: str) -> ReferenceChange:
-    """Raises `IcebergSnapshotNotFound`, `IcebergReferenceNotFound`, `IcebergProcedureRefused`."""
+    """Computes the move. Raises `IcebergSnapshotNotFound`, `IcebergReferenceNotFound`, `IcebergProcedureRefused`."""
     match procedure:
         case RollbackToSnapshot(snapshot_id=snapshot_id):
             return moved(metadata, MAIN, _ancestor(metadata, snapshot_id, table))
@@ -56,7 +56,7 @@ def move(procedure: ReferenceProcedure, metadata: TableMetadata, time_ms: int | 
 
 
 def moved(metadata: TableMetadata, branch: str, snapshot_id: int) -> ReferenceChange:
-    """The branch at another snapshot, with the limits that it has."""
+    """Moves the branch to another snapshot, with its limits unchanged."""
     known = metadata.refs.get(branch) or Reference(name=branch, snapshot_id=snapshot_id, is_branch=True)
     before = metadata.refs[branch].snapshot_id if branch in metadata.refs else None
     updates = () if before == snapshot_id else (SetSnapshotRef(replace(known, snapshot_id=snapshot_id)),)
@@ -74,7 +74,7 @@ def same_table(metadata: TableMetadata) -> tuple[Requirement, ...]:
 
 
 def snapshot_of(metadata: TableMetadata, snapshot_id: int, table: str) -> SnapshotInfo:
-    """Raises `IcebergSnapshotNotFound`."""
+    """Returns a snapshot. Raises `IcebergSnapshotNotFound`."""
     found = metadata.snapshots.get(snapshot_id)
     if found is None:
         raise IcebergSnapshotNotFound(table, str(snapshot_id))
@@ -86,7 +86,7 @@ def current_of(metadata: TableMetadata) -> SnapshotInfo | None:
 
 
 def ancestors_of(metadata: TableMetadata, snapshot_id: int | None, table: str) -> tuple[SnapshotInfo, ...]:
-    """A snapshot (None: the current one) and those that led to it, from the newest on."""
+    """Returns a snapshot (None: the current one) and its ancestors, newest first."""
     start = current_of(metadata) if snapshot_id is None else snapshot_of(metadata, snapshot_id, table)
     return tuple(ancestry(metadata, start))
 
@@ -108,7 +108,7 @@ def _ancestor(metadata: TableMetadata, snapshot_id: int, table: str) -> int:
 
 
 def _ancestor_before(metadata: TableMetadata, time_ms: int, table: str) -> int:
-    """The newest of the snapshots that led to the current one and are older."""
+    """Returns the current snapshot's newest ancestor older than the time."""
     found = [each for each in ancestry(metadata, current_of(metadata)) if each.timestamp_ms < time_ms]
     if not found:
         reason = f"no snapshot that led to the current one is older than {time_ms} ms since the epoch"
@@ -141,7 +141,7 @@ def _fast_forward(metadata: TableMetadata, branch: str, to: str, table: str) -> 
 
 
 def staged_as(metadata: TableMetadata, wap_id: str, table: str) -> int:
-    """The snapshot that was staged with `wap.id`."""
+    """Returns the snapshot that was staged with `wap.id`."""
     found = [each.snapshot_id for each in metadata.snapshots.values() if each.summary.get(_WAP_ID) == wap_id]
     if not found:
         raise IcebergProcedureRefused(table, "publish_changes", f"no snapshot has the wap.id {wap_id}")
@@ -149,7 +149,7 @@ def staged_as(metadata: TableMetadata, wap_id: str, table: str) -> int:
 
 
 def ensure_not_picked(metadata: TableMetadata, picked: SnapshotInfo, table: str, procedure: str) -> None:
-    """Rows are published once. Raises `IcebergProcedureRefused`."""
+    """Checks that rows are published once. Raises `IcebergProcedureRefused`."""
     wap_id = picked.summary.get(_WAP_ID)
     for each in ancestry(metadata, current_of(metadata)):
         if each.snapshot_id == picked.snapshot_id:
@@ -163,6 +163,6 @@ def ensure_not_picked(metadata: TableMetadata, picked: SnapshotInfo, table: str,
 
 
 def picked_summary(picked: SnapshotInfo) -> dict[str, str]:
-    """What the new snapshot says of the one whose files it has."""
+    """Returns summary entries that refer to the picked snapshot."""
     wap_id = picked.summary.get(_WAP_ID)
     return {_SOURCE_ID: str(picked.snapshot_id), **({_PUBLISHED_WAP_ID: wap_id} if wap_id else {})}

@@ -1,12 +1,12 @@
-"""rewrite_data_files: the same rows in other files, as one snapshot of the operation `replace`.
+"""rewrite_data_files: rewrites the same rows into other files, as one `replace` snapshot.
 
-New files have the data sequence number of the snapshot that was read, so that equality deletes which others commit
-meanwhile still apply to them. New files of others are no conflict; position deletes and vectors for files that are
-written again are, and so is their removal. Deletes that apply to no other file go.
+New files have the read snapshot's data sequence number, so that concurrent equality deletes still apply to them. New
+files from other writers are not a conflict; concurrent position deletes and vectors on the rewritten files are, and so
+is their removal. Deletes that apply to no other file are removed.
 
-A table whose files do not hold its rows as they are (equality deletes, several partitionings) is read by the query that
-makes its rows of them, bin by bin. That query knows no row ids: where rows have some, those that equality deletes
-delete are found first, and files are read without them.
+If a table's files do not contain its rows directly (equality deletes, several partition specs), the table's composed
+query reads them, bin by bin. That query has no row ids: if rows have ids, equality-deleted rows are found first, and
+files are read without them.
 
 Source: Iceberg documentation, "Spark procedures"; table specification, "Sequence Number Inheritance".
 """
@@ -52,10 +52,10 @@ from engine.tables.rules import SortColumn
 from engine.tables.scan import ComposedScan, Scan
 from engine.tables.transaction import NewFiles
 
+# Bins per job: each is a scan in the job's plan.
 _BINS_MAX = 32
-"""In one job: each is a scan in its plan."""
+# The last format version without row ids.
 _NO_ROW_IDS = 2
-"""The last version of the format in which rows have none."""
 _ZORDER = re.compile(r"\s*zorder\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
 _COLUMNS = {
     "rewritten_data_files_count": INT,
@@ -68,7 +68,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class _Sorting:
-    """`columns` of a Z-order, or an `order`, which is the table's own or another one."""
+    """The Z-order `columns`, or an `order`, the table's own or another one."""
 
     columns: tuple[str, ...] = ()
     order: tuple[SortColumn, ...] = ()
@@ -76,7 +76,7 @@ class _Sorting:
 
 
 def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, context: ExecutionContext) -> ResultStream:
-    """Raises `WrongArgument`, `IcebergFeatureNotSupported`, `IcebergConflict`."""
+    """Runs rewrite_data_files. Raises `WrongArgument`, `IcebergFeatureNotSupported`, `IcebergConflict`."""
     table, snapshot = plan.table, plan.snapshot
     options = rewrite_options(plan.name, procedure.options, snapshot.metadata.properties)
     sorting = _sorting(plan, procedure)
@@ -118,12 +118,12 @@ def _begin(table: BoundTable, snapshot: IcebergSnapshot) -> IcebergTransaction:
 
 
 def begin_rearranging(plan: CallPlan) -> IcebergTransaction:
-    """A transaction that changes no row."""
+    """Starts a transaction that changes no row."""
     return _begin(plan.table, plan.snapshot)
 
 
 def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, context: ExecutionContext) -> int:
-    """How many files of deletes went."""
+    """Commits; returns the number of removed delete files."""
     context.request.cancel.ensure_live()
     done = transaction.commit(context.retries)
     context.request.on_commit(Commit(table.label, done.version))
@@ -132,7 +132,7 @@ def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, contex
 
 
 def _numbered(new: IcebergNewFiles, snapshot: IcebergSnapshot) -> IcebergNewFiles:
-    """With the data sequence number of what was read."""
+    """Sets the read snapshot's data sequence number."""
     if snapshot.info is None or snapshot.metadata.format_version == 1:
         return new
     numbers = pa.repeat(pa.scalar(snapshot.info.sequence_number, pa.int64()), new.entries.num_rows)
@@ -140,7 +140,7 @@ def _numbered(new: IcebergNewFiles, snapshot: IcebergSnapshot) -> IcebergNewFile
 
 
 def _in_another_order(new: IcebergNewFiles) -> IcebergNewFiles:
-    """Without the table's sort order, which another one, or a Z-order, takes the place of."""
+    """Removes the table's sort order id, since another order, or a Z-order, applies."""
     return _with(new, "sort_order_id", pa.nulls(new.entries.num_rows, pa.int32()))
 
 
@@ -149,7 +149,7 @@ def _with(new: IcebergNewFiles, name: str, values: pa.Array) -> IcebergNewFiles:
     return replace(new, entries=new.entries.set_column(at, name, values))
 
 
-# --- What is asked for ------------------------------------------------------------------------------------------------
+# --- Arguments --------------------------------------------------------------------------------------------------------
 
 
 def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
@@ -186,7 +186,7 @@ def _in_order(plan: CallPlan, text: str) -> _Sorting:
 
 
 def _within(plan: CallPlan, where: str | None) -> Mask:
-    """The files that may hold rows that satisfy a condition."""
+    """Returns a mask for files that may contain rows that satisfy a condition."""
     snapshot = plan.snapshot
     if where is None:
         return np.ones(snapshot.num_files, bool)
@@ -209,7 +209,7 @@ def _writes(
     options: RewriteOptions,
     context: ExecutionContext,
 ) -> Iterator[AbstractContextManager[NewFiles]]:
-    """What writes the files of the bins, a job each."""
+    """Yields a writer for each job, which rewrites several bins."""
     scan = read_scan(Names(snapshot.schema.names).new("scan"), table)
     arrangement = TaskPerFile() if sorting is None else _arrangement(sorting, files_at(snapshot, _all(bins)), options)
     if isinstance(scan, Scan):
@@ -244,8 +244,8 @@ def _arrangement(sorting: _Sorting, files: pa.Table, options: RewriteOptions) ->
 def _plain_kinds(
     table: BoundTable, snapshot: IcebergSnapshot, scan: ComposedScan
 ) -> list[tuple[Positions, BoundTable]] | None:
-    """The files that are read alike, each with the table as if it had these alone; None where those of one kind do not
-    hold its rows as they are either.
+    """Returns groups of files that are read alike, each with the table reduced to these files; None if a group's files
+    do not contain its rows directly.
     """
     parts = [part.rows for part in scan.parts if part.rows is not None and len(part.rows)]
     kinds = [(np.asarray(rows), replace(table, snapshot=snapshot.of_files(rows))) for rows in parts]
@@ -259,7 +259,9 @@ def _plain_writes(
     arrangement: Arrangement,
     context: ExecutionContext,
 ) -> Iterator[AbstractContextManager[NewFiles]]:
-    """Bins whose files hold the rows as they are; positions are those of `snapshot`, which has all files."""
+    """Yields writers for bins whose files contain the rows directly; positions refer to `snapshot`, which has all
+    files.
+    """
     together = _BINS_MAX if isinstance(arrangement, TaskPerFile) else len(bins)
     for first in range(0, len(bins), together):
         files = [files_at(snapshot, each) for each in bins[first : first + together]]
@@ -270,7 +272,7 @@ def _plain_writes(
 def _composed_rows(
     table: BoundTable, scan: ComposedScan, positions: Positions, arrangement: Arrangement, context: ExecutionContext
 ) -> Iterator[NewFiles]:
-    """The rows of these files as the table shows them, where nothing else is said in one file for each partition."""
+    """Writes these files' rows as the table exposes them, by default into one file per partition."""
     scans: list[Scan] = []
     for part in scan.parts:
         if part.rows is None:

@@ -34,8 +34,8 @@ _PUFFIN = "puffin"
 def rewrite_position_delete_files(
     plan: CallPlan, procedure: RewritePositionDeleteFiles, context: ExecutionContext
 ) -> ResultStream:
-    """One file of positions (v2) or one vector (v3) for each data file that has any in files of positions; deletes of
-    files that are gone leave the table.
+    """Writes one position delete file (v2) or one vector (v3) for each data file with position deletes; deletes for
+    removed files are dropped.
     """
     if procedure.where is not None:
         raise WrongArgument(plan.name, "where", "deletes of the whole table are written again")
@@ -70,20 +70,20 @@ def rewrite_position_delete_files(
 
 
 def _positions(snapshot: IcebergSnapshot) -> pa.Table:
-    """The entries of files of positions; vectors stay as they are."""
+    """Returns the position delete file entries; vectors are unchanged."""
     deletes = snapshot.live_files.deletes
     is_positions = pc.equal(deletes["content"], POSITION_DELETES)
     return deletes.filter(pc.and_(is_positions, pc.not_equal(pc.utf8_lower(deletes["file_format"]), _PUFFIN)))
 
 
 def _is_worth_it(old: pa.Table) -> bool:
-    """Whether fewer files can say the same: one of a data file alone is as good as another."""
+    """Returns True if fewer files can hold the same deletes; a single file for one data file is optimal."""
     named = old["referenced_data_file"]
     return bool(named.null_count or pc.count_distinct(named).as_py() < old.num_rows)
 
 
 def _has_positions(snapshot: IcebergSnapshot) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Data files with deleted rows that no vector tells."""
+    """Returns a mask for data files with deleted rows outside vectors."""
     deletes = snapshot.live_files.deletes
     vectors = deletes.filter(pc.equal(pc.utf8_lower(deletes["file_format"]), _PUFFIN))
     has_vector = pc.is_in(
@@ -93,7 +93,7 @@ def _has_positions(snapshot: IcebergSnapshot) -> np.ndarray[tuple[int], np.dtype
 
 
 def rewrite_manifests(plan: CallPlan, procedure: RewriteManifests, context: ExecutionContext) -> ResultStream:
-    """The entries of a partition spec sorted by partition, in manifests of the size that the table wants."""
+    """Sorts a partition spec's entries by partition, in manifests with the table's target size."""
     snapshot, spec_id = plan.snapshot, procedure.spec_id
     if spec_id is not None and spec_id not in snapshot.metadata.specs:
         raise WrongArgument(plan.name, "spec_id", f"the table has no partition spec {spec_id}")
@@ -109,7 +109,7 @@ def rewrite_manifests(plan: CallPlan, procedure: RewriteManifests, context: Exec
 
 
 def _are_packed(snapshot: IcebergSnapshot, spec_id: int) -> bool:
-    """Whether a spec has no more than one manifest of data files and one of deletes, neither above the size wanted."""
+    """Returns True if a spec has at most one data manifest and one delete manifest, within the target size."""
     found = [each for each in snapshot.manifests if each.spec_id == spec_id]
     most = WrittenTable({"properties": dict(snapshot.metadata.properties)}).manifest_target_bytes
     return len({each.has_deletes for each in found}) == len(found) and all((each.length or 0) <= most for each in found)

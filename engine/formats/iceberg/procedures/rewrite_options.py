@@ -1,4 +1,4 @@
-"""Options of rewrite_data_files: which files are worth writing again, and how large new ones are.
+"""Options for rewrite_data_files: file selection and new file sizes.
 
 Source: Iceberg documentation, "Spark procedures", `rewrite_data_files`, "Options".
 """
@@ -14,6 +14,7 @@ TARGET_BYTES = "write.target-file-size-bytes"
 _TARGET_BYTES_DEFAULT = 512 << 20
 _MIN_RATIO, _MAX_RATIO = 0.75, 1.8
 _NO_DELETES = 2**31 - 1
+# Options about dividing the work, which is our decision; removed files' deletes are always removed too.
 _IGNORED = frozenset(
     [
         "max-concurrent-file-group-rewrites",
@@ -28,13 +29,12 @@ _IGNORED = frozenset(
         "max-files-to-rewrite",
     ]
 )
-"""How the work is divided, which is ours to decide; deletes of files that go always go with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteOptions:
-    """Sizes in bytes. Files with at least `delete_files` files of deletes, or more than the ratio of deleted rows, are
-    written again whatever their size is.
+    """Sizes in bytes. Files with at least `delete_files` delete files, or a higher ratio of deleted rows, are rewritten
+    whatever their size.
     """
 
     target_bytes: int
@@ -48,7 +48,7 @@ class RewriteOptions:
 
 
 def rewrite_options(procedure: str, options: Mapping[str, str], properties: Mapping[str, str]) -> RewriteOptions:
-    """Raises `WrongArgument`."""
+    """Parses the options. Raises `WrongArgument`."""
     left = {name.lower(): text.strip() for name, text in options.items()}
 
     def taken(name: str, default: str) -> str:

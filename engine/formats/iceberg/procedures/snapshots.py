@@ -1,8 +1,8 @@
-"""snapshot: an Iceberg table over the data files of a table of another format, which stay where they are.
+"""snapshot: creates an Iceberg table over the data files of a table in another format, in place.
 
-The table has its own folder, in which its metadata and all that is written to it later lie. It removes no file of the
-other table (`gc.enabled` is false), and the catalog knows that it needs them. Rows that are deleted there by position
-are deleted by files of its own. All files are looked at before the table is made.
+The table has its own folder for its metadata and later writes. It deletes none of the other table's files (`gc.enabled`
+is false), and the catalog records that it needs them. The source table's position deletes are copied into its own
+files. All files are checked before the table is created.
 
 Source: Iceberg documentation, "Spark procedures", "snapshot"; table specification, "Column Projection".
 """
@@ -55,7 +55,7 @@ _NO_ROWS: Any = np.array([], np.int64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shared:
-    """The files of a table in another folder, `storage`; `stored` are the columns by the names that files have."""
+    """A table's files in another folder, `storage`; `stored` are the columns under the names in files."""
 
     table: str
     label: str
@@ -70,10 +70,11 @@ class _Shared:
 
 @contextmanager
 def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """Its files of deletes go if nothing comes of it. A table that lies there already gets the name if it is the same.
+    """Stages the table; its delete files are removed if it is not committed. A table that already exists at the
+    location gets the name if it is identical.
 
-    Raises `IcebergProcedureRefused` for files, values and columns that the format cannot have, `LocationNotEmpty`, and
-    as `shared_definition`.
+    Raises `IcebergProcedureRefused` for incompatible files, values and columns, `LocationNotEmpty`, and like
+    `shared_definition`.
     """
     source = plan.source
     own = context.sources.formats[FORMAT]
@@ -108,7 +109,7 @@ def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[St
         yield staged
 
 
-# --- What the files are -----------------------------------------------------------------------------------------------
+# --- File contents ----------------------------------------------------------------------------------------------------
 
 
 def _ensure_files(table: _Shared, context: ExecutionContext) -> None:
@@ -169,7 +170,7 @@ def _entries(table: _Shared, zone: tzinfo) -> pa.Table:
 
 
 def _zone(table: _Shared, context: ExecutionContext) -> tzinfo:
-    """Of timestamps of partitions that say none."""
+    """Returns the time zone for partition timestamps without one."""
     names = table.shared.partition_columns
     found = (table.shared.schema.field(name) for name in names)
     if any(each is not None and each.data_type is PrimitiveType.TIMESTAMP for each in found):
@@ -178,7 +179,7 @@ def _zone(table: _Shared, context: ExecutionContext) -> tzinfo:
 
 
 def _is_same(found: IcebergSnapshot, table: _Shared, rows: RowFiles, entries: pa.Table) -> bool:
-    """Whether a table has these columns and rows, and nothing was done to it since it was made."""
+    """Returns True if a table has these columns and rows, and was not changed since its creation."""
     wanted, there = table.definition, found.definition
     said = ((each.iceberg_schema.struct, each.spec.fields, each.properties) for each in (wanted, there))
     if next(said) != next(said) or len(found.metadata.snapshots) > 1:
@@ -192,7 +193,7 @@ def _is_same(found: IcebergSnapshot, table: _Shared, rows: RowFiles, entries: pa
 
 
 def _deleted_rows(table: _Shared, rows: RowFiles, entries: pa.Table) -> list[tuple[str, Any]]:
-    """The paths of the entries, and the places of the rows that are deleted in each of the files."""
+    """Returns each entry's path, and the positions of its deleted rows."""
     files = table.shared.files.filter(pc.is_valid(table.shared.files["deletion_vector"]))
     deleted = dict(zip(files["path"].to_pylist(), rows.deleted_rows(files), strict=True)) if files.num_rows else {}
     root = table.storage.root
@@ -201,8 +202,8 @@ def _deleted_rows(table: _Shared, rows: RowFiles, entries: pa.Table) -> list[tup
 
 
 def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction: IcebergTransaction) -> tuple[str, ...]:
-    """The rows that are deleted by position in files of the other table, of which `rows` are. The names of the files
-    that were written for them.
+    """Writes deletes for rows that are deleted by position in the other table's files, which `rows` describes. Returns
+    the written files' names.
     """
     deleted = [gone for _, gone in _deleted_rows(table, rows, entries)]
     marked = np.array([len(gone) > 0 for gone in deleted], bool)

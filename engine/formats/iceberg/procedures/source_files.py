@@ -1,8 +1,7 @@
-"""The live files of a table as files that another one may take, as they are, for its own.
+"""A table's live files, offered unchanged to another table.
 
-The files of a table say of themselves what its metadata does not have to say: so there are no deleted rows, columns are
-called in files what they are called in the table, and files with field ids have those that the other table gives the
-columns of these names.
+Files must be self-describing, without the table's metadata: without deleted rows, with the table's column names, and
+with field ids, if any, equal to the ids that the other table gives these names.
 
 Source: Iceberg documentation, "Spark procedures", "add_files"; table specification, "Column Projection".
 """
@@ -24,13 +23,13 @@ from engine.tables.shared_files import STORED_NAMES
 from engine.tables.source_files import FolderFile
 from engine.types.schema import StructField, map_fields
 
+# A file with its partition values by folded column name.
 SaidFile = tuple[FolderFile, dict[str, str | None]]
-"""With the values of its partition by the folded names of columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFiles:
-    """`files` below the folder of `storage`; messages call what they are of `label`."""
+    """`files` below the folder in `storage`; messages call their origin `label`."""
 
     label: str
     storage: Storage
@@ -39,7 +38,7 @@ class SourceFiles:
 
 
 def table_files(source: BoundTable) -> SourceFiles:
-    """All live files. Raises `NotTaken`, and as `TableSnapshot.shared_files`."""
+    """Returns all live files. Raises `NotTaken`, and like `TableSnapshot.shared_files`."""
     shared = source.snapshot.shared_files(source.label, FORMAT)
     files = shared.files
     if files["deletion_vector"].null_count < files.num_rows:
@@ -71,7 +70,7 @@ def table_files(source: BoundTable) -> SourceFiles:
 
 
 def ensure_same_columns(footer: Any, fields: Sequence[IcebergField], of_partitions: frozenset[int]) -> None:
-    """Raises `NotTaken` for a file of a table whose columns are others than the `fields` of their names."""
+    """Raises `NotTaken` for a table's file whose columns differ from the `fields` with their names."""
     found = list(footer.schema.to_arrow_schema())
     naming = Naming(by_names=True, has_ids=any(map(has_ids, found)))
     columns = named_columns(found, fields, naming)

@@ -1,4 +1,4 @@
-"""The writer of Iceberg's own plans: which function carries out which."""
+"""Dispatches Iceberg's plans to their writers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class IcebergWriter:
         own = cast(IcebergPlan, plan.own)
         match own:
             case CallPlan():
-                # Those that remove files, and those that bring back what may go, wait for each other.
+                # Statements that remove files, and statements that reactivate files, exclude each other.
                 with (
                     context.sources.locks.hold(file_lock(own.snapshot.table_root), context.request.cancel),
                     naming(own.table.label),
@@ -60,7 +60,7 @@ class IcebergWriter:
                 registered = replace(entry, created_ms=context.request.now_ms())
                 yield StagedWrite(outcome=Outcome(result=_registered(own)), creates=registered)
             case SnapshotPlan(source=source):
-                # No VACUUM of the other table removes a file between the look at it and the commit.
+                # The other table's VACUUM cannot remove a file between its check and the commit.
                 with (
                     context.sources.locks.hold(file_lock(source.snapshot.table_root), context.request.cancel),
                     naming(source.label),
@@ -76,7 +76,7 @@ class IcebergWriter:
 
 
 def _changing_reference(plan: ReferencePlan) -> StagedWrite:
-    """Decided on the version that it is committed to."""
+    """Decides the change on the version that it is committed to."""
     snapshot = plan.table.snapshot
     assert isinstance(snapshot, IcebergSnapshot)
     made = first_branch(plan.change, snapshot.metadata)
