@@ -105,7 +105,9 @@ class Profile:
         self.is_from_cache = False
 
     def enter(self, stage: Stage | None) -> None:
-        """Enters `stage`, and leaves the current one; None: the statement has ended, and remaining work is in no stage."""
+        """Enters `stage`, and leaves the current one; None: the statement has ended, and remaining work is in no
+        stage.
+        """
         with self._lock:
             if self._is_over:
                 return

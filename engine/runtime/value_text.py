@@ -194,7 +194,9 @@ def _durations(values: pa.Array) -> pa.StringArray:
 
 
 def _cut(values: pa.Array, sql_type: str) -> pa.Array:
-    """Truncates values to the last field of the interval type, because a cast may leave a remainder, which Hive drops."""
+    """Truncates values to the last field of the interval type, because a cast may leave a remainder, which Hive
+    drops.
+    """
     unit = _FIELD_MICROS.get(sql_type.rpartition(" ")[2])
     if unit is None:
         return values

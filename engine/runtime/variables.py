@@ -19,7 +19,9 @@ SESSION = "session"
 
 @dataclass(frozen=True, slots=True)
 class RowValue:
-    """The value in column `column` of a row: `row_type` is the row's type as Spark's JSON, `row` its bytes in base64."""
+    """The value in column `column` of a row: `row_type` is the row's type as Spark's JSON, `row` its bytes in
+    base64.
+    """
 
     row_type: str
     row: str
