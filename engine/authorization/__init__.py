@@ -1,4 +1,4 @@
-"""Authorize: privileges of a statement, and restrictions on tables with row filters or column masks.
+"""The authorize stage: a statement's required privileges, and restrictions on tables with row filters or column masks.
 
 Imports `engine.binding` and the catalog. Start at `authorize.py`; `needs.py` has the privileges that several families
 require, `policies.py` the effects on protected tables.

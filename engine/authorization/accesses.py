@@ -1,4 +1,4 @@
-"""The objects of a statement that may run: what it reads, writes and makes. Pure, over what was bound."""
+"""The objects that an authorized statement reads, writes and creates. Pure, over bound values."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _TABLE, _VIEW, _FILES, _FUNCTION = "TABLE", "VIEW", "FILES", "FUNCTION"
 
 
 def access_of(authorized: AuthorizedStatement, own_use: Use) -> StatementAccess:
-    """The objects in the order of the statement; what views read comes after them.
+    """Returns the objects in statement order; objects that views read come after the views.
 
-    `own_use` is what happens to the object that the statement is about.
+    `own_use` is how the statement uses its main object.
     """
     bound = authorized.bound
     use = Use.DESCRIBE if own_use is Use.DESCRIBE else Use.READ
@@ -59,7 +59,7 @@ def _target(target: Target | None) -> Iterator[Access]:
 
 
 def _securable(bound: BoundStatement, use: Use) -> Iterator[Access]:
-    """What privileges are about, or an owner."""
+    """Yields the object whose privileges or owner the statement concerns."""
     entry = bound.securable
     if entry is None:
         return

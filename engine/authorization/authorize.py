@@ -1,11 +1,11 @@
-"""Authorize: the only maker of an :class:`~engine.binding.bound.AuthorizedStatement`.
+"""The authorize stage, the only maker of an :class:`~engine.binding.bound.AuthorizedStatement`.
 
-What a statement requires, and what it does to a table with a row filter or column masks, stands with its family.
-Whether somebody has the privileges is decided in `catalog.grants.conditions`, on the generation that the statement was
-bound on. A change of the catalog carries the condition along and checks it again. If nobody logs in, privileges do not
-count and nothing is checked.
+A statement's required privileges, and its effects on a table with a row filter or column masks, are defined in its
+family. `catalog.grants.conditions` decides whether a principal has the privileges, on the catalog generation that the
+statement was bound on. A catalog change carries the condition and checks it again. Without logins, privileges do not
+apply and nothing is checked.
 
-A token may have a narrower scope than its principal: one for reading changes nothing.
+A token may have a narrower scope than its principal: a read-only token changes nothing.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from engine.runtime.identity import Scope
 def authorize(
     bound: BoundStatement, required: Callable[[], Iterable[AnyNeed]], effects: Iterable[Effect], *, is_read_only: bool
 ) -> AuthorizedStatement:
-    """The statement, proven allowed for the session's principal.
+    """Returns the statement, proven allowed for the session's principal.
 
-    `required` returns the privileges beside EXECUTE on the functions that its queries call; it is not called if nobody
-    logs in. Raises `InsufficientPermissions` and its kin, `PolicyForbidsStatement`.
+    `required` returns the privileges besides EXECUTE on the functions that its queries call; it is not called without
+    logins. Raises `InsufficientPermissions` and related errors, `PolicyForbidsStatement`.
     """
     ensure_within_scopes(bound, is_read_only=is_read_only)
     login = login_of(bound.state.identity)
@@ -42,6 +42,6 @@ def authorize(
 
 
 def ensure_within_scopes(bound: BoundStatement, *, is_read_only: bool) -> None:
-    """Raise :class:`ScopeExceeded` unless the log-in may run the statement."""
+    """Raises :class:`ScopeExceeded` unless the login's scopes allow the statement."""
     if Scope.SQL not in bound.state.identity.scopes and not is_read_only:
         raise ScopeExceeded()

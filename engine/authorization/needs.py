@@ -1,9 +1,9 @@
-"""Privileges that statements require: the rules that several families share, pure over what was bound.
+"""Required privileges: the rules that several statement families share, pure over bound values.
 
-What each statement requires stands with its family (`engine.statements`). The rules are Databricks' where it has the
-statement. USE on the schema and catalog of each object comes with every need (`catalog.grants.conditions`). Nothing
-here looks at who asks; what the principal may not know of was not found when the statement was bound, except for
-containers that statements name and binding does not look up: these are looked up here.
+Each statement's own privileges are defined in its family (`engine.statements`). The rules are Databricks' if it has the
+statement. USE on each object's schema and catalog is part of every required privilege (`catalog.grants.conditions`).
+Nothing here depends on the current principal: objects that are not visible to it were not found at binding, except for
+containers that statements name and binding does not look up. These are looked up here.
 """
 
 from __future__ import annotations
@@ -36,19 +36,21 @@ from engine.runtime.session_state import is_temporary
 
 Needs = Iterable[AnyNeed]
 
+# Privileges on tables -> privileges on a volume whose files are named by their path.
 _ON_VOLUME = {Privilege.SELECT: Privilege.READ_VOLUME, Privilege.MODIFY: Privilege.WRITE_VOLUME}
-"""Privileges on tables -> those on a volume whose files are named by their path."""
 
+# A table privilege -> the privilege on its external location, for a table that is only known by its path.
 _ON_LOCATION = {
     Privilege.SELECT: Privilege.READ_FILES,
     Privilege.MODIFY: Privilege.WRITE_FILES,
     Privilege.MANAGE: Privilege.WRITE_FILES,
 }
-"""What a privilege on a table is on the external location of a table that is only known by its path."""
 
 
 def new_table(bound: BoundStatement, parts: tuple[str, ...], *, replaces: bool = False) -> Needs:
-    """A name in a schema, a place where the statement chose one, and the table that is replaced, if any."""
+    """Requires creating a name in a schema, using the location if the statement names one, and replacing an existing
+    table.
+    """
     target = bound.target
     if path_of(parts) is None:
         yield Need(Privilege.CREATE_TABLE, schema_of(bound, TableName.from_parts(parts, bound.state.current)))
@@ -82,7 +84,7 @@ def on_securable(bound: BoundStatement, privilege: Privilege) -> Needs:
 
 
 def managed_schema(schema: SchemaEntry) -> Needs:
-    """Nobody manages `information_schema`, which refuses changes itself."""
+    """Requires a managed schema: `information_schema` cannot be managed and rejects changes itself."""
     return [] if is_system_schema(schema.name) else [Need(Privilege.MANAGE, schema)]
 
 
@@ -96,7 +98,7 @@ def on_target(bound: BoundStatement, privilege: Privilege) -> Needs:
             return on_table(table, privilege)
         case TakenName(entry=entry):
             return [Need(privilege, entry)]
-        case FreeName() | None:  # nothing is there
+        case FreeName() | None:  # nothing exists there
             return []
         case _:
             assert_never(bound.target)
@@ -109,21 +111,21 @@ def on_table(table: BoundTable, privilege: Privilege, definer: Definer | None = 
 
 
 def on_owner(owner: PathOwner, privilege: Privilege, definer: Definer | None) -> Need:
-    """A table that is reached by its path takes what it takes by its name."""
+    """Requires the same privileges for a table's path as for its name."""
     if isinstance(owner, VolumeEntry):
         return Need(_ON_VOLUME[privilege], owner, definer)
     return Need(_ON_LOCATION[privilege] if isinstance(owner, LocationEntry) else privilege, owner, definer)
 
 
 def definer_of(bound: BoundStatement) -> Definer | None:
-    """As whom what a statement reads will be read: a new view or function as its owner."""
+    """Returns the principal for reading a new view's or function's sources later: its owner."""
     return Definer(user(bound.state.principal)) if bound.is_kept else None
 
 
 def executions(functions: Iterable[BoundFunction], definer: Definer | None) -> Needs:
-    """EXECUTE on each function that is called; what a body calls in its turn its owner has to have.
+    """Requires EXECUTE on each called function; functions called in its body are checked against its owner.
 
-    A temporary function is its session's own, and takes what its body takes.
+    A temporary function belongs to its session, and requires the privileges for its body.
     """
     for function in functions:
         if is_temporary(function.entry.name):
@@ -134,7 +136,9 @@ def executions(functions: Iterable[BoundFunction], definer: Definer | None) -> N
 
 
 def _owner(entry: ViewEntry | FunctionEntry, reader: Definer | None) -> Definer:
-    """As whom a text is read. Messages name the outermost one, which the statement named, and nothing in it."""
+    """Returns the principal that a text is read as. Messages name the outermost object, which the statement named, and
+    nothing inside it.
+    """
     outer = None if reader is None else reader.label
     return Definer(owner_of(entry), outer or label_of(entry))
 
@@ -145,8 +149,8 @@ def reads(relations: Iterable[BoundRelation], definer: Definer | None = None) ->
 
 
 def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
-    """SELECT on what is named; what a view of the catalog, the body of a function, or a policy names in its turn its
-    owner has to have.
+    """Requires SELECT on the named objects; objects named by a catalog view, a function body, or a policy are checked
+    against its owner.
     """
     match relation:
         case BoundTable(policy=policy):
@@ -163,7 +167,7 @@ def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
         case BoundFiles(owners=owners):
             yield from (on_owner(owner, Privilege.SELECT, definer) for owner in owners)
         case BoundView(entry=view) if is_system_schema(view.name.schema_name):
-            pass  # its rows are those that the principal may know of
+            pass  # its rows are limited to visible objects
         case BoundView(entry=view, relations=inner, functions=functions) if is_temporary(view.name):
             yield from (*executions(functions, definer), *reads(inner, definer))
         case BoundView(entry=view, relations=inner, functions=functions):

@@ -1,15 +1,15 @@
-"""Restrictions on tables with a row filter or column masks, and what a view hides of how it reads.
+"""Restrictions on tables with row filters or column masks, and redaction for views.
 
-Each statement declares its effects on such tables (:class:`PolicyEffect`). Queries read a table through its policies,
-and so does everything that takes its rows from a query; rows may be added to it. DELETE, UPDATE and MERGE change the
-rows that a query would find (`engine.planning.reads.target_reads`), unless a constraint or generated column of the
-table would look at a masked column of a row that changes: whether it is satisfied would reveal the value. Everything
-else that would reveal what is stored (files, history, whether all rows satisfy a constraint), or would remove hidden
-rows, is rejected, and so is a change of a column that a policy uses.
+Each statement declares its effects on these tables (:class:`PolicyEffect`). Queries read a table through its policies,
+as does each statement that takes its rows from a query; inserting rows is allowed. DELETE, UPDATE and MERGE change the
+rows that a query would return (`engine.planning.reads.target_reads`), unless a table constraint or generated column
+would use a masked column in a changed row: its result would reveal the value. All other operations that reveal stored
+data (files, history, whether all rows satisfy a constraint), or remove hidden rows, are rejected, and so is a change to
+a column that a policy uses.
 
-A reader of a view sees its rows, and not how many files its tables have: without SELECT on all of them there is no
-EXPLAIN of it. In both cases a statement's progress reveals nothing of its work, and maintenance of a table does not
-answer what it did. Pure, over what was bound.
+A view's reader sees its rows, but not the number of files in its tables: without SELECT on all tables, EXPLAIN is
+rejected. In both cases a statement's progress hides its metrics, and table maintenance does not return metrics. Pure,
+over bound values.
 """
 
 from __future__ import annotations
@@ -29,19 +29,21 @@ from engine.sql.expressions import parse_any_expression
 
 
 def hides_work(bound: BoundStatement) -> bool:
-    """Return whether the work of the statement must not be shown."""
+    """Returns whether the statement's metrics must be hidden."""
     if isinstance(bound.target, BoundTable) and bound.target.is_policed:
         return True
     return any(table.is_policed or is_hidden(bound.view, table) for table in tables_of(bound.relations))
 
 
 def hides_texts(bound: BoundStatement) -> bool:
-    """Whether the text that runs has bodies of functions in it that read tables."""
+    """Returns whether the executed text contains function bodies that read tables."""
     return any(isinstance(relation, BoundInBody) for relation in bound.relations)
 
 
 def ensure_hides(bound: BoundStatement, effects: Iterable[Effect]) -> None:
-    """Raise `PolicyForbidsStatement`, `ColumnUsedByPolicy` or `InsufficientPermissions` for what would reveal rows."""
+    """Raises `PolicyForbidsStatement`, `ColumnUsedByPolicy` or `InsufficientPermissions` for an effect that would
+    reveal rows.
+    """
     declared = tuple(effects)
     if not declared:
         raise ValueError(f"{type(bound.statement).__name__} declares no effect on protected tables")
@@ -91,7 +93,7 @@ def _refuse_if_policed(effect: Effect, tables: Iterable[BoundTable]) -> None:
 
 
 def _ensure_shows_plans(bound: BoundStatement) -> None:
-    """A plan shows the files of the tables that a view or a function reads."""
+    """Checks EXPLAIN: a plan shows the files of tables that a view or a function reads."""
     for relation in bound.relations:
         if not isinstance(relation, BoundTable) and any(is_hidden(bound.view, each) for each in tables_of((relation,))):
             raise InsufficientPermissions(Privilege.SELECT.value, f"what {_called(relation)} reads")
@@ -102,7 +104,7 @@ def _called(relation: BoundRelation) -> str:
 
 
 def _ensure_rules_reveal_nothing(effect: Effect, table: BoundTable) -> None:
-    """Constraints and generated columns are evaluated on a changed row with the stored values of other columns."""
+    """Checks that constraints and generated columns, which are evaluated with a row's stored values, reveal nothing."""
     masked = {fold(mask.column) for mask in table.policies.masks}
     rules = table.snapshot.rules
     texts = [*(constraint.expression for constraint in rules.constraints), *rules.generations.values()]
@@ -112,39 +114,39 @@ def _ensure_rules_reveal_nothing(effect: Effect, table: BoundTable) -> None:
 
 
 class PolicyEffect(Enum):
-    """The relation of a statement, or of one change of it, to a table that has a row filter or column masks."""
+    """A statement's effect, or one clause's effect, on a table with a row filter or column masks."""
 
+    # Neither reads nor reveals stored data, and changes no row.
     NONE = auto()
-    """Neither reads nor reveals stored data, and changes no row."""
+    # Reads rows by a query, which sees them filtered and masked.
     READS_THROUGH_POLICIES = auto()
-    """Reads rows by a query, which sees them filtered and masked."""
+    # Adds rows to its target without reading existing rows.
     ADDS_ROWS = auto()
-    """Adds rows to its target and looks at no row that is there."""
+    # Removes visible target rows.
     REMOVES_VISIBLE_ROWS = auto()
-    """Removes rows of its target that its principal sees."""
+    # Changes visible target rows; constraints are checked on them.
     CHANGES_VISIBLE_ROWS = auto()
-    """Changes rows of its target that its principal sees; constraints are checked on them."""
+    # Rewrites or removes its target's files and keeps its rows; the returned metrics are hidden.
     REARRANGES_FILES = auto()
-    """Rewrites or removes files of its target and keeps its rows; its answer about that work is hidden."""
+    # Removes or replaces target rows that may be hidden from its principal.
     REMOVES_OR_REPLACES_ROWS = auto()
-    """Removes or replaces rows of its target that its principal may not see."""
+    # Returns its target's files, history or statistics, or a result that depends on hidden rows.
     REVEALS_STORED_STATE_OF_TARGET = auto()
-    """Answers files, history or statistics of its target, or an answer that depends on hidden rows."""
+    # Does the same for the relations that it reads.
     REVEALS_STORED_STATE_OF_SOURCES = auto()
-    """The same of the relations that it reads."""
+    # Shows how relations are read, including relations inside views.
     REVEALS_PLAN = auto()
-    """Shows how relations are read, including relations inside views."""
+    # Succeeds or fails depending on all rows stored in its target.
     CHECKS_STORED_ROWS = auto()
-    """Succeeds or fails depending on all rows that are stored in its target."""
+    # Changes or drops columns, which a policy may use.
     CHANGES_COLUMNS = auto()
-    """Changes or drops columns, which a policy may use."""
+    # Drops, replaces or moves its target as a whole, or changes its policies, which requires MANAGE.
     ADMINISTERS = auto()
-    """Drops, replaces or moves its target as a whole, or changes its policies, which takes MANAGE."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One effect on protected tables. `what` names the statement or clause in errors; `columns` belong to
+    """One effect on protected tables. `what` names the statement or clause in errors; `columns` are for
     CHANGES_COLUMNS.
     """
 

@@ -1,8 +1,9 @@
-"""Settings of a session that would change what a row filter, column mask, view or SQL function means.
+"""Session settings that would change the meaning of a row filter, column mask, view or SQL function.
 
-Policies, views and SQL functions are parsed and analyzed under the settings that were captured when they were created.
-What Spark looks at later, while it optimizes and runs the query, is the session's: a policy, or a view or function over
-tables that the reader may not read, that depends on such a setting is rejected if the session has changed it.
+Policies, views and SQL functions are parsed and analyzed under the settings that were captured at their creation. For
+settings that Spark reads later, during optimization and execution, the session's values apply. A policy, or a view or
+function over tables that the reader may not read, is rejected if it depends on such a setting and the session has
+changed it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _OF_SUBQUERIES = (
     "spark.sql.optimizer.scalarSubqueryUseSingleJoin",
 )
 _TIMES = ("date(", "date_format(", "timestamp(", "unix", "to_char", "to_varchar", "csv", "json", "xml")
+# For each setting that Spark reads late, the words in an expression's text that indicate a dependency.
 _DEPENDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_OF_SUBQUERIES, ("select",)),
     "spark.sql.legacy.castComplexTypesToString.enabled": ("cast", "::", "string"),
@@ -42,16 +44,15 @@ _DEPENDS: dict[str, tuple[str, ...]] = {
     "spark.sql.optimizer.enableJsonExpressionOptimization": ("json",),
     "spark.sql.variant.allowDuplicateKeys": ("variant", "json"),
 }
-"""For each setting that Spark looks at late, what the text of an expression has in it that may depend on it."""
 
+# Like `_DEPENDS`, for settings that Spark reads again when it analyzes the text that calls a function.
 _COERCED_AGAIN = {
     "spark.sql.function.concatBinaryAsString": ("concat", "||"),
     "spark.sql.function.eltOutputAsString": ("elt",),
 }
-"""As `_DEPENDS`, of settings that Spark looks at again when it analyzes the text that calls a function."""
 
+# A view's first SELECT is not a subquery.
 _SELECT = re.compile(r"\bselect\b", re.IGNORECASE)
-"""The first one of a view is no subquery."""
 
 
 def ensure_settings_fit(bound: BoundStatement) -> None:
@@ -68,8 +69,8 @@ def ensure_settings_fit(bound: BoundStatement) -> None:
 
 
 def _hidden_texts(relations: Sequence[BoundRelation]) -> Iterator[tuple[str, list[str]]]:
-    """The labels of protected tables, and of views over tables that the principal may not read, with the texts that
-    decide which rows they have.
+    """Yields the labels of protected tables, and of views over tables that the principal may not read, with the texts
+    that determine their rows.
     """
     for table in tables_of(relations):
         policy = table.policy
@@ -87,7 +88,7 @@ def _texts(expression: BoundExpression) -> Iterator[str]:
 
 
 def _of_views(relations: Sequence[BoundRelation]) -> Iterator[str]:
-    """The texts of views, of the functions that they call, and of the views that they read."""
+    """Yields the texts of views, of functions that they call, and of views that they read."""
     for relation in relations:
         named = relation.relation if isinstance(relation, BoundInBody) else relation
         if isinstance(named, BoundView):
@@ -98,8 +99,8 @@ def _of_views(relations: Sequence[BoundRelation]) -> Iterator[str]:
 
 
 def _ensure_functions_fit(bound: BoundStatement) -> None:
-    """Rejects a function that reads what its caller may not, if it depends on a setting that Spark looks at late and
-    that was another one when the function was created.
+    """Rejects a function that reads objects its caller may not read, if it depends on a setting that Spark reads late
+    and whose value differed at the function's creation.
     """
     for relation in bound.relations:
         if not isinstance(relation, BoundInBody):

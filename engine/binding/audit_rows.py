@@ -1,10 +1,10 @@
-"""The rows of `system.access.audit`: the trail's files as files of JSON that Spark reads, a partition a day.
+"""The rows of `system.access.audit`: the audit log as JSON files that Spark reads, one partition per day.
 
-Spark takes the lines apart, a part of a file at a time, so a trail may be larger than any memory. A line that a killed
-server cut is left out. Files are left out by `event_date`, which is theirs, and by conditions on the earliest
-`event_time`: no line of a file is of a later day than the file.
+Spark parses the lines, one file split at a time, so an audit log may exceed memory. A line that a killed server
+truncated is omitted. Files are pruned by `event_date`, their partition column, and by conditions on the earliest
+`event_time`: a file contains no line from a later day than its own.
 
-The server and Spark have to see the same folder, so this needs a local master.
+The server and Spark have to see the same directory, so this requires a local master.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.types.schema import ArrayType, DataType, PrimitiveType, StructField,
 
 
 def audit_rows(folder: Path | None) -> BoundView:
-    """The view over the files that are there now. Raises `NoAuditTrail`."""
+    """Returns the view over the existing files. Raises `NoAuditTrail`."""
     if folder is None:
         raise NoAuditTrail()
     query = parse_stored_query(_TEXT)
@@ -56,7 +56,7 @@ def _files(folder: Path) -> BoundFiles:
 
 
 def _last_ms(day: str) -> dt.datetime:
-    """The latest time that a line of the day may have; they have milliseconds."""
+    """Returns the latest time that a line from the day may have, in milliseconds."""
     begin = dt.datetime.combine(dt.date.fromisoformat(day), dt.time(), dt.UTC)
     return begin + dt.timedelta(days=1, milliseconds=-1)
 
@@ -69,6 +69,7 @@ def _struct(**columns: DataType) -> StructType:
 
 
 _STRING, _LONG = PrimitiveType.STRING, PrimitiveType.LONG
+# The columns read from a line; the last column is the file's.
 _LINE = _struct(
     v=PrimitiveType.INTEGER,
     seq=_LONG,
@@ -98,7 +99,6 @@ _LINE = _struct(
     ms=_LONG,
     event_date=PrimitiveType.DATE,
 )
-"""What is read of a line; the last column is the file's."""
 
 _PARAMETERS = {"statement": "text"} | {
     name: name for name in ("kind", "user", "owner", "token_id", "reason", "part", "file")

@@ -1,6 +1,6 @@
-"""Bind: names → catalog entries → one pinned snapshot per table. The only maker of a `BoundStatement`.
+"""The bind stage: names → catalog entries → one pinned snapshot per table. The only maker of a `BoundStatement`.
 
-Columns, types and functions are not bound here; Spark analyzes them. What a statement names stands with its family.
+Columns, types and functions are not bound here; Spark analyzes them. A statement's names are defined in its family.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ S = TypeVar("S", bound=Statement)
 
 
 def bind(statement: S, bind_names: Callable[[S, Binder], BoundNames], binder: Binder) -> BoundStatement:
-    """Resolves the names of `statement`. Raises the catalog's and the log's errors."""
+    """Resolves the names in `statement`. Raises the catalog's and the log's errors."""
     statement, functions = binder.functions.in_statement(statement, binder.state.current)
     names = bind_names(statement, binder)
     return BoundStatement(

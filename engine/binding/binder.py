@@ -1,4 +1,4 @@
-"""The lookups of one statement: its names in the catalog, and one pinned snapshot per table.
+"""Name lookups for one statement: catalog entries, and one pinned snapshot per table.
 
 The catalog is read once, as a view at one generation, and each table's log is listed once: a table that a statement
 names several times is loaded once per version, so that all its names see the same files.
@@ -74,6 +74,7 @@ from engine.tables.snapshot import TableSnapshot
 
 logger = logging.getLogger(__name__)
 
+# Error condition for an unreadable older version → RESTORE's error.
 RESTORE_ERRORS: Mapping[str, Callable[[str, str], SqlError]] = MappingProxyType(
     {
         "DELTA_VERSION_NOT_FOUND": CannotRestoreVersion,
@@ -81,26 +82,27 @@ RESTORE_ERRORS: Mapping[str, Callable[[str, str], SqlError]] = MappingProxyType(
         "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": RestoreTimestampTooLate,
     }
 )
-"""Why an older version cannot be read, by condition → the error of RESTORE."""
 
 _FOLDER_BYTES_MAX = NAME_BYTES_MAX - 33
 
+# Maximum number of listed tables whose logs are opened for their comments, which takes about a second.
 _COMMENTED_MAX = 1000
-"""Tables of a list whose logs are opened for their comments, which takes about a second for so many."""
 
+# Maximum view nesting; Spark's own limit.
 VIEW_DEPTH_MAX = 100
-"""Views on views; Spark's own limit."""
 
 
 class Binder:
-    """One statement's lookups: the catalog at one generation, and what was loaded for the statement.
+    """One statement's lookups: the catalog at one generation, and the snapshots loaded for the statement.
 
-    `view` shows the objects that are visible to the session's principal; names in the text of a view are looked up
-    among those that are visible to the view's owner.
+    `view` shows the objects that are visible to the session's principal; names in a view's text are looked up among the
+    objects that are visible to the view's owner.
     """
 
     def __init__(self, state: SessionState, sources: Sources, constants: Constants, *, is_known: bool = False) -> None:
-        """`is_known`: at the newest generation that this server knows, which `is_current` compares with the store's."""
+        """Starts lookups. `is_known`: at this server's newest known generation, which `is_current` compares with the
+        store's.
+        """
         self.state = replace(state, global_views=sources.global_views.visible_to(state.identity))
         self.formats = sources.formats
         self._catalog = sources.catalog
@@ -111,8 +113,8 @@ class Binder:
         self.audit_folder = sources.audit_folder
         self.activity = sources.activity
         self.constants = constants
+        # Formats of the looked-up tables, including tables that could not be loaded.
         self.formats_met: set[str] = set()
-        """Those of the tables that were looked up, also where loading one failed."""
         self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
@@ -120,13 +122,15 @@ class Binder:
 
     @property
     def is_current(self) -> bool:
-        """Returns whether this is the newest generation, and was while tables were read. One request to the store."""
+        """Returns whether this generation is, and was while tables were read, the newest. Sends one request to the
+        store.
+        """
         return self._catalog.view().generation == self.view.generation
 
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[ViewEntry, ...] = ()
     ) -> tuple[BoundRelation, ...]:
-        """What a query names; `inside` are the views whose texts led here, outermost first."""
+        """Returns a query's relations; `inside` are the views whose texts led here, outermost first."""
         found = tuple(
             self._in_body(each, inside) if each.functions else self._named(each, current, inside) for each in relations
         )
@@ -155,21 +159,21 @@ class Binder:
         return self.changes(each.name_parts, each.changes, current, inside, view)
 
     def _in_body(self, each: Relation, inside: tuple[ViewEntry, ...]) -> BoundInBody:
-        """What the body of a function names, looked up as its owner, from where it was made."""
+        """Binds a relation in a function body, looked up as its owner, from its schema."""
         function, view = self.functions.as_owner(each.functions[-1])
         called, _ = self.functions.as_owner(each.functions[0])
-        # As the text of a view that no name leads to.
+        # Treated like the text of a view that no name leads to.
         name = replace(function.name, table=f"{function.name.table}()")
         body = ViewEntry(
             name=name, text="", current=function.current, owner=function.owner, owner_kind=function.owner_kind
         )
         try:
             found = self._named(each, function.current, (*inside, body), view)
-        except SqlError as error:  # which may name what the body reads
+        except SqlError as error:  # the message may name objects that the body reads
             if self.functions.tells_all(called):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(called)) from error
-        if isinstance(found, BoundFiles):  # whose columns nobody knows when the function is created
+        if isinstance(found, BoundFiles):  # whose columns are unknown when the function is created
             raise TableExpected(found.label)
         return BoundInBody(function=function, called=called, relation=found)
 
@@ -181,7 +185,9 @@ class Binder:
         inside: tuple[ViewEntry, ...],
         view: CatalogView | None = None,
     ) -> BoundChanges:
-        """What `table_changes` reads. Raises for a view, and where the log cannot say the changes."""
+        """Binds the changes that `table_changes` reads. Raises for a view, and if the log cannot provide the
+        changes.
+        """
         table = self.relation(parts, None, current, inside, view)
         if not isinstance(table, BoundTable):
             raise TableExpected(table.label)
@@ -209,7 +215,7 @@ class Binder:
         *,
         is_read: bool = True,
     ) -> NamedRelation:
-        """One name, looked up in `view` if given; where it `is_read`, a table has its policies.
+        """Binds one name, looked up in `view` if given; if it `is_read`, a table has its policies.
 
         Raises for a view that reads itself, and for time travel on a view.
         """
@@ -240,8 +246,8 @@ class Binder:
         return self._of_view(found, inside)
 
     def _temporary(self, parts: tuple[str, ...], inside: tuple[ViewEntry, ...]) -> ViewEntry | None:
-        """A temporary view that a text sees: that of a view in the catalog sees none, and so means the same in every
-        session; that of a global one sees global ones.
+        """Returns a temporary view that is visible to a text: a catalog view's text sees none, so that it has the same
+        meaning in each session; a global one's sees global ones.
         """
         found = self.state.temporary_view(parts)
         if found is None or not inside or is_of_session(inside[-1].name):
@@ -249,9 +255,9 @@ class Binder:
         return found if is_global(inside[-1].name) and is_global(found.name) else None
 
     def _policed(self, table: BoundTable, time_travel: TimeTravel | None, *, is_read: bool) -> BoundTable:
-        """With the policies that hold for who reads its rows; a path has those of the table that it belongs to.
+        """Adds the policies that apply to a reader of its rows; a path has the policies of its table.
 
-        Where its rows are not read, it is no error that it is not clear what these are.
+        If its rows are not read, an undeterminable policy is not an error.
         """
         try:
             policies = policies_of(table, self.view.state, self.functions.principals)
@@ -265,15 +271,15 @@ class Binder:
         if not is_read or self._is_in_policy:
             return table
         if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
-            raise PathNotAllowed(table.entry.location)  # a part of the table, or a folder around it
+            raise PathNotAllowed(table.entry.location)  # a part of the table, or a directory around it
         recorded = self.view.unrestricted.recorded_at(table.entry.location)
         was_converted = table.name is None and any(each.format != table.entry.format for each in recorded)
-        if time_travel is not None or was_converted:  # the rows and names that it had
+        if time_travel is not None or was_converted:  # the rows and names in that version
             raise PolicyForbidsTimeTravel(table.label)
         return replace(table, policy=bind_policies(table, self.functions, self.policy_relations))
 
     def policy_relations(self, query: Query) -> tuple[BoundRelation, ...]:
-        """What the bodies in an expression of a policy name, to which no policies apply."""
+        """Returns the relations in a policy expression's bodies, to which no policies apply."""
         self._is_in_policy = True
         try:
             return self.relations(query.relations, self.state.current)
@@ -295,7 +301,7 @@ class Binder:
                 query, found.current, within, found.settings, sees_temporary=is_of_session(found.name)
             )
             inner = self.relations(query.relations, found.current, (*inside, found))
-        except SqlError as error:  # which may name what the text reads
+        except SqlError as error:  # the message may name objects that the text reads
             if is_temporary(found.name) or self.view.tells_all(found):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(found)) from error
@@ -304,14 +310,14 @@ class Binder:
         return BoundView(entry=found, query=query, relations=inner, functions=functions, is_hidden=hides)
 
     def _shown_as(self, entries: Iterable[SecurableEntry], inside: tuple[ViewEntry, ...]) -> str | None:
-        """What a table in the text of a view is called, if the principal may not know of it."""
+        """Returns the displayed name for a table in a view's text, if it is not visible to the principal."""
         rights = self.view.rights
         if rights is None or not inside or all(map(rights.is_visible, entries)):
             return None
         return f"a table of {label_of(inside[0])}"
 
     def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
-        """What the names in the text of the innermost view mean: a view of the catalog is read as its owner."""
+        """Returns the catalog for names in the innermost view's text: a catalog view is read as its owner."""
         if inside and inside[-1].foreign is not None:
             return self._view_inside(inside[:-1])
         if not inside or self.view.rights is None or is_temporary(inside[-1].name):
@@ -322,7 +328,7 @@ class Binder:
         return self._owned_views[owner]
 
     def described(self, parts: tuple[str, ...]) -> NamedRelation:
-        """A name whose columns are asked for: those of a view are in its record, whatever became of its tables."""
+        """Binds a name for its columns: a view's are in its catalog entry, even if its tables no longer exist."""
         if path_of(parts) is None:
             found = self.state.temporary_view(parts) or self.view.resolve(
                 TableName.from_parts(parts, self.state.current)
@@ -332,9 +338,9 @@ class Binder:
         return self.relation(parts, None, self.state.current, is_read=False)
 
     def system(self, entry: ViewEntry) -> BoundView:
-        """The rows of the audit trail, or of a view of `information_schema` or `system.gateway`.
+        """Binds the rows of the audit log, or of a view in `information_schema` or `system.gateway`.
 
-        Of these only those that tell of columns, constraints and the state of tables look into logs.
+        Only the views about columns, constraints and table state read logs.
         """
         if is_audit_schema(entry.name.schema_name):
             return audit_rows(self.audit_folder)
@@ -343,18 +349,18 @@ class Binder:
         return information_view(entry, self.view, partial(self._readable, is_kept=False), self._look)
 
     def _look(self, entry: TableEntry) -> BoundTable:
-        """A table of a long list, with its policies."""
+        """Returns a table from a long list, with its policies."""
         return self._policed(self._loaded(entry), None, is_read=False)
 
     def _loaded(self, entry: TableEntry) -> BoundTable:
-        """A table of a long list, which is not kept: all of them may not fit into memory."""
+        """Returns a table from a long list, uncached: all tables may not fit into memory."""
         with naming(str(entry.name)):
             pinned = self.pinned.get((entry.format, entry.location, None))
             snapshot = pinned or load(self.formats[entry.format], entry.location, None, self.constants)
         return BoundTable(name=entry.name, entry=entry, snapshot=snapshot, own=self.formats[entry.format])
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
-        """A name that must be a table's, looked up in `view` if given."""
+        """Binds a name that must refer to a table, looked up in `view` if given."""
         found = branch_or_tag(
             parts, lambda name, travel: self.relation(name, travel, self.state.current, view=view, is_read=False)
         )
@@ -363,7 +369,7 @@ class Binder:
         return found
 
     def parents(self, parts: tuple[str, ...], keys: Iterable[KeyDef]) -> tuple[BoundTable, ...]:
-        """The tables that foreign keys of the table `parts` reference, in their order, but for the table itself."""
+        """Returns the tables that foreign keys of the table `parts` reference, in order, except the table itself."""
         own = TableName.from_parts(parts, self.state.current) if parts and path_of(parts) is None else None
         foreign = [key.parent_parts for key in keys if isinstance(key, ForeignKeyDef)]
         return tuple(
@@ -373,14 +379,16 @@ class Binder:
         )
 
     def children(self, table: BoundTable) -> tuple[BoundTable, ...]:
-        """The tables with foreign keys to a table that has a primary key; none where it has none."""
+        """Returns the tables with foreign keys to a table with a primary key; empty without one."""
         if table.name is None or primary_key(table.keys) is None:
             return ()
         found = (each for each in self.listed(None, matches_all, matches_all) if isinstance(each, BoundTable))
         return tuple(each for each in found if any(references(key, table.name) for key in each.keys))
 
     def restored(self, parts: tuple[str, ...], to: TimeTravel) -> BoundTable:
-        """The older version of a table that RESTORE names. Raises for the newest one, and for one that is not there."""
+        """Returns the older table version that RESTORE names. Raises for the newest one, and for one that does not
+        exist.
+        """
         newest = self.table(parts)
         try:
             found = self.relation(parts, to, self.state.current)
@@ -391,36 +399,40 @@ class Binder:
             raise cause(newest.label, error.message) from error
         assert isinstance(found, BoundTable)
         version, now = found.snapshot.version, newest.snapshot.version
-        if version == now or (version > now and newest.entry.format == DEFAULT_FORMAT):  # others' are no order
+        # version numbers of other formats are not ordered
+        if version == now or (version > now and newest.entry.format == DEFAULT_FORMAT):
             raise CannotRestoreVersion(newest.label, f"Version {found.snapshot.version} is its newest version.")
         return found
 
     def schema(self, parts: tuple[str, ...]) -> SchemaName:
-        """The schema of a SHOW: the named one, or the current one."""
+        """Returns the schema for a SHOW: the named one, or the current one."""
         return SchemaName.from_parts(parts, self.state.catalog) if parts else self.state.current
 
     def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[NamedRelation]:
         yield from self._readable(self.view.relations(schema, tables))
 
     def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[NamedRelation]:
-        """Tables and views by pattern."""
+        """Yields tables and views by pattern."""
         yield from self._readable(self.view.find_relations(catalog, schemas, tables))
 
     def commented(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> tuple[NamedRelation, ...]:
-        """Those whose comments a list of tables shows: a table's is in its log, so none where they are many."""
+        """Returns the relations with comments for a table list: a table's comment is in its log, so long lists have
+        none.
+        """
         found = tuple(itertools.islice(self.view.find_relations(catalog, schemas, tables), _COMMENTED_MAX + 1))
         return tuple(self._readable(found)) if len(found) <= _COMMENTED_MAX else ()
 
     def _readable(self, relations: Iterable[CatalogRelation], *, is_kept: bool = True) -> Iterator[NamedRelation]:
-        """For lists: views by their record alone, tables if log and schema can be read; else ours has a line.
+        """Yields relations for lists: views by their catalog entry alone, tables if log and schema can be read;
+        otherwise the server's log has a line.
 
-        Tables that are not kept may be more than fit into memory.
+        Uncached tables may be more than fit into memory.
         """
         for entry in relations:
             try:
                 if isinstance(entry, TableEntry):
                     found = self._bound(entry.name, entry, None) if is_kept else self._loaded(entry)
-                    _ = found.snapshot.schema  # which may have types that only other engines know
+                    _ = found.snapshot.schema  # may have types that only other engines support
                     yield found
                 else:
                     yield BoundView(entry=entry, query=Query(text=entry.text), relations=())

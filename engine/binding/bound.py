@@ -1,12 +1,11 @@
-"""How far a statement has come, said by its type.
+"""A statement's progress through the pipeline, expressed by its type.
 
     Statement ──bind──► BoundStatement ──authorize──► AuthorizedStatement ──plan──► Plan ──execute──► Outcome
 
-Each stage takes only what the former one makes: `engine/binding/binder.py` alone makes a :class:`BoundStatement`,
-`engine/authorization/authorize.py` alone an :class:`AuthorizedStatement`, and planning takes nothing else, so a
-statement that was not authorised cannot be planned. All values are frozen. After bind nothing asks the catalog or lists
-a log again: the statement sees one generation of the catalog and one version of each table, and what was checked is
-what runs.
+Each stage accepts only the previous stage's result: only `engine/binding/binder.py` makes a :class:`BoundStatement`,
+only `engine/authorization/authorize.py` an :class:`AuthorizedStatement`, and planning accepts nothing else, so an
+unauthorized statement cannot be planned. All values are frozen. After bind no stage reads the catalog or lists a log
+again: the statement sees one catalog generation and one version of each table, and runs exactly on the checked objects.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from engine.types.sql_types import column_sql_type
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnInfo:
-    """A column of a table or a view, for those who list them; `type` in SQL's spelling."""
+    """A column in a table or a view, for lists; `type` in SQL's spelling."""
 
     name: str
     type: str
@@ -55,8 +54,8 @@ PathOwner: TypeAlias = TableEntry | LocationEntry | VolumeEntry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundExpression:
-    """A query that selects one expression over a table's columns, with the functions that it calls inlined, and what
-    their bodies read.
+    """A query that selects one expression over a table's columns, with its function calls inlined, and the relations
+    that the function bodies read.
     """
 
     query: Query
@@ -65,10 +64,10 @@ class BoundExpression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundPolicy:
-    """Row filters and column masks of a table.
+    """A table's row filters and column masks.
 
-    A row is read where all of `filters` are TRUE; `masks` are pairs of a column and what is read in its place.
-    `settings` are those under which their functions were created.
+    A row is visible if all `filters` are TRUE; `masks` are pairs (column, replacement expression). `settings` are the
+    ones under which their functions were created.
     """
 
     filters: tuple[BoundExpression, ...] = ()
@@ -77,54 +76,54 @@ class BoundPolicy:
 
     @property
     def relations(self) -> tuple[BoundRelation, ...]:
-        """What it reads beside the table."""
+        """Returns the relations that it reads besides the table."""
         expressions = (*self.filters, *(mask for _, mask in self.masks))
         return tuple(relation for each in expressions for relation in each.relations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundTable:
-    """A name of the statement, what the catalog knows of it, and the one version that the statement sees.
+    """A name in the statement, its catalog entry, and the single version that the statement sees.
 
-    `name` is None for a table that was named by its path. Then `owners` are, where privileges count, the tables that
-    the path belongs to, or the external location that it lies in.
+    `name` is None for a table that was named by its path. Then `owners` are, if privileges apply, the tables that the
+    path belongs to, or its external location.
     """
 
     name: TableName | None
     entry: TableEntry
     snapshot: TableSnapshot
+    # Its format.
     own: TableFormat = field(compare=False, repr=False)
-    """Its format."""
     owners: tuple[PathOwner, ...] = ()
+    # The policies that apply to the session's principal, on the table, or on all tables to which a path belongs.
     policies: Policies = NO_POLICIES
-    """Those that hold for the session's principal, of the table, or of all tables to which a path belongs."""
+    # True if it has policies; also if they cannot be determined and no row is read.
     is_policed: bool = False
-    """Whether there are any; also where it is not clear which, and no row is read."""
+    # The policy's bound form, if its rows are read by a query. Without one nothing is hidden.
     policy: BoundPolicy | None = None
-    """What of it is read, where its rows are read by a query. Without one nothing is hidden."""
+    # The name in messages for a view's reader, if the view's sources are not visible to the reader.
     shown_as: str | None = None
-    """What messages call it to a reader of a view who may not know what the view reads."""
+    # Spark compares its dates and times with texts as texts, so that only Spark can evaluate these conditions.
     has_dates_as_texts: bool = False
-    """Whether Spark compares its dates and times with texts as texts, so that no condition is decided without it."""
 
     @property
     def label(self) -> str:
-        """How messages call it."""
+        """Returns the name in messages."""
         return self.shown_as or self.own_label
 
     @property
     def own_label(self) -> str:
-        """What it is called to those who may know of it."""
+        """Returns the name for principals to whom it is visible."""
         return str(self.name) if self.name else f"{self.entry.format}.`{self.entry.location}`"
 
     def is_used_by_policy(self, column: str) -> bool:
-        """Whether a policy, or a tag that policies may look at, is about a column; by its path as by its name."""
+        """Returns whether a policy, or a tag that policies may use, refers to a column; works for paths and names."""
         entries = (self.entry, *(owner for owner in self.owners if isinstance(owner, TableEntry)))
         return any(each.policies.uses(column) or each.tags.of_column(column) for each in entries)
 
     @property
     def location(self) -> str:
-        """Where it lies: a table of a REST catalog where its metadata says."""
+        """Returns its location: for a table in a REST catalog from its metadata."""
         return self.snapshot.table_root if is_rest(self.entry.location) else self.entry.location
 
     @property
@@ -133,25 +132,25 @@ class BoundTable:
 
     @property
     def keys(self) -> tuple[TableKey, ...]:
-        """The primary key, then foreign keys by name."""
+        """Returns the primary key, then foreign keys by name."""
         return keys_of(self.snapshot.details.properties, self.snapshot.schema.names)
 
 
 def references(key: TableKey, table: TableName) -> bool:
-    """Whether `key` is a foreign key to `table`."""
+    """Returns whether `key` is a foreign key to `table`."""
     return isinstance(key, ForeignKey) and TableName(*key.parent) == table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundChanges:
-    """The change data feed of a table, read where the statement names `table_changes`: a read of that table."""
+    """A table's change data feed, read by `table_changes`: a read of that table."""
 
     table: BoundTable
     feed: TableChanges
 
     @property
     def name(self) -> None:
-        """Only its alias can refer to it."""
+        """Returns None: only its alias can refer to it."""
 
     @property
     def label(self) -> str:
@@ -164,7 +163,7 @@ class BoundChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundMetadata:
-    """What the metadata of a table says, read as `<table>.<part>`: a read of that table."""
+    """A metadata table, read as `<table>.<part>`: a read of that table."""
 
     table: BoundTable
     part: str
@@ -172,7 +171,7 @@ class BoundMetadata:
 
     @property
     def name(self) -> None:
-        """Only its alias can refer to it."""
+        """Returns None: only its alias can refer to it."""
 
     @property
     def label(self) -> str:
@@ -185,7 +184,7 @@ class BoundMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundFunction:
-    """A function of the catalog that a query calls, and those that its body calls."""
+    """A catalog function that a query calls, and the functions that its body calls."""
 
     entry: FunctionEntry
     functions: tuple[BoundFunction, ...] = ()
@@ -193,16 +192,16 @@ class BoundFunction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundView:
-    """A view that the statement names: its query, and what that names, bound where the view was made."""
+    """A view that the statement names: its query, with relations bound in the view's schema."""
 
     entry: ViewEntry
     query: Query
     relations: tuple[BoundRelation, ...]
     functions: tuple[BoundFunction, ...] = ()
+    # The principal may not read all its sources directly.
     is_hidden: bool = False
-    """Whether the principal may not read by itself all that the view reads."""
+    # The rows, for a view without a query.
     rows: GivenRows | None = None
-    """The rows of a view that is not made of a query."""
 
     @property
     def name(self) -> TableName:
@@ -214,7 +213,7 @@ class BoundView:
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
-        """As they were when the view was made."""
+        """Returns the columns as they were at the view's creation."""
         return tuple(
             ColumnInfo(name=column.name, type=column.type, comment=column.comment) for column in self.entry.columns
         )
@@ -222,8 +221,8 @@ class BoundView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileView(ViewEntry):
-    """A temporary view of the files at a path: those that are there when it is read, with the columns that it has had
-    since it was created.
+    """A temporary view over the files at a path: the existing files at read time, with the columns from its
+    creation.
     """
 
     files: FilesAt
@@ -232,29 +231,29 @@ class FileView(ViewEntry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundFiles:
-    """The files below the folder `root` that are read as they are, with the columns of `Scan.files`.
+    """Files below the directory `root` that are read as they are, with the columns of `Scan.files`.
 
-    `schema` None: it is not known yet.
+    `schema` None: not known yet.
     """
 
     root: str
     files: pa.Table
     format: FileFormat
     schema: StructType | None = None
+    # As in `BoundTable`.
     owners: tuple[PathOwner, ...] = ()
-    """As in `BoundTable`."""
+    # Their path in a volume, whose directory is not shown.
     path: str = ""
-    """Their path in a volume, whose folder is not shown."""
+    # The volume path of `root`, which differs from `path` if that is a file.
     shown_root: str = ""
-    """The path in a volume of `root`, which differs from `path` if that is a file."""
+    # The last columns of `schema`, whose values come from `partition_values`.
     partition_columns: tuple[str, ...] = ()
-    """The last of `schema`, whose values are those of `partition_values`."""
+    # Statistics for each file: `max_values` in the same form as for table files.
     statistics: pa.Table | None = field(default=None, compare=False, repr=False)
-    """What is known of each file: `max_values` as statistics of a table's files have them."""
 
     @property
     def name(self) -> None:
-        """Only their alias can refer to them."""
+        """Returns None: only their alias can refer to them."""
 
     @property
     def label(self) -> str:
@@ -267,8 +266,8 @@ class BoundFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundInBody:
-    """What the body of a function names, read as the owner of `function`. Messages name `called`, whose body it is
-    in, or which calls the function.
+    """A relation in a function body, read as the owner of `function`. Messages name `called`, the function itself or
+    the one that calls it.
     """
 
     function: FunctionEntry
@@ -277,7 +276,7 @@ class BoundInBody:
 
     @property
     def name(self) -> None:
-        """Nothing but the body can refer to it."""
+        """Returns None: only the body can refer to it."""
 
     @property
     def label(self) -> str:
@@ -293,7 +292,7 @@ BoundRelation: TypeAlias = NamedRelation | BoundChanges | BoundMetadata | BoundF
 
 
 def tables_of(relations: Iterable[BoundRelation]) -> Iterator[BoundTable]:
-    """Those that are named, and those that views and the bodies of functions name."""
+    """Yields the named tables, and the tables that views and function bodies name."""
     for relation in relations:
         match relation:
             case BoundTable():
@@ -311,7 +310,7 @@ def tables_of(relations: Iterable[BoundRelation]) -> Iterator[BoundTable]:
 
 
 def files_of(relations: Iterable[BoundRelation]) -> Iterator[BoundFiles]:
-    """The files that are named, and those that views name."""
+    """Yields the named files, and the files that views name."""
     for relation in relations:
         if isinstance(relation, BoundFiles):
             yield relation
@@ -334,18 +333,18 @@ def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeName:
-    """A name that a statement may give to a table, and the place for it.
+    """A name that a statement may give to a table, and its location.
 
-    `found` is the table that lies there already; then the name is all that is made. `managed`: the catalog chose the
-    place, and dropping the table removes it. `is_path`: the statement says ``delta.`/path` ``, which nobody records.
-    `owners` are as in `BoundTable`, of a place that the statement chose.
+    `found` is an existing table at the location; then only the name is created. `managed`: the catalog chose the
+    location, and dropping the table removes it. `is_path`: the statement names ``delta.`/path` ``, which is not
+    recorded. `owners` as in `BoundTable`, for a location that the statement chose.
     """
 
     name: TableName
     location: str
     managed: bool
+    # The new table's format.
     own: TableFormat
-    """The format of the new table."""
     found: TableSnapshot | None = None
     is_path: bool = False
     owners: tuple[PathOwner, ...] = ()
@@ -353,7 +352,7 @@ class FreeName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenName:
-    """A name that leads to `entry`, whose log is not looked at: for what only concerns names."""
+    """A name that refers to `entry`, whose log is not read: for operations on names only."""
 
     entry: TableEntry | ViewEntry
 
@@ -363,12 +362,12 @@ Target: TypeAlias = BoundTable | FreeName | TakenName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundNames:
-    """The names of a statement, looked up: the table or name that it changes, the relations that it reads, and the
-    object whose privileges or definition it is about.
+    """A statement's resolved names: the table or name that it changes, the relations that it reads, and the object
+    whose privileges or definition it concerns.
 
-    `time_ms` is a time that the statement gives by an expression, in ms since the epoch. `is_kept`: the text is kept in
-    the catalog and will be read as its owner. `statement` replaces the one that was parsed, if what it means depends on
-    what a name stands for.
+    `time_ms` is a time that the statement computes, in ms since the epoch. `is_kept`: the text is stored in the catalog
+    and will be read as its owner. `statement` replaces the parsed one, if its meaning depends on the object that a name
+    refers to.
     """
 
     target: Target | None = None
@@ -381,9 +380,10 @@ class BoundNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundStatement:
-    """`relations` has one element for each relation of the statement, in their order.
+    """A bound statement; `relations` has one element for each relation in the statement, in order.
 
-    `target` is what the statement writes, makes or drops; None also where it is gone already (DROP … IF EXISTS).
+    `target` is the object that the statement writes, creates or drops; None also if it no longer exists (DROP … IF
+    EXISTS).
     """
 
     statement: Statement
@@ -391,26 +391,28 @@ class BoundStatement:
     view: CatalogView
     relations: tuple[BoundRelation, ...] = ()
     target: Target | None = None
+    # Functions that its queries call, except functions in views.
     functions: tuple[BoundFunction, ...] = ()
-    """Those that its queries call, without those in views."""
+    # The object in a statement about privileges; None if it names nothing, or a dropped object (IF EXISTS).
     securable: SecurableEntry | None = None
-    """What a statement about privileges names; None where it names nothing, or what is gone (IF EXISTS)."""
+    # The time among a procedure's arguments, in milliseconds since the epoch.
     time_ms: int | None = None
-    """The time among the arguments of a procedure, in milliseconds since the epoch."""
+    # True if the text is stored in the catalog and will be read as its owner.
     is_kept: bool = False
-    """True if the text is kept in the catalog and will be read as its owner."""
+    # Returns whether a user with this name can log in, as far as the server can look up users.
     knows_user: Callable[[str], bool] = lambda _: False
-    """Returns whether a user of this name can log in, as far as the server can look up users."""
+    # The condition that a catalog change checks again. Set by `authorize`, if privileges apply.
     condition: Condition | None = None
-    """What a change of the catalog looks at again. Set by `authorize`, where privileges count."""
 
     @property
     def named(self) -> tuple[NamedRelation, ...]:
-        """The tables and views among the relations."""
+        """Returns the tables and views among the relations."""
         return tuple(relation for relation in self.relations if isinstance(relation, BoundTable | BoundView))
 
     def tells_all(self, relation: NamedRelation) -> bool:
-        """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
+        """Returns whether a manager's information about the object is visible to the principal: its location, a view's
+        text.
+        """
         if self.view.rights is None or is_temporary(relation.entry.name):
             return True
         if isinstance(relation, BoundTable) and relation.name is None:
@@ -418,7 +420,7 @@ class BoundStatement:
         return self.view.tells_all(relation.entry)
 
     def comments(self) -> Mapping[TableName, str]:
-        """Those of the tables and views among the relations, a table's own from its log."""
+        """Returns the comments on tables and views among the relations, a table's own from its log."""
         found = {
             relation.entry.name: (relation.snapshot.details.description if isinstance(relation, BoundTable) else None)
             or relation.entry.comment
@@ -428,26 +430,27 @@ class BoundStatement:
 
     @property
     def tables(self) -> tuple[BoundTable, ...]:
-        """The tables among the relations."""
+        """Returns the tables among the relations."""
         return tuple(relation for relation in self.relations if isinstance(relation, BoundTable))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizedStatement:
-    """A statement that its principal may run."""
+    """A statement that its principal is allowed to run."""
 
     bound: BoundStatement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a statement answers, and how it changes the session's state (None: not at all).
+    """A statement's result, and its change to the session's state (None: unchanged).
 
-    `values` are the rows of an `EvaluateQuery`, which answers no client. `left` is what is left of a statement that is
-    committed in steps; then it has to go on. `resolved` is the snapshot with the positions of rows that were deleted by
-    value, for planning the statement again.
+    `values` are the rows of an `EvaluateQuery`, which are not sent to a client. `left` is the remaining work of a
+    statement that is committed in steps and has to continue. `resolved` is the snapshot with the positions of rows
+    removed by equality deletes, for planning the statement again.
 
-    The change is a function, so that it applies to the newest state: two statements of a session may end at once.
+    The change is a function, so that it applies to the newest state: two statements in a session may end at the same
+    time.
     """
 
     result: ResultStream

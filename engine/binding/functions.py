@@ -1,13 +1,12 @@
-"""Calls of the catalog's functions, put into queries as expressions; and who the session's principal is.
+"""Inlines calls of catalog functions into queries as expressions, and resolves the session's principal.
 
-Spark never looks a function of the catalog up: its body takes the place of the call, with the arguments in the places
-of its parameters. Spark analyzes the body of a function that was created under other settings than its caller's by
-itself. What the body calls in its turn is looked up as its owner, from where it was made; the tables that it names
-become relations of the query, which `binder.py` binds in the same way. A function that the principal may not know of is
-left to Spark, which does not find it either.
+Spark never looks up a catalog function: its body replaces the call, with the arguments in place of its parameters.
+Spark analyzes a body separately if its function was created under other settings than its caller's. Functions in the
+body are looked up as its owner, from its schema; the tables in it become relations of the query, which `binder.py`
+binds in the same way. A function that is not visible to the principal is left to Spark, which does not find it either.
 
-`is_account_group_member` and `is_member` are about the session's principal wherever they are called, also in views and
-functions of others. They are answered here, and become TRUE or FALSE.
+`is_account_group_member` and `is_member` refer to the session's principal wherever they are called, also in views and
+functions of other owners. They are evaluated here, and become TRUE or FALSE.
 """
 
 from __future__ import annotations
@@ -64,15 +63,15 @@ from engine.sql.query.bodies import (
 )
 from engine.sql.query.values import EXPRESSION, STORED, Call, InlinedCall, Query, Relation
 
+# Maximum function nesting.
 FUNCTION_DEPTH_MAX = 32
-"""Functions in functions."""
 
 _T = TypeVar("_T")
 Settings = tuple[tuple[str, str], ...]
 
 
 class Functions:
-    """The functions of one statement. `view` is what the session's principal may know of."""
+    """One statement's functions. `view` contains the objects that are visible to the session's principal."""
 
     def __init__(self, view: CatalogView, state: SessionState) -> None:
         self._view = view
@@ -83,7 +82,7 @@ class Functions:
         return captured_settings(self._state.values)
 
     def in_statement(self, statement: _T, current: SchemaName) -> tuple[_T, tuple[BoundFunction, ...]]:
-        """The statement with the calls of all its queries inlined, and the functions that these call."""
+        """Returns the statement with the calls in all its queries inlined, and the called functions."""
         found: list[BoundFunction] = []
 
         def change(query: Query, *, is_policy: bool = False) -> Query:
@@ -103,7 +102,7 @@ class Functions:
         return cast(_T, _with_queries(statement, change, change_text)), tuple(found)
 
     def _may_call(self, text: str) -> bool:
-        """Whether to look closer at an expression that a statement keeps as text beside its queries."""
+        """Returns whether an expression that a statement stores as text, outside its queries, may contain calls."""
         folded = text.casefold()
         names = (name.table.casefold() for name in self._view.state.functions)
         temporary = self._state.temporary_functions
@@ -119,10 +118,10 @@ class Functions:
         *,
         sees_temporary: bool = False,
     ) -> tuple[Query, tuple[BoundFunction, ...]]:
-        """The query with its calls inlined; names are looked up in `view`, from `current`, and among the session's own
-        functions first if the query `sees_temporary` ones. It is evaluated under `settings`.
+        """Returns the query with its calls inlined; names are looked up in `view`, from `current`, and among the
+        session's own functions first if the query `sees_temporary` ones. It is evaluated under `settings`.
 
-        Raises `FunctionNotFound` for the name that calls of functions with other settings get.
+        Raises `FunctionNotFound` for the reserved name that calls of functions with other settings get.
         """
         found: list[BoundFunction] = []
         inlined: list[InlinedCall] = []
@@ -145,14 +144,14 @@ class Functions:
         return changed, tuple(found)
 
     def entry(self, name: TableName) -> FunctionEntry | None:
-        """A function by its full name, also one that the principal may not know of."""
+        """Returns a function by its full name, even if it is not visible to the principal."""
         if is_temporary(name):
             return self._state.temporary_function(name.parts)
         return self._view.unrestricted.find_function(name)
 
     def expression(self, name: TableName, arguments: Sequence[str], settings: Settings) -> Query:
-        """A query of what a function that is there gives, with its body in its place, to be evaluated under `settings`;
-        for what nobody has to have EXECUTE on.
+        """Returns a query for an existing function's value, with its body inlined, to be evaluated under `settings`;
+        for calls that do not require EXECUTE.
         """
         text = f"SELECT {'.'.join(map(quote, name.parts))}({', '.join(arguments)})"
         changed, _ = self.in_query(parse_expression(text), name.schema_name, self._view.unrestricted, settings)
@@ -162,7 +161,7 @@ class Functions:
     def _body(
         self, query: Query, call: Call, entry: FunctionEntry, inside: tuple[TableName, ...]
     ) -> tuple[tuple[Body, Query], tuple[BoundFunction, ...]]:
-        """The body, its query with its own calls inlined, and the functions that these call."""
+        """Returns the body, its query with its own calls inlined, and the functions that these call."""
         if entry.name in inside or len(inside) >= FUNCTION_DEPTH_MAX:
             raise FunctionTooDeep(str(entry.name), FUNCTION_DEPTH_MAX)
         body = _parsed(entry)
@@ -183,7 +182,7 @@ class Functions:
             if is_in_row and not is_of_row(text):
                 raise ArgumentNotOfRow(str(entry.name), parameter)
         if len(inner.inlined) < len(body.query.calls) and not self.tells_all(entry):
-            raise ViewOwnerLacksPrivileges(label_of(entry))  # Spark would say the name of what is gone
+            raise ViewOwnerLacksPrivileges(label_of(entry))  # Spark would reveal the missing object's name
         return (body, inner), functions
 
     def _called(
@@ -196,23 +195,25 @@ class Functions:
         return with_arguments(call, defaults, inlined_call(call, entry, *body, first))
 
     def _is_hidden(self, entry: FunctionEntry, body: Query) -> bool:
-        """Return whether the body may read what the session's principal may not read by itself."""
+        """Returns whether the body may read objects that the session's principal may not read directly."""
         rights = self._view.rights
         is_own = rights is None or is_temporary(entry.name) or owner_of(entry) == user(self._state.principal)
         return bool(body.relations) and not is_own
 
     def as_owner(self, name: TableName) -> tuple[FunctionEntry, CatalogView]:
-        """A function, whose body is being bound, and what its owner may know of."""
+        """Returns a function whose body is being bound, and the objects that are visible to its owner."""
         entry = self.entry(name)
         assert entry is not None
         return entry, self._as_owner(entry)
 
     def tells_all(self, entry: FunctionEntry) -> bool:
-        """Whether the principal may know the text of a function."""
+        """Returns whether a function's text is visible to the principal."""
         return is_temporary(entry.name) or self._view.tells_all(entry)
 
     def _as_owner(self, entry: FunctionEntry) -> CatalogView:
-        """A temporary function is read as the session's principal, with the groups of its login."""
+        """Returns the owner's catalog view. A temporary function is read as the session's principal, with its login's
+        groups.
+        """
         if self._view.rights is None or is_temporary(entry.name):
             return self._view
         return self._view.seen_by(owning(self._view.state, owner_of(entry)))
@@ -226,15 +227,15 @@ class Functions:
 
     @cached_property
     def principals(self) -> frozenset[Principal]:
-        """All that the session's principal is, groups included."""
+        """Returns the session's principal with all its groups."""
         if self._view.rights is not None:
             return self._view.rights.caller.principals
         return caller_of(self._view.state, Login(self._state.principal, self._state.identity.groups)).principals
 
 
 def ensure_names_known(relations: tuple[Relation, ...], found: tuple[BoundRelation, ...], functions: Functions) -> None:
-    """Whether the names in bodies of functions mean what these read, as they did when the functions were made: a column
-    that is gone since would be looked for around the call.
+    """Raises unless the names in function bodies still resolve as they did at the functions' creation: a dropped column
+    would be resolved around the call.
     """
     read: dict[tuple[TableName, ...], list[tuple[Relation, BoundRelation]]] = {}
     for each, bound in zip(relations, found, strict=True):
@@ -257,8 +258,8 @@ def ensure_names_known(relations: tuple[Relation, ...], found: tuple[BoundRelati
 def ensure_body_known(
     name: TableName, body: str, parameters: Iterable[str], read: Iterable[tuple[Relation, BoundRelation]]
 ) -> None:
-    """Raises `BodyNotPossible` for a name in a body with queries that is neither a parameter nor of what it reads. That
-    may be a function without parentheses (`current_user`), which is a column of the caller's where there is one.
+    """Raises `BodyNotPossible` for a name in a body with queries that is neither a parameter nor a column that it
+    reads. It may be a function without parentheses (`current_user`), which a column of the caller would capture.
     """
     known = {name.table, *parameters}
     for each, bound in read:
@@ -268,16 +269,18 @@ def ensure_body_known(
 
 
 def columns_named(body: str, read: Iterable[tuple[Relation, BoundRelation]]) -> tuple[tuple[str, ...], ...]:
-    """For each relation that a body reads, which names in the body are columns of it (`FunctionEntry.columns`)."""
+    """Returns, for each relation that a body reads, the names in the body that are its columns
+    (`FunctionEntry.columns`).
+    """
     names = mentioned_names(body)
     folded = ({column.name.lower() for column in bound.columns} for _, bound in read)
     return tuple(tuple(sorted(columns if names is None else columns & names)) for columns in folded)
 
 
 def _ensure_columns_known(function: FunctionEntry, read: Sequence[tuple[Relation, BoundRelation]]) -> None:
-    """Whether the names in a body mean the columns that they meant when the function was made, in each of its calls.
+    """Raises unless the names in a body refer to the same columns as at the function's creation, in each call.
 
-    Raises `BodyNotPossible`. A column that is gone since may have the name of a parameter, and a new one may take it.
+    Raises `BodyNotPossible`. A dropped column may have a parameter's name, and a new one may capture it.
     """
     calls, rest = divmod(len(read), len(function.columns) or len(read) + 1)
     if rest or columns_named(function.body, read) != function.columns * calls:
@@ -292,10 +295,10 @@ def _parsed(entry: FunctionEntry) -> Body:
 
 
 def _places(call: Call, entry: FunctionEntry) -> tuple[int, ...]:
-    """Returns the number of the parameter that each argument of `call` is for.
+    """Returns the parameter number for each argument of `call`.
 
-    Raises for a call in FROM of a function that returns a value, and the other way round; for an argument too many, a
-    name that is none of a parameter, and a parameter without a default that has no argument.
+    Raises for a scalar function called in FROM, and vice versa; for too many arguments, an unknown parameter name, and
+    a parameter without a default that has no argument.
     """
     function, parameters = str(entry.name), entry.parameters
     if call.is_table != bool(entry.table_columns):
@@ -321,9 +324,9 @@ def _places(call: Call, entry: FunctionEntry) -> tuple[int, ...]:
 
 
 def _with_queries(value: Any, change: Callable[..., Query], change_text: Callable[[str], str]) -> Any:
-    """`value` with `change` made of each query in it; the same object where none changes.
+    """Returns `value` with `change` applied to each query in it; the same object if nothing changes.
 
-    A policy is stored with the name of its function, which is never a temporary one.
+    A policy is stored with its function's name, which is never a temporary one.
     """
     if isinstance(value, Query):
         return change(value) if value.calls else value

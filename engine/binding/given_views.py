@@ -1,4 +1,4 @@
-"""Views whose rows are not made of a query: those of `information_schema` and `system.gateway`."""
+"""Views whose rows do not come from a query: `information_schema` and `system.gateway`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.tables.given_rows import Columns, GivenRows, Row, fixed_rows
 def view_of_rows(
     entry: ViewEntry, columns: Columns, make: Callable[[], Iterable[Row]], *, is_volatile: bool = False
 ) -> BoundView:
-    """Returns the view `entry` with the rows that `make` answers; volatile ones differ each time that it is asked."""
+    """Returns the view `entry` with the rows from `make`; volatile rows differ for each call."""
     if is_volatile:
         return given_view(entry, GivenRows(columns=columns, make=lambda _: make()))
     return given_view(entry, fixed_rows(columns, make))

@@ -1,8 +1,8 @@
 """The rows of `information_schema`.
 
-What only the catalog says is listed without opening any table. When a table was last altered, and by whom, is in its
-log, so tables are opened for queries that use these columns. Of columns and constraints the names of catalog, schema
-and table are known before, so only the tables are opened that a query's conditions on these names leave.
+Data from the catalog is listed without opening any table. A table's last alteration time and author are in its log, so
+tables are opened for queries that use these columns. For columns and constraints the names of catalog, schema and table
+are known in advance, so only the tables that match a query's conditions on these names are opened.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from engine.types.sql_types import type_sizes
 
 logger = logging.getLogger(__name__)
 
+# Opens tables one by one, omitting unreadable ones; views come from their catalog entries.
 Opened = Callable[[Iterable[Relation]], Iterable[NamedRelation]]
-"""Opens tables one after the other, without those that cannot be read; views are as their records say."""
+# Opens one table with its policies. Raises `SqlError`.
 Look = Callable[[TableEntry], BoundTable]
-"""Opens one table with its policies. Raises `SqlError`."""
 
 _TABLE = ("table_catalog", "table_schema", "table_name")
 _CONSTRAINT = ("constraint_catalog", "constraint_schema")
+# The part of a table's name, by a key's last word.
 _PARTS = {"catalog": 0, "schema": 1, "name": 2}
-"""The part of a table's name, by the last word of a key."""
 
 
 def information_view(entry: ViewEntry, view: CatalogView, opened: Opened, look: Look) -> BoundView:
-    """Returns one of the views of a catalog, or of all catalogs if it is `system`'s."""
+    """Returns one of the views for a catalog, or for all catalogs if it is `system`'s."""
     is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
     catalog = None if is_system else entry.name.catalog
     name = entry.name.table
@@ -63,7 +63,7 @@ def information_view(entry: ViewEntry, view: CatalogView, opened: Opened, look: 
 
 
 class _Tables:
-    """The tables and views of a catalog that the principal may know of, opened when their rows are made."""
+    """A catalog's tables and views that are visible to the principal, opened when their rows are made."""
 
     def __init__(self, view: CatalogView, catalog: str | None, opened: Opened, look: Look) -> None:
         self.view = view
@@ -89,9 +89,9 @@ class _Tables:
         return self._opened(self.relations if chosen is None else [self.relations[at] for at in chosen])
 
     def with_alterations(self, rows: Iterable[Row], used: Collection[str]) -> Iterator[Row]:
-        """Puts in when the newest version of each table was committed, and by whom.
+        """Adds each table's newest commit time and author.
 
-        As with DESCRIBE HISTORY only who may read all of a table knows it. A table that cannot be read has NULL.
+        As with DESCRIBE HISTORY, only principals who may read all of a table see them. An unreadable table has NULL.
         """
         for row in rows:
             entry = self._by_name[TableName(*map(str, row[:3]))]
@@ -109,7 +109,9 @@ class _Tables:
             return None, None
 
     def primary_key(self, name: TableName) -> PrimaryKey | None:
-        """Returns that of a table that a foreign key references; None if it is elsewhere, or no longer has one."""
+        """Returns the primary key that a foreign key references; None if its table is in another catalog, or no longer
+        has one.
+        """
         if name not in self._primary:
             entry = self._by_name.get(name)
             found = next(iter(self._opened([] if entry is None else [entry])), None)
@@ -146,7 +148,7 @@ def _table_rows(tables: _Tables) -> GivenRows:
 
 
 def _table_row(view: CatalogView, entry: Relation) -> Row:
-    """The catalog's part: a table's comment is in its log, which a list of tables does not open."""
+    """Returns the catalog's part: a table's comment is in its log, which a table list does not open."""
     common = (entry.owner, entry.comment, entry.created_ms, entry.created_by)
     match entry:
         case TableEntry(location=location, format=provider):
@@ -179,7 +181,7 @@ def _column_masks(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 
 
 def _policed(view: CatalogView, catalog: str | None) -> Iterator[TableEntry]:
-    """Only who manages a table is told of its policies."""
+    """Yields the protected tables; only a table's managers see its policies."""
     for entry in view.find_relations(catalog, matches_all, matches_all):
         if isinstance(entry, TableEntry) and entry.policies and view.tells_all(entry):
             yield entry
@@ -274,7 +276,7 @@ def _parameters(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 
 
 def _privileges(view: CatalogView, entry: SecurableEntry, names: tuple[str, ...]) -> Iterator[Row]:
-    """Those that hold for an object; those on it itself are inherited from `NONE`."""
+    """Yields the privileges that apply to an object; direct ones are inherited from `NONE`."""
     for level, grant in effective_grants(view, entry):
         inherited_from = "NONE" if level is entry else kind_of(level).value
         privilege = grant.privilege.value.replace(" ", "_")
@@ -299,14 +301,14 @@ def _columns(_: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
 
 
 def _type_columns(column: ColumnInfo) -> tuple[object, ...]:
-    """The type whole and its name, then lengths and precisions where it has them."""
+    """Returns the full type and its name, then lengths and precisions if it has them."""
     sizes = type_sizes(column.type)
     numbers = (sizes.length, sizes.precision, sizes.radix, sizes.scale, sizes.datetime_precision)
     return column.type, sizes.name.upper(), *numbers
 
 
 def _value_columns(field: StructField | None) -> tuple[object, ...]:
-    """Where the values come from: identity, then generation."""
+    """Returns identity, then generation columns."""
     metadata = {} if field is None else field.metadata
     start = metadata.get("delta.identity.start")
     expression = metadata.get("delta.generationExpression")
@@ -354,7 +356,7 @@ def _keys(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[tuple[Bo
 
 
 def _constraint_column_usage(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
-    """The columns that a key is about: a foreign key is about those that it references."""
+    """Yields a key's columns: for a foreign key the referenced ones."""
     for table, key in _keys(tables, opened):
         names = (*table.entry.name.schema_name.parts, key.name)
         if isinstance(key, ForeignKey):
@@ -381,7 +383,7 @@ def _key_column_usage(tables: _Tables, opened: Iterable[NamedRelation]) -> Itera
 
 
 def _referential_constraints(tables: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
-    """The name of a primary key is unknown where its table is in another catalog, or no longer has it."""
+    """Yields foreign keys. A primary key's name is unknown if its table is in another catalog, or no longer has it."""
     for table, key in _keys(tables, opened):
         if isinstance(key, ForeignKey):
             parent = tables.primary_key(TableName(*key.parent))
@@ -390,6 +392,7 @@ def _referential_constraints(tables: _Tables, opened: Iterable[NamedRelation]) -
             yield *table.entry.name.schema_name.parts, key.name, *unique, *rules
 
 
+# Relations that open tables: columns that are known in advance, and the rows.
 _OF_TABLES: Mapping[str, tuple[tuple[str, ...], Callable[[_Tables, Iterable[NamedRelation]], Iterable[Row]]]] = {
     "check_constraints": (_CONSTRAINT, _check_constraints),
     "columns": (_TABLE, _columns),
@@ -399,7 +402,6 @@ _OF_TABLES: Mapping[str, tuple[tuple[str, ...], Callable[[_Tables, Iterable[Name
     "referential_constraints": (_CONSTRAINT, _referential_constraints),
     "table_constraints": ((*_CONSTRAINT, *_TABLE), _table_constraints),
 }
-"""Relations that tables are opened for: columns that are known before, and the rows."""
 
 _OF_CATALOG: Mapping[str, Callable[[CatalogView, str | None], Iterable[Row]]] = {
     "catalog_privileges": _catalog_privileges,

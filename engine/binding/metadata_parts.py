@@ -1,7 +1,7 @@
-"""Names of a query that are no table's and no view's, but of a part of a table's metadata: `<table>.snapshots`.
+"""Names that refer to a metadata table: `<table>.snapshots`.
 
-A table or view of such a name comes first. Parts show values of rows (bounds, partitions), so nobody reads them whom a
-policy hides rows or values from.
+A table or view with the same name has precedence. Metadata tables contain row values (bounds, partitions), so a
+principal cannot read them if a policy hides rows or values from it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOT_FOUND = (CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts)
 def relation_or_part(
     parts: tuple[str, ...], look: Callable[[tuple[str, ...]], NamedRelation]
 ) -> NamedRelation | BoundMetadata:
-    """What a name means; `look` finds tables and views, and what it raises is raised where the name means nothing."""
+    """Resolves a name; `look` finds tables and views, and its error is raised if the name does not resolve."""
     try:
         return look(parts)
     except _NOT_FOUND:
@@ -41,9 +41,10 @@ def relation_or_part(
 def branch_or_tag(
     parts: tuple[str, ...], look: Callable[[tuple[str, ...], TimeTravel | None], NamedRelation]
 ) -> NamedRelation:
-    """What a name means; `t.branch_x` and `t.tag_x` are the snapshots of `t` of that name, unless a table has the name.
+    """Resolves a name; `t.branch_x` and `t.tag_x` are snapshots of `t` with these references, unless a table has the
+    name.
 
-    `look` finds tables and views; what it raises is raised where the name means nothing.
+    `look` finds tables and views; its error is raised if the name does not resolve.
     """
     try:
         return look(parts, None)

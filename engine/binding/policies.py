@@ -1,9 +1,9 @@
-"""Row filters and column masks as expressions: the functions that decide, put over the columns of one snapshot.
+"""Row filters and column masks as expressions: the policy functions, applied to one snapshot's columns.
 
-They are looked up for any principal, and run as their owners; what they say of who asks (`current_user()`,
-`is_member('g')`) is about the session's principal, through any number of views. The tables that their bodies read are
-read as the functions' owners too, and without policies of their own. Whatever is amiss (a function or a column that is
-gone, another type) makes the table unreadable: nothing is shown unfiltered.
+They are looked up independent of the principal, and run as their owners; functions about the current user
+(`current_user()`, `is_member('g')`) refer to the session's principal, through any number of views. The tables that
+their bodies read are read as the functions' owners too, without policies. Any defect (a missing function or column,
+another type) makes the table unreadable: nothing is shown unfiltered.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ Relations = tuple[BoundRelation, ...]
 
 
 def policies_of(table: BoundTable, state: CatalogState, principals: Collection[Principal]) -> Policies:
-    """Those that hold for somebody who is all `principals`. Raises where it is not clear which."""
+    """Returns the policies that apply to a principal with the identities `principals`. Raises if they cannot be
+    determined.
+    """
     entries = (table.entry, *(owner for owner in table.owners if isinstance(owner, TableEntry)))
     columns = table.snapshot.schema.names
     return next(filter(None, (effective_policies(state, each, principals, columns) for each in entries)), NO_POLICIES)
 
 
 def policed_at(view: CatalogView, location: str) -> tuple[TableEntry, ...]:
-    """The tables to which a path belongs that have, or may have, policies: these count where privileges do not."""
+    """Returns the tables to which a path belongs that have, or may have, policies: used if privileges do not apply."""
     tables = view.unrestricted.tables_at(location)
     state = view.state
     return tuple(
@@ -51,7 +53,7 @@ def policed_at(view: CatalogView, location: str) -> tuple[TableEntry, ...]:
 
 
 def bind_policies(table: BoundTable, functions: Functions, read: Callable[[Query], Relations]) -> BoundPolicy:
-    """`read` binds what the bodies name, without policies. Raises `PolicyNotUsable`."""
+    """Binds the policies; `read` binds the relations in the bodies, without policies. Raises `PolicyNotUsable`."""
     binding = _Binding(table, functions, read)
     policies = table.policies
     filters = () if policies.row_filter is None else (binding.expression(policies.row_filter, ()),)
@@ -63,10 +65,10 @@ def bind_policies(table: BoundTable, functions: Functions, read: Callable[[Query
 
 
 def ensure_same_columns(table: BoundTable, feed: TableChanges) -> None:
-    """Whether the policies of a table, which are for its newest columns, decide about the rows of its change feed.
+    """Checks that a table's policies, which refer to its newest columns, apply to its change feed's rows.
 
-    Raises `PolicyForbidsTimeTravel` where the range of versions has columns that were renamed or dropped since, or not
-    yet those of now.
+    Raises `PolicyForbidsTimeTravel` if the version range has columns that were renamed or dropped later, or lacks
+    current ones.
     """
     newest = {fold(column.name): column for column in table.snapshot.schema.fields}
     older = {fold(column.name): column for column in feed.table_columns.fields}
@@ -80,7 +82,7 @@ def _is_same(one: StructField, other: StructField) -> bool:
 
 
 def unsuited(table: BoundTable, expression: BoundExpression) -> str | None:
-    """Why an expression cannot decide for the rows of `table`, the same each time it is asked."""
+    """Returns why an expression cannot be a policy for the rows of `table`: it must be deterministic."""
     if any(each.snapshot.table_root == table.snapshot.table_root for each in tables_of(expression.relations)):
         return "it reads the table itself"
     if not is_deterministic(readable(inlined_expression(expression.query))):
@@ -89,7 +91,9 @@ def unsuited(table: BoundTable, expression: BoundExpression) -> str | None:
 
 
 def mismatch(entry: FunctionEntry, types: Sequence[str | None]) -> str | None:
-    """Why a function does not take columns of these types (None: literals) without a cast, which may fail."""
+    """Returns why a function does not accept columns with these types (None: literals) without a cast, which may
+    fail.
+    """
     if len(types) != len(entry.parameters):
         return f"{entry.name} takes {len(entry.parameters)} arguments, and {len(types)} are given"
     for actual, parameter in zip(types, entry.parameters, strict=True):
@@ -104,8 +108,8 @@ class _Binding:
         self._functions = functions
         self._read = read
         self._columns = {fold(column.name): column for column in table.snapshot.schema.fields}
+        # The first function's settings, for all expressions; other functions have their bodies analyzed separately.
         self.settings: Settings | None = None
-        """Returns the settings of the first function, for all expressions; other functions keep their bodies apart."""
 
     @property
     def _label(self) -> str:
@@ -130,7 +134,7 @@ class _Binding:
             texts = [self._text(argument) for argument in arguments]
             query = self._functions.expression(call.function, texts, self.settings)
             found = BoundExpression(query=query, relations=self._read(query))
-        except SqlError as error:  # which may name what the function reads
+        except SqlError as error:  # the message may name objects that the function reads
             raise PolicyNotUsable(self._label, f"what {call.function} calls or reads is not there") from error
         reason = unsuited(self._table, found)
         if reason is not None:

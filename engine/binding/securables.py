@@ -1,4 +1,4 @@
-"""The objects that statements about privileges name, as the catalog records them."""
+"""The objects in statements about privileges, from their catalog entries."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from engine.binding.binder import Binder
 
 
 def bind_described_function(parts: tuple[str, ...], binder: Binder) -> FunctionEntry:
-    """The function that a call of this name means, the session's own first."""
+    """Returns the function that a call with this name would use, the session's own first."""
     found = binder.state.temporary_function(parts) or bind_function(parts, binder, if_exists=False)
     assert found is not None
     return found
 
 
 def bind_function(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) -> FunctionEntry | None:
-    """The function of the catalog; None where there is none and `if_exists`."""
+    """Returns the catalog function; None if it does not exist and `if_exists`."""
     name = TableName.from_parts(parts, binder.state.current)
     found = binder.view.find_function(name)
     if found is None and not if_exists:
@@ -25,7 +25,7 @@ def bind_function(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) ->
 
 
 def bind_volume(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) -> VolumeEntry | None:
-    """The volume; None where there is none and `if_exists`."""
+    """Returns the volume; None if it does not exist and `if_exists`."""
     try:
         return binder.view.volume(TableName.from_parts(parts, binder.state.current))
     except VolumeNotFound:
@@ -35,7 +35,7 @@ def bind_volume(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) -> V
 
 
 def bind_location(name: str, binder: Binder, *, if_exists: bool) -> LocationEntry | None:
-    """The external location; None where there is none and `if_exists`."""
+    """Returns the external location; None if it does not exist and `if_exists`."""
     found = next((entry for entry in binder.view.external_locations() if entry.key == name.lower()), None)
     if found is None and not if_exists:
         raise LocationNotFound(name)

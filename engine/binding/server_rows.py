@@ -1,9 +1,9 @@
-"""The rows of the views of `system.gateway`, as they are when a query is about to run.
+"""The rows of the views in `system.gateway`, evaluated just before a query runs.
 
-Sessions, statements and metrics are the front ends' to tell, which show everybody what is theirs. Of a table everybody
-who may know of it learns its name and format; where it is, who manages it; what its log says, who may read all of it:
-not who lacks SELECT or reads it under a row filter or masks, as with DESCRIBE DETAIL. A table whose log cannot be read
-has the error's condition in its row.
+Sessions, statements and metrics come from the front ends, which show each principal its own. A visible table's name and
+format are shown to everyone; its location to managers; its log's state to principals who may read all of it: not
+without SELECT or under a row filter or masks, as with DESCRIBE DETAIL. A table with an unreadable log has the error
+condition in its row.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
 from engine.tables.given_rows import Columns, GivenRows
 
+# Maximum characters for one statement text, and for all texts in one query's rows; older statements have no text.
 TEXT_MAX, TEXTS_MAX = 4096, 2 << 20
-"""Characters of a statement's text, and of all that one query is given; older statements have none beyond it."""
 
 _Row = tuple[object, ...]
 
@@ -37,7 +37,7 @@ def server_rows(
     activity: ActivitySource,
     look: Callable[[TableEntry], BoundTable],
 ) -> BoundView:
-    """The view `entry` with its rows; `look` opens the log of a table, and raises `SqlError`."""
+    """Returns the view `entry` with its rows; `look` opens a table's log, and raises `SqlError`."""
     columns = SERVER_RELATIONS[entry.name.table]
     match entry.name.table:
         case "sessions":
@@ -48,7 +48,7 @@ def server_rows(
             return given_view(entry, _tables(columns, view, look))
         case "metrics":
             return view_of_rows(entry, columns, lambda: _metrics(activity.metrics()), is_volatile=True)
-        case _:  # the name of a relation that has no rows here
+        case _:  # a relation name without rows here
             raise KeyError(entry.name.table)
 
 
@@ -57,7 +57,7 @@ def _values(row: SessionRow | QueryRow) -> _Row:
 
 
 def _queries(rows: Iterable[QueryRow]) -> Iterator[_Row]:
-    """Newest first, so that what is left out are the texts of the oldest."""
+    """Yields statements, newest first, so that the oldest ones lose their texts."""
     left = TEXTS_MAX
     for row in rows:
         text = row.statement_text[: min(TEXT_MAX, left)]
@@ -91,7 +91,7 @@ def _tables(columns: Columns, view: CatalogView, look: Callable[[TableEntry], Bo
 
 
 def _state(view: CatalogView, entry: TableEntry, look: Callable[[TableEntry], BoundTable]) -> _Row:
-    """What the log says of the newest version, then why it cannot be read."""
+    """Returns the newest version's state from the log, then the reason if it cannot be read."""
     try:
         table = look(entry)
         if table.is_policed or is_hidden(view, table):

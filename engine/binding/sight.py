@@ -1,10 +1,10 @@
-"""What a principal may know of, while a statement is bound: names by the catalog's rules, paths by whose they are.
+"""Visibility to a principal during binding: names by the catalog's rules, paths by their owners.
 
-Where nobody logs in, privileges do not count: the catalog is seen as a whole, and paths have no owners.
+Without logins, privileges do not apply: the whole catalog is visible, and paths have no owners.
 
-A path belongs to the tables whose folder it is, lies in, or holds; privileges on these decide. Only a path that belongs
-to no table goes by the external location that it lies in. All other paths, and those of tables that the principal may
-not know of, are refused before anything is looked for there, so that the answer says nothing of what lies at a path.
+A path belongs to each table whose directory equals, contains, or is contained in it; privileges on these tables decide.
+Only a path that belongs to no table is governed by its external location. All other paths, and paths of invisible
+tables, are rejected before the storage is accessed, so that the error does not reveal whether objects exist at a path.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from engine.tables.keys import ForeignKey, TableKey, is_key_property, property_o
 
 
 def login_of(identity: Identity) -> Login | None:
-    """What of an identity decides over privileges; None where they do not count."""
+    """Returns the identity's login for privilege checks; None if they do not apply."""
     if identity.method is Method.ANONYMOUS:
         return None
     return Login(identity.principal, identity.groups, identity.is_admin)
 
 
 def seen_by(view: CatalogView, identity: Identity) -> CatalogView:
-    """The catalog as the principal of a session may know it."""
+    """Returns the catalog objects that are visible to a session's principal."""
     login = login_of(identity)
     return view if login is None else view.seen_by(caller_of(view.state, login))
 
 
 def path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
-    """By which privileges a canonical location is reached; none where they do not count.
+    """Returns the objects whose privileges govern a canonical location; empty if privileges do not apply.
 
     Raises `InsufficientPermissions`.
     """
@@ -57,7 +57,9 @@ def path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
 
 
 def free_path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
-    """As :func:`path_owners`, for a place that may be no table's: of a new table, or of files that are read."""
+    """Returns owners as :func:`path_owners`, for a location that may belong to no table: a new table, or files to
+    read.
+    """
     owners = path_owners(view, location)
     if any(not isinstance(owner, LocationEntry) for owner in owners):
         raise InsufficientPermissions(Privilege.READ_FILES.value, f"Path '{location}'")
@@ -65,7 +67,9 @@ def free_path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
 
 
 def volume_of_path(path: VolumePath, view: CatalogView) -> VolumeEntry:
-    """Raises `VolumePathNotFound`, which names the first part that the principal knows of none."""
+    """Returns the volume. Raises `VolumePathNotFound`, which names the first part that is not visible to the
+    principal.
+    """
     name = path.volume
     if not view.has_catalog(name.schema_name.catalog_name):
         raise VolumePathNotFound("Catalog", name.catalog, str(path))
@@ -78,7 +82,7 @@ def volume_of_path(path: VolumePath, view: CatalogView) -> VolumeEntry:
 
 
 def volume_location(view: CatalogView, entry: VolumeEntry, path: VolumePath) -> str:
-    """The canonical location of files that a statement reads. Nothing is looked for there without READ VOLUME.
+    """Returns the canonical location of files that a statement reads. Without READ VOLUME the storage is not accessed.
 
     Raises `InsufficientPermissions`, `VolumeFileNotAllowed`.
     """
@@ -92,9 +96,9 @@ def volume_location(view: CatalogView, entry: VolumeEntry, path: VolumePath) -> 
 
 
 def may_hear_of(view: CatalogView, name: TableName, taken: Relation | None) -> bool:
-    """Whether the principal may be told, before it is authorized, what hinders the replacement of a name.
+    """Returns whether the principal may learn, before authorization, why a name cannot be replaced.
 
-    `taken` is what has the name, whether or not the principal may know of it.
+    `taken` is the object with the name, visible to the principal or not.
     """
     if view.rights is None or is_system_schema(name.schema_name):
         return True
@@ -104,19 +108,19 @@ def may_hear_of(view: CatalogView, name: TableName, taken: Relation | None) -> b
 
 
 def is_hidden(view: CatalogView, table: BoundTable) -> bool:
-    """Whether the principal may not read the table by itself: it is in the text of a view or function."""
+    """Returns whether the principal may not read the table directly: it is in a view's or function's text."""
     return _may_not_read(view, (table.entry,) if table.name is not None else table.owners)
 
 
 def hides_files(view: CatalogView, relations: Iterable[BoundRelation]) -> bool:
-    """Return whether a view with these relations reads files that the principal may not read by themselves."""
+    """Returns whether a view with these relations reads files that the principal may not read directly."""
     return any(_may_not_read(view, files.owners) for files in files_of(relations))
 
 
+# Privileges for reading; SELECT for all others.
 _READING: Mapping[type, Privilege] = MappingProxyType(
     {LocationEntry: Privilege.READ_FILES, VolumeEntry: Privilege.READ_VOLUME}
 )
-"""SELECT for all others."""
 
 
 def _may_not_read(view: CatalogView, entries: Iterable[PathOwner]) -> bool:
@@ -127,26 +131,26 @@ def _may_not_read(view: CatalogView, entries: Iterable[PathOwner]) -> bool:
 
 
 def visible_keys(view: CatalogView, table: BoundTable) -> tuple[TableKey, ...]:
-    """The keys of a table, without foreign keys to tables that the principal may not know of, or that were dropped.
+    """Returns a table's keys, without foreign keys to tables that are not visible to the principal, or were dropped.
 
-    As on Databricks a table takes the foreign keys to it along. Here these are in the logs of others, which DROP does
-    not write: they are there again with a table of that name.
+    On Databricks, dropping a table drops the foreign keys to it. Here these are in other tables' logs, which DROP does
+    not write: they reappear with a new table that has the name.
     """
     return tuple(key for key in table.keys if not isinstance(key, ForeignKey) or _may_see(view, TableName(*key.parent)))
 
 
 def _may_see(view: CatalogView, parent: TableName) -> bool:
-    """Names of REST catalogs are not asked for: that would be a request for each key."""
+    """Returns whether the parent is visible. REST catalogs are not queried: this would be one request per key."""
     if not view.may_know(parent):
         return False
     try:
         return view.is_rest(parent.schema_name.catalog_name) or view.find(parent) is not None
     except SqlError:
-        return True  # whatever is wrong with its place, it was not dropped
+        return True  # it was not dropped, even if its location is invalid
 
 
 def visible_properties(view: CatalogView, table: BoundTable) -> dict[str, str | None]:
-    """The properties of a table, without those of keys that are not visible, or cannot be read."""
+    """Returns a table's properties, without properties for keys that are not visible, or cannot be read."""
     known = {property_of(key)[0] for key in visible_keys(view, table)}
     properties = table.snapshot.details.properties
     return {

@@ -1,7 +1,8 @@
-"""The files that a COPY INTO reads: listed once, without those that the table has loaded already.
+"""The files for COPY INTO: listed once, without files that the table has already loaded.
 
-Hidden files (`_…`, `.…`) and links are left out. Without `recursiveFileLookup`, FILES or PATTERN only files of the
-folder itself are read, as with Spark; partition folders are then refused, for their values would be lost unseen.
+Hidden files (`_…`, `.…`) and links are skipped. Without `recursiveFileLookup`, FILES or PATTERN only files directly in
+the directory are read, as in Spark; partition directories are then rejected, because their values would be silently
+lost.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from engine.tables.source_files import FileSource, FolderFile
 
 
 def volume_files_of(parts: tuple[str, ...]) -> tuple[VolumePath, FileKind] | None:
-    """The path and kind of files in ``csv.`/Volumes/c/s/v/path` ``; None for any other name."""
+    """Returns the path and file kind in ``csv.`/Volumes/c/s/v/path` ``; None for any other name."""
     if not names_volume_files(parts):
         return None
     return parse_volume_path(parts[1]), FileKind(fold(parts[0]))
 
 
 def volume_files(path: VolumePath, kind: FileKind, view: CatalogView, source: FileSource) -> BoundFiles:
-    """The files of a folder of a volume, or one file, as a relation. Raises as `bind_files`."""
+    """Returns the files in a volume's directory, or one file, as a relation. Raises as `bind_files`."""
     volume = volume_of_path(path, view)
     location = volume_location(view, volume, path)
     root, files = source.find(location)
@@ -44,13 +45,13 @@ def volume_files(path: VolumePath, kind: FileKind, view: CatalogView, source: Fi
 
 
 def with_volume_paths(files: BoundFiles, path: VolumePath, location: str) -> BoundFiles:
-    """With the paths of files of a volume, whose folder is not shown; `location` is that of `path`."""
+    """Adds volume paths to files, whose directory is not shown; `location` is the location for `path`."""
     is_folder = files.root == location.rstrip("/")
     return replace(files, path=str(path), shown_root=str(path) if is_folder else str(path).rpartition("/")[0])
 
 
 def bind_files_at(at: FilesAt, view: CatalogView, source: FileSource) -> BoundFiles:
-    """The files of a view, or of a call of `read_files`.
+    """Returns the files for a view, or for a `read_files` call.
 
     Raises as :func:`bind_files`, and `InsufficientPermissions`.
     """
@@ -65,7 +66,7 @@ def bind_files_at(at: FilesAt, view: CatalogView, source: FileSource) -> BoundFi
 
 
 def locate_files(path: str, view: CatalogView) -> tuple[VolumePath | None, tuple[PathOwner, ...], str]:
-    """Returns the path in a volume if it is one, whose privileges decide about the files, and their location."""
+    """Returns the volume path if it is one, the objects whose privileges govern the files, and their location."""
     if not is_volume_path(path):
         owners = free_path_owners(view, view.ensure_location(path))
         return None, owners, view.ensure_files(path)
@@ -75,7 +76,9 @@ def locate_files(path: str, view: CatalogView) -> tuple[VolumePath | None, tuple
 
 
 def reading_format(format_: FileFormat) -> FileFormat:
-    """With what must not be lost unseen: columns that only some files have, headers in another order, broken rows."""
+    """Adds options against silent data loss: columns that only some files have, headers in another order, malformed
+    rows.
+    """
     if format_.kind in (FileKind.PARQUET, FileKind.ORC):
         return replace(format_, options=(("mergeSchema", "true"),))
     kept = {key.lower(): value for key, value in format_.options}
@@ -89,7 +92,7 @@ def says(options: Properties, name: str) -> bool:
 
 
 def files_in_folder(path: str, files: list[FolderFile]) -> list[FolderFile]:
-    """Returns those of the folder itself."""
+    """Returns the files directly in the directory."""
     parted = next((file.path for file in files if "=" in file.path.partition("/")[0] and "/" in file.path), None)
     if parted is not None:
         raise PartitionFoldersInSource(path, parted.partition("/")[0])
@@ -97,7 +100,7 @@ def files_in_folder(path: str, files: list[FolderFile]) -> list[FolderFile]:
 
 
 def files_table(files: list[FolderFile]) -> pa.Table:
-    """As the files of a `Scan`, without partition values."""
+    """Returns the files in the form of a `Scan`'s, without partition values."""
     return pa.table(
         {
             "path": pa.array([file.path for file in files], pa.string()),

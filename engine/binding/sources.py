@@ -1,4 +1,4 @@
-"""Where names and tables come from."""
+"""The sources for names and tables."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from engine.tables.transaction import TableCommit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Where names and tables come from; shared by all sessions."""
+    """The sources for names and tables, shared by all sessions."""
 
     catalog: Catalog
+    # Loads the tables that the catalog names.
     formats: TableFormats
-    """Load the tables that the catalog names."""
+    # The server's personal access tokens, if it accepts them.
     tokens: TokenStore | None = None
-    """The personal access tokens of a server that takes them."""
+    # Finds the files that statements name by path.
     files: FileSource = NoFiles()
-    """Finds the files that statements name by their path."""
+    # The server's audit log directory, if it has one.
     audit_folder: Path | None = None
-    """Of the server's audit trail, if it keeps one."""
+    # Sessions and statements from the front ends.
     activity: ActivitySource = NoActivity()
-    """What the front ends tell of sessions and statements."""
+    # Called with each version that a statement committed.
     after_commit: Callable[[TableCommit], None] = lambda _: None
-    """Told of every version that a statement made."""
+    # Metrics from the engine's components.
     measures: tuple[Callable[[], Iterable[MetricFamily]], ...] = ()
-    """What the parts of the engine count."""
+    # Called with a table's location before its files are removed.
     before_removal: Callable[[str], None] = lambda _: None
-    """Told of the location of a table whose files are about to go."""
+    # Locks for statements that cannot commit concurrently, by table location.
     locks: TableLocks = field(default_factory=TableLocks)
-    """For statements that cannot commit at once, by location of the table."""
+    # Turns for commits to a table, by its location; None: commits race each other.
     turns: Turns | None = field(default_factory=Turns)
-    """For commits to a table, by its location; None: they race each other."""
+    # Tables whose log names no foreign files, for statements that remove files.
     own_files: Remembered = field(default_factory=Remembered)
-    """Which tables name no files of others, for those that remove files."""
+    # Tables in use by running statements, for statements that remove files.
     pins: TablePins = field(default_factory=TablePins)
-    """Which tables running statements use, for those that remove files."""
+    # The temporary views that sessions share.
     global_views: GlobalViews = field(default_factory=GlobalViews)
-    """The temporary views that sessions share."""
+    # Caches query results between statements.
     results: ResultCache | None = None
-    """Keeps answers of queries from one statement to the next."""
+    # Finishes pending work for these versions.
     close: Callable[[], None] = lambda: None
-    """Finishes what is still to be done for these versions."""

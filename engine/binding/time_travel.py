@@ -1,7 +1,7 @@
-"""Time travel: the versions and times of AS OF and of `table_changes`.
+"""Time travel: versions and times in AS OF and `table_changes`.
 
-Spark folds their expressions to constants, in the session's time zone. A plain number is a version, and needs no Spark.
-A string is a timestamp, as in Delta, also if it has only digits.
+Spark folds their expressions to constants, in the session's time zone. A plain number is a version, and does not need
+Spark. A string is a timestamp, as in Delta, even if it contains only digits.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from engine.tables.snapshot import TableSnapshot
 
 
 class Constants:
-    """The values of constant expressions of one statement, evaluated at most once even if it is bound again."""
+    """Constant expression values for one statement, evaluated at most once even if it is bound again."""
 
     def __init__(self, evaluate: Callable[[str], tuple[Any, ...]]) -> None:
-        """`evaluate` returns the values of a list of expressions without columns, in the session's time zone."""
+        """`evaluate` returns the values for a list of expressions without columns, in the session's time zone."""
         self._evaluate = evaluate
         self._values: dict[str, tuple[Any, ...]] = {}
 
     def of(self, expressions: str) -> tuple[Any, ...]:
-        """Returns the values of a list of expressions. Raises Spark's errors."""
+        """Returns the values for a list of expressions. Raises Spark's errors."""
         if expressions not in self._values:
             self._values[expressions] = self._evaluate(expressions)
         return self._values[expressions]
@@ -46,7 +46,7 @@ def read_time(expression: str, constants: Constants) -> int:
 
 
 def read_bound(expression: str, constants: Constants) -> Bound:
-    """Returns a bound of `table_changes`: an integer is a version, a timestamp or a string a time.
+    """Returns a bound for `table_changes`: an integer is a version, a timestamp or a string a time.
 
     Raises `NullChangeBound`, `ChangeBoundType`, `InvalidTimeTravelTimestamp`.
     """
@@ -63,7 +63,7 @@ def read_bound(expression: str, constants: Constants) -> Bound:
 
 
 def load(own: TableFormat, location: str, time_travel: TimeTravel | None, constants: Constants) -> TableSnapshot:
-    """Loads the version of a table that a statement sees. Raises `InvalidTimeTravel`."""
+    """Loads the table version that a statement sees. Raises `InvalidTimeTravel`."""
     match time_travel:
         case None:
             return own.load(location)

@@ -1,5 +1,5 @@
-"""Execute: a plan becomes a stream of rows, an answer, or a staged write.
+"""The execute stage: a plan becomes a row stream, a result, or a staged write.
 
-Imports plans, `engine.spark`, and the families that execute their own plans. Start at `execute.py`; `writes/` has the
-writes of rows.
+Imports plans, `engine.spark`, and the families that execute their own plans. Start at `execute.py`; `writes/` contains
+row writes.
 """

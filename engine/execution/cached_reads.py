@@ -1,13 +1,12 @@
-"""Queries that are answered from the result cache, or whose answers go there (`engine.cache`).
+"""Queries that are answered from the result cache, or whose results are added to it (`engine.cache`).
 
-The statement was parsed, bound, authorised and planned like any other; only Spark is not asked. So what is read from
-the cache is what the session's principal may read, at the versions that were pinned for it, and is recorded as any
-other read.
+The statement was parsed, bound, authorized and planned like any other; only Spark is skipped. So a cached result
+contains only data that the session's principal may read, at the versions pinned for it, and is audited like any read.
 
-An answer is kept if Spark's plan says that it is given again (`Repeatability.java`), if the session was not changed
-while it was computed, and once all of it was read: as many rows as Spark's tasks made. A small one is read at once, for
-those who wait for it; one whose rows were announced while others were computed is remembered while its client reads it.
-Who reads the rows is decided once: they can be read only once.
+A result is cached if Spark's plan is repeatable (`Repeatability.java`), if the session was not changed during the
+computation, and after all its rows were read: the count must equal the rows that Spark's tasks produced. A small result
+is read immediately, for waiting statements; a streaming result is cached while its client reads it. The reader is
+chosen once: the rows can be read only once.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from engine.spool.spool_file import AnyBatch, batch_bytes
 
 
 def cached_query(plan: ReadPlan, context: ExecutionContext) -> ResultStream:
-    """Returns the rows of `plan`, from the result cache if it has them. Raises what `ExecSession.stream_query` does."""
+    """Returns the rows of `plan`, from the result cache if present. Raises the errors of `ExecSession.stream_query`."""
     cache = context.sources.results
     if cache is None or not context.request.caches_results:
         return context.executor.stream_query(plan, context.request, context.parameters)
@@ -52,13 +51,13 @@ def cached_query(plan: ReadPlan, context: ExecutionContext) -> ResultStream:
         raise
     finally:
         if flight is not None:
-            flight.end(alone=True)  # where it has not ended by now
+            flight.end(alone=True)  # if it has not ended yet
 
 
 def _claimed(
     versions: ReadKey, plan: ReadPlan, cache: ResultCache, context: ExecutionContext
 ) -> KeptResult | Flight | None:
-    """The answer, or a run that others wait for; None: a run of its own."""
+    """Returns the cached result, or a run that others wait for; None: an independent run."""
     while (known := cache.repeatable(versions.text)) is not Repeatable.NEVER:
         found = cache.claim(_key(versions, known, plan, cache), context.request.cancel)
         if found is not Turn.AGAIN:
@@ -69,7 +68,7 @@ def _claimed(
 def _with_files(
     versions: ReadKey, asked: tuple[FileQuestion, ...] | None, plan: ReadPlan, cache: ResultCache
 ) -> ReadKey:
-    """The key with the files that the query asks for, where it is known which these are."""
+    """Returns the key with the files that the query requests, if the requests are known."""
     if asked is None:
         return versions
     found = versions.with_questions(asked)
@@ -80,12 +79,12 @@ def _with_files(
 
 
 def _key(versions: ReadKey, known: Repeatable | None, plan: ReadPlan, cache: ResultCache) -> bytes:
-    """The one to look for."""
+    """Returns the lookup key."""
     return _with_files(versions, cache.questions(versions.asker(known)), plan, cache).of(known)
 
 
 def explained(plan: ReadPlan, context: ExecutionContext) -> str:
-    """Whether the answer is in the cache now, for EXPLAIN."""
+    """Reports whether the result is in the cache, for EXPLAIN."""
     cache = context.sources.results
     if cache is None or not context.request.caches_results:
         return "result cache: off"
@@ -98,7 +97,7 @@ def explained(plan: ReadPlan, context: ExecutionContext) -> str:
 
 
 def _answers(kept: KeptResult, context: ExecutionContext) -> bool:
-    """Whether the statement may have this answer, and has to tell no more than is known of it."""
+    """Returns whether the statement may use this result, and needs no more information than was cached with it."""
     return kept.num_bytes <= context.request.result_bytes_max and (
         context.request.on_lineage is None or kept.lineage is not None
     )
@@ -113,8 +112,8 @@ def _told(kept: KeptResult, context: ExecutionContext) -> ResultStream:
 
 @dataclass(slots=True, kw_only=True)
 class _Miss:
-    """A query that runs, and whose answer may be kept. `facts` are those that its key has, which is `versions` until it
-    has told which files it asks for.
+    """A query that runs, and whose result may be cached. `facts` are the session facts in its key, which is `versions`
+    until the requested files are known.
     """
 
     plan: ReadPlan
@@ -122,16 +121,16 @@ class _Miss:
     cache: ResultCache
     versions: ReadKey
     facts: SessionFacts
+    # The single-flight run that others wait for.
     flight: Flight | None
-    """Of those who wait for the answer."""
     lineage: Lineage | None = None
     asked: set[FileQuestion] = field(default_factory=set)
+    # Guards the two fields below.
     lock: threading.Lock = field(default_factory=threading.Lock)
-    """Guards the two below."""
+    # The streaming result's consumer reads the rows.
     is_announced: bool = False
-    """The rows are read by who was told of them."""
+    # The rows are read here, or by the result's consumer.
     is_answered: bool = False
-    """They are read here, or by who gets the answer."""
 
     def answer(self) -> ResultStream:
         stream = self.context.executor.stream_query(self.plan, self._context(), self.context.parameters)
@@ -147,7 +146,7 @@ class _Miss:
             raise
 
     def _context(self) -> StatementRequest:
-        """The statement's, with what is told of the query noted on the way."""
+        """Returns the statement's request, with the reported query facts recorded."""
         request = self.context.request
         on_lineage, on_rows = request.on_lineage, request.on_rows
 
@@ -178,7 +177,7 @@ class _Miss:
         return is_unchanged and stream.repeatable is not Repeatable.NEVER
 
     def _kept(self, stream: ResultStream) -> ResultStream:
-        """The whole answer from the cache; where it is too large for that, as it is."""
+        """Returns the complete result from the cache; unchanged if it is too large."""
         pieces = deque(stream.pieces())
         _ensure_whole(stream, sum(piece.num_rows for piece in pieces))
         if sum(map(batch_bytes, pieces)) > self.cache.entry_bytes_max:
@@ -190,7 +189,7 @@ class _Miss:
         return kept.stream()
 
     def _remembered(self, stream: ResultStream) -> Iterator[AnyBatch]:
-        """The rows of an announced answer, which is kept when its client has read them all."""
+        """Yields a streaming result's rows, and caches them when its client has read all."""
         read: list[AnyBatch] = []
         left, rows = self.cache.entry_bytes_max, 0
         for piece in stream.pieces():
@@ -208,15 +207,16 @@ class _Miss:
         kept = keep(stream, read, self.lineage)
         asked = tuple(sorted(self.asked, key=repr))
         self.cache.note_questions(self.versions.asker(stream.repeatable), asked)
-        key = _with_files(self.versions, asked, self.plan, self.cache)  # of this run's own questions
+        key = _with_files(self.versions, asked, self.plan, self.cache)  # from this run's own file requests
         self.cache.put(key.of(stream.repeatable), kept)
         return kept
 
 
 def _taken(pieces: deque[AnyBatch], count: int) -> Iterator[AnyBatch]:
-    """So many. Each is let go of where it is taken, since the files of a result go with the last of them.
+    """Yields `count` pieces. Each reference is released immediately, because a result's files are removed with the last
+    one.
 
-    Raises `StatementCancelled` where `_give_up` takes them away: a reader must not take that for the end of the rows.
+    Raises `StatementCancelled` if `_give_up` removes them: a reader must not mistake that for the end.
     """
     for _ in range(count):
         yield _first(pieces)
@@ -235,6 +235,6 @@ def _give_up(pieces: deque[AnyBatch], stream: ResultStream) -> None:
 
 
 def _ensure_whole(stream: ResultStream, rows: int) -> None:
-    """So many were read. Raises `ResultRowsDiffer` where the query has made more or fewer."""
+    """Checks the number of read rows. Raises `ResultRowsDiffer` if the query produced more or fewer."""
     if stream.rows_made is not None and stream.rows_made != rows:
         raise ResultRowsDiffer(rows, stream.rows_made)

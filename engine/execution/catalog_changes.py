@@ -1,4 +1,4 @@
-"""DDL of names: one change of the catalog, or of the session for what is temporary."""
+"""DDL on names: one change to the catalog, or to the session for temporary objects."""
 
 from __future__ import annotations
 

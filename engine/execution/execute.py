@@ -1,7 +1,7 @@
-"""Execute: which function runs which plan.
+"""Dispatches each plan to the function that executes it.
 
-What a plan writes is staged when the block of :func:`execute` is entered, and stays if the block commits it; if the
-block fails, the files that were written are removed.
+A plan's writes are staged when the block of :func:`execute` is entered, and stay if the block commits them; if the
+block fails, the written files are removed.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ from engine.statements.volumes.execution import answer_file, drop_volume
 
 @contextmanager
 def execute(plan: Plan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """Raises what Spark says, what the rules of the table say of rows, and what the catalog refuses."""
+    """Raises Spark's errors, violations of the table's rules, and the catalog's errors."""
     if isinstance(plan, FormatPlan):
         if plan.expression_checks is not None:
             ensure_checked(plan.expression_checks, context)
@@ -210,7 +210,7 @@ def _stage(plan: TablePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
 
 
 def _ensure_checked(expression_checks: ExpressionCheckPlan | None, context: ExecutionContext) -> None:
-    if expression_checks is not None:  # a rule of a table means the same in every session, so it sees no variables
+    if expression_checks is not None:  # a table's rule has the same meaning in all sessions, so it sees no variables
         ensure_checked(
             expression_checks,
             replace(context, request=replace(context.request, variables=VisibleVariables()), parameters=()),

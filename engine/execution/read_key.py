@@ -1,19 +1,18 @@
-"""The key under which the answer of a query is kept: a digest of all that the answer follows from.
+"""The cache key for a query's result: a digest over everything that determines the result.
 
-A query that is planned says it: the text that Spark gets, with the texts of the views, functions and policies that it
-was expanded from, the version of each table (`Scan.pin`), values for its markers and variables, and how much of the
-answer is wanted. Group membership
-and grants have become part of the texts by then, or have refused the statement. Besides there are Spark's settings of
-the session and, for an answer that depends on these, the principal and the current schema.
+A planned query provides it: the text for Spark, with the texts of the views, functions and policies from which it was
+expanded, each table's version (`Scan.pin`), values for its markers and variables, and the requested row limit. By then,
+group membership and grants are either part of the texts, or have rejected the statement. The session's Spark settings
+are included too and, if the result depends on them, the principal and the current schema.
 
-Comments and white space of the statement's own text do not count: some tools put the name of a user there.
+Comments and white space in the statement's own text are ignored: some tools include a user name there.
 
-In the place of versions a key has the files that Spark asks for, once a run has told which these are: a query asks for
-those that may hold rows that satisfy its conditions, and rows of others do not become part of its answer. So an answer
-outlives the commits that do not concern it, as where rows of today are added and the query is about last year. The
-questions are part of such a key. Some have values that come from rows of another scan, as where a join leaves files
-out: where each scan's questions lead to the same files as before, all rows that anything followed from are the same,
-and so are those values. `FileListing.java` decides in the same way whether the tasks of a run can run again.
+Instead of versions, a key contains the files that Spark requests, once a run has reported them: a query requests the
+files that may contain rows that satisfy its conditions, and other files do not affect its result. So a result survives
+unrelated commits, for example if today's rows are added and the query reads last year's. The file requests are part of
+the key. Some contain values from another scan's rows, for example in a join with file pruning: if each scan's requests
+return the same files as before, all rows from which these values derive are the same, and so are the values.
+`FileListing.java` decides in the same way whether a run's tasks can be retried.
 """
 
 from __future__ import annotations
@@ -33,21 +32,21 @@ from engine.spark.file_lists import chosen_files
 from engine.spark.query import SessionFacts
 from engine.sql.query.equal_texts import has_literal_of_now, without_comments
 
+# Maximum number of files whose log entries are compared; reading more takes longer than the comparison may save.
 _FILES_MAX = 200
-"""Files whose entries in the log are compared; reading so many takes longer than finding that they are the same."""
 _CHOSEN_FROM_MAX = 50_000
 _NO_FILES = pa.table({})
+# Maximum characters of a text whose form without comments is cached.
 _TEXT_MAX = 20_000
-"""Characters of a text of which is remembered what it is without comments."""
 _TEXTS_MAX = 1000
+# With this Spark setting a column's name may be its expression's text, comments included.
 _NAMES_BY_TEXT = "spark.sql.stablederivedcolumnalias.enabled"
-"""With this setting of Spark a column may be called by the text that it is made of, comments included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadKey:
-    """`text` is what is the same for all versions of the tables, and all principals; `always` has the versions too, or
-    the files; `who` is the principal, and what names mean to it.
+    """A key's parts. `text` is equal for all table versions and all principals; `always` also contains the versions, or
+    the files; `who` contains the principal and its name resolution.
     """
 
     text: bytes
@@ -55,27 +54,27 @@ class ReadKey:
     who: tuple[object, ...]
 
     def asker(self, repeatable: Repeatable | None) -> bytes:
-        """Who asks for files with the same conditions: the query, or the principal with it."""
+        """Returns the scope in which file requests are equal: the query, or the query and the principal."""
         return _digest((self.text, *self.who)) if repeatable is Repeatable.SESSION else self.text
 
     def with_questions(self, asked: Sequence[FileQuestion]) -> bytes:
-        """What to remember the files by that these lead to."""
+        """Returns the key under which the files for these requests are remembered."""
         return _digest((self.always, tuple(asked)))
 
     def with_files(self, files: bytes | None) -> ReadKey:
-        """With the digest of files in the place of versions; None: itself."""
+        """Returns the key with the digest over files instead of versions; None: itself."""
         return self if files is None else replace(self, always=_digest((self.text, files)))
 
     def of(self, repeatable: Repeatable | None) -> bytes:
-        """The key of an answer that is known to be so. Where that is unknown, all who ask wait for the first answer."""
+        """Returns the result's key. If repeatability is unknown, all identical queries wait for the first result."""
         return _digest((self.always, *self.who)) if repeatable is Repeatable.SESSION else self.always
 
 
 def read_key(
     plan: ReadPlan, facts: SessionFacts, request: StatementRequest, parameters: Sequence[Parameter]
 ) -> ReadKey | None:
-    """None: no key says all that the answer follows from, be it a file that is no table's or a text that means now; or
-    rows that are other ones each time.
+    """Returns None if the result is not cacheable: unversioned files, a text that depends on the current time, or rows
+    that differ on each run.
     """
     texts = (plan.text, *(view.text for view in plan.views))
     stamps = [given.rows.stamp for given in plan.given]
@@ -103,8 +102,8 @@ def read_key(
 
 
 def files_digest(plan: ReadPlan, asked: Sequence[FileQuestion]) -> bytes | None:
-    """Of the files that the questions lead to in the scans of `plan`, and of how these are read. None where that takes
-    longer than it may save, or a scan was asked for nothing.
+    """Digests the files that the requests select in the scans of `plan`, and how they are read. None if this takes
+    longer than it may save, or if a scan had no request.
     """
     left = _FILES_MAX
     parts: list[object] = [tuple(asked)]
@@ -128,7 +127,7 @@ def files_digest(plan: ReadPlan, asked: Sequence[FileQuestion]) -> bytes | None:
 
 
 def _digest(value: object) -> bytes:
-    """All values in it are frozen, and shown in full by `repr`."""
+    """Digests `value`; all values in it are frozen, and shown completely by `repr`."""
     return blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=24).digest()
 
 

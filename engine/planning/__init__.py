@@ -1,5 +1,5 @@
-"""Plan: what to read or write, decided from pinned snapshots without touching data.
+"""The planning stage: decides from pinned snapshots which files to read or write, without touching data.
 
-Holds what families of statements share; what serves one family is its own `planning.py`. Imports `engine.binding`,
+Holds code that statement families share; each family has its own `planning.py`. Imports `engine.binding`,
 `engine.enforcement` and `engine.tables`. Start at `plans/plan.py` for the values and `reads/read_plan.py` for queries.
 """

@@ -1,7 +1,8 @@
-"""Analyzed statements, and the interface through which the analyze stage asks Spark for columns without running a job.
+"""Analyzed statements, and the interface through which the analyze stage requests columns from Spark without running a
+job.
 
-The analyze stage alone makes an :class:`AnalyzedStatement`. A plan is made of values: what a table gets from a query is
-known when it is planned, the rows of an INSERT and the values of DEFAULT among them.
+Only the analyze stage creates an :class:`AnalyzedStatement`. A plan consists of values: the columns that a query writes
+to a table are resolved at planning, including INSERT rows and DEFAULT values.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from engine.sql.query.splice import Edit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzedStatement:
-    """An authorised statement; what is None the statement does not have, or its plan does not depend on.
+    """An authorized statement; an attribute is None if the statement does not have it, or if its plan does not depend
+    on it.
 
-    `source` is its query over scans of the pinned tables, `columns` what Spark says that the query answers, and
-    `insert` what an INSERT says of the rows, whose parts but the first have `more_sources`; `variables` are the session
-    variables that the query of a view reads.
+    `source` is its query over scans of the pinned tables, `columns` the query's columns according to Spark, and
+    `insert` describes an INSERT's rows, whose parts except the first have `more_sources`; `variables` are the session
+    variables that a view's query reads.
     """
 
     bound: BoundStatement
@@ -35,29 +37,31 @@ class AnalyzedStatement:
 
     @property
     def query(self) -> ReadPlan:
-        """The source of a statement that has a query."""
+        """Returns the source of a statement that has a query."""
         assert self.source is not None
         return self.source
 
 
 class Analyzer(Protocol):
-    """Asks Spark's analyzer, under the guard."""
+    """An interface to Spark's analyzer, under the guard."""
 
     def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
-        """The columns that `plan` would answer; nothing runs."""
+        """Returns the columns of `plan`; nothing runs."""
 
     def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
-        """The names of the session variables that `plan` reads; nothing runs."""
+        """Returns the names of the session variables that `plan` reads; nothing runs."""
 
 
 def with_columns(bound: BoundStatement, source: ReadPlan, analyzer: Analyzer) -> AnalyzedStatement:
-    """The statement with the columns of its query. Raises Spark's analysis errors, and what the guard refuses."""
+    """Returns the statement with its query's columns. Raises Spark's analysis errors, and errors from the guard."""
     return AnalyzedStatement(bound=bound, source=source, columns=analyzer.columns_of(source))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertRows:
-    """`condition` is that of REPLACE WHERE; `evolves`: columns of the query that the table lacks are added to it."""
+    """The rows of an INSERT. `condition` is the REPLACE WHERE condition; `evolves`: query columns that are missing in
+    the table are added to it.
+    """
 
     defaults: DefaultValues
     condition: Expression | None
@@ -65,24 +69,25 @@ class InsertRows:
 
     @property
     def rows(self) -> WritePlan:
-        """Of the first part."""
+        """Returns the first part's rows."""
         return self.defaults.parts[0].rows
 
     @property
     def edits(self) -> list[Edit]:
-        """Of the query's text, where it says DEFAULT."""
+        """Returns the edits of the query's text for DEFAULT."""
         return self.defaults.edits
 
     def sources(self, source: ReadPlan) -> tuple[ReadPlan, ...]:
-        """Of each part the query (with the edits), without the columns that it leaves to the table."""
+        """Returns the edited query for each part, without the columns that it leaves to the table."""
         return tuple(part.of(source) for part in self.defaults.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenRows:
-    """Rows of a query of `width` columns, of which `kept` are given, others are left to the table; None: all are given.
+    """Rows of a query with `width` columns; the columns `kept` are written, others are left to the table; None: all are
+    written.
 
-    `number` is in the query's last column for these rows; None: all rows.
+    The query's last column has `number` for these rows; None: all rows.
     """
 
     rows: WritePlan
@@ -91,7 +96,7 @@ class GivenRows:
     number: int | None = None
 
     def of(self, source: ReadPlan) -> ReadPlan:
-        """Of the query with the edits: these rows, without the columns that are left to the table."""
+        """Returns these rows of the edited query, without the columns that are left to the table."""
         if self.kept is None:
             return source
         names = ", ".join(f"c{at}" for at in range(self.width))
@@ -103,7 +108,7 @@ class GivenRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultValues:
-    """The `parts` of the rows, one at least, and the `edits` of the query's text."""
+    """The rows' `parts`, at least one, and the `edits` of the query's text."""
 
     parts: tuple[GivenRows, ...]
     edits: list[Edit]

@@ -1,5 +1,5 @@
-"""What a statement touches, as told to who watches statements: before it runs which objects
-(`StatementRequest.on_authorized`), and when it has run which columns (`StatementRequest.on_lineage`).
+"""The objects and columns that a statement accesses, reported to observers: before it runs, the objects
+(`StatementRequest.on_authorized`); after it ran, the column lineage (`StatementRequest.on_lineage`).
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from enum import StrEnum
 
 
 class Use(StrEnum):
-    """What happens to an object."""
+    """How a statement uses an object."""
 
     READ = "read"
     WRITE = "write"
     CREATE = "create"
     DESCRIBE = "describe"
+    # Changes its privileges or its owner.
     GRANT = "grant"
-    """Its privileges or its owner change."""
     EXECUTE = "execute"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """One object. `version` is that of a table which is pinned for the statement; `via_view` names the view through
-    which it is reached, with the rights of the view's owner.
+    """One accessed object. `version` is the table's version that is pinned for the statement; `via_view` names the view
+    through which it is reached, with the rights of the view's owner.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementAccess:
-    """A statement that its principal may run: its kind, such as `Insert`, and each object once."""
+    """A statement that its principal is allowed to run: its kind, for example `Insert`, and each object once."""
 
     statement: str
     objects: tuple[Access, ...]
@@ -44,14 +44,14 @@ class StatementAccess:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A version of a table that a statement made."""
+    """A table version that a statement committed."""
 
     relation: str
     version: int
 
 
 class Transformation(StrEnum):
-    """What becomes of the values of a column on the way to another one, as OpenLineage calls it."""
+    """How the values of a column are used by another column, in OpenLineage's terms."""
 
     IDENTITY = "IDENTITY"
     TRANSFORMATION = "TRANSFORMATION"
@@ -60,7 +60,7 @@ class Transformation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnSource:
-    """A column of a table that was read. `relation` is the name of the table as in `Access`."""
+    """A column that was read. `relation` is the table name as in `Access`."""
 
     relation: str
     column: str
@@ -69,7 +69,7 @@ class ColumnSource:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLineage:
-    """The columns whose values those of `column` are made of; `target` is the table, None for a result."""
+    """The source columns of `column`; `target` is the table, None for a result."""
 
     target: str | None
     column: str
@@ -78,17 +78,17 @@ class ColumnLineage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """Of one query. `others` were read besides: they decide which rows there are."""
+    """The lineage of one query. `others` were read too: they decide which rows are in the result."""
 
     columns: tuple[ColumnLineage, ...] = ()
     others: tuple[ColumnSource, ...] = ()
+    # The name under which later queries of the statement read the rows, if they are stored for these queries alone.
     kept: str | None = None
-    """The name under which later queries of the statement read the rows, where these are kept for them alone."""
 
 
 def resolved(told: Iterable[Lineage]) -> tuple[list[ColumnLineage], list[ColumnSource]]:
-    """The columns of tables and results that the queries of a statement made, each once, with all their sources, and
-    what else was read; rows that were kept on the way are replaced by what they were made of.
+    """Returns the columns of tables and results that a statement's queries produced, each once with all its sources,
+    and the other columns that were read. Rows that were stored between two queries are replaced by their own sources.
     """
     kept: dict[tuple[str, str], tuple[ColumnSource, ...]] = {}
     sources: dict[tuple[str | None, str], dict[ColumnSource, None]] = {}

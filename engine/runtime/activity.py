@@ -1,7 +1,8 @@
-"""The front ends' knowledge of sessions and statements, for the views of `system.gateway`, and of users, for GRANT.
+"""Sessions and statements of the front ends, for the views of `system.gateway`, and the existence of users, for GRANT.
 
-The engine asks an `ActivitySource` when a statement names such a view or a user; the gateway implements it. Rows have
-the fields of the columns in `catalog/system/server_views.py`, in their order. Times are milliseconds since the epoch.
+The engine calls an `ActivitySource` when a statement names one of these views or a user; the gateway implements it.
+Rows have the fields of the columns in `catalog/system/server_views.py`, in their order. Times are milliseconds since
+the epoch.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRow:
-    """A statement that runs or has ended. `stage_ms` is the time that it spent in each stage."""
+    """A running or finished statement. `stage_ms` is the time that it spent in each stage."""
 
     statement_id: str
     session_id: str
@@ -53,7 +54,7 @@ class QueryRow:
 
 
 class ActivitySource(Protocol):
-    """Thread-safe. Rows are those that `identity` may see."""
+    """A thread-safe source of rows that are visible to `identity`."""
 
     def sessions(self, identity: Identity) -> Iterable[SessionRow]: ...
 
@@ -67,7 +68,7 @@ class ActivitySource(Protocol):
 
 
 class NoActivity:
-    """Of an engine without front ends."""
+    """The source for an engine without front ends."""
 
     def sessions(self, identity: Identity) -> Iterable[SessionRow]:
         return ()

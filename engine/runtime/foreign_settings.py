@@ -1,8 +1,8 @@
-"""Settings that have no effect here: those of other programs, and those of Spark that only its start may change.
+"""Settings without effect: settings of other programs, and Spark settings that can only be set at start.
 
-Clients send keys of their own everywhere (Airflow's `airflow.ctx.dag_id`, Impala's `idle_session_timeout`, Hive's
-variables). A key outside :data:`_RESERVED` is stored as text, which only `SET` and `${hivevar:…}` read. A reserved key
-may change answers or reach the machine, so it has to be one of the known settings. OpenSession makes an exception for
+Clients send keys of their own (Airflow's `airflow.ctx.dag_id`, Impala's `idle_session_timeout`, Hive's variables). A
+key outside :data:`_RESERVED` is stored as text, which only `SET` and `${hivevar:…}` read. A reserved key may change
+answers or reach the machine, so it has to be one of the known settings. OpenSession makes an exception for
 :data:`_WITHOUT_EFFECT`: connection profiles of dbt, Kyuubi and Livy carry the settings of a whole Spark application.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 _RESERVED = (
     *("spark.", "delta.", "fs.", "hadoop.", "dfs.", "javax.", "java.", "env:", "system:"),
-    "gateway.",  # a misspelled one of ours must not pass for set
+    "gateway.",  # a misspelled gateway setting must not be accepted silently
 )
 _CORE = (
     *("acls", "admin", "app", "authenticate", "blockManager", "broadcast", "buffer", "checkpoint"),
@@ -34,10 +34,10 @@ _WITHOUT_EFFECT = tuple(
     )
 )
 
+# The maximum size of a key and its value, in UTF-8 bytes.
 FOREIGN_BYTES_MAX = 16 << 10
-"""Of a key and its value, in UTF-8."""
+# The maximum number of foreign keys per session.
 FOREIGN_MAX = 200
-"""Keys that a session may store."""
 
 
 def is_reserved(key: str) -> bool:

@@ -20,15 +20,15 @@ from catalog.entries import ViewEntry
 from catalog.names import TableName, fold
 from engine.runtime.identity import Identity, Method
 
+# The maximum number of views per user.
 VIEWS_MAX = 1000
-"""Views of one user."""
 
 _Views = Mapping[str, ViewEntry]
 _NO_VIEWS: _Views = MappingProxyType({})
 
 
 class GlobalViews:
-    """The global temporary views of one server. Threads share it; what it returns never changes."""
+    """The global temporary views of one server, shared by threads; returned values never change."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -1,4 +1,4 @@
-"""Who a session acts for. Made once, when a client logs in, and never taken from SQL, a setting or a handle."""
+"""The principal that a session acts for. It is made once, at login, and never taken from SQL, a setting or a handle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Method(StrEnum):
-    """How a client showed who it is."""
+    """How a client authenticated."""
 
     ANONYMOUS = "anonymous"
     PASSWORD = "password"
@@ -18,7 +18,7 @@ class Method(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a token may be used for."""
+    """An operation that a token allows."""
 
     SQL = "sql"
     READ_ONLY = "read-only"
@@ -26,12 +26,12 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A principal that a client showed to be.
+    """An authenticated principal.
 
-    `groups` are those of the log-in, without groups of the catalog. `is_admin` says that it administers the server.
-    `real_user` is who logged in, where that is somebody else who acts for the principal. `client_id` names the token or
-    the program that was used, or tells one password from the next. `scopes` limit what it may do. From `expires_ms`
-    (milliseconds since the epoch) on it starts no more statements; None: as long as its session lives.
+    `groups` come from the login, without the catalog's groups. `is_admin`: it administers the server. `real_user` is
+    the user who logged in, if this is another user who acts for the principal. `client_id` names the token or the
+    program that was used, or distinguishes one password from the next. `scopes` limit what the session may do. After
+    `expires_ms` (milliseconds since the epoch) it starts no more statements; None: as long as its session lives.
     """
 
     principal: str
@@ -45,14 +45,16 @@ class Identity:
 
     @property
     def owner(self) -> tuple[str, str | None, frozenset[Scope], bool]:
-        """What identities have in common that may use each other's sessions, statements and results.
+        """Returns the values that two identities have in common if they may use each other's sessions, statements and
+        results.
 
-        The scopes are part of it, so that a token for reading cannot write by a session that was opened without it, and
-        so is `is_admin`, so that no user of that name of another provider becomes the administrator by a session.
+        The scopes are included, so that a read-only token cannot write through a session that was opened without it,
+        and so is `is_admin`, so that a user with the same name from another provider does not become the administrator
+        through a session.
         """
         return self.principal, self.real_user, self.scopes, self.is_admin
 
     def admits(self, other: Identity) -> bool:
-        """Whether `other` may use what is of this identity: its owner, or the program that acts for it."""
+        """Returns whether `other` may use the objects of this identity: its owner, or the program that acts for it."""
         acts = (other.principal, other.real_user, other.scopes) == (self.real_user, None, self.scopes)
         return other.owner == self.owner or acts

@@ -1,7 +1,7 @@
-"""Measurements for those who watch the server, as values: the model of Prometheus' exposition format.
+"""Metrics of the server as values: the data model of Prometheus' exposition format.
 
-A family is a name with a unit, what it means, and samples that differ in their labels. Labels have values of closed
-sets, so that a family has a bounded number of samples. A histogram is three kinds of samples: `_bucket` with the label
+A family has a name with a unit, a description, and samples that differ in their labels. Label values come from closed
+sets, so that a family has a bounded number of samples. A histogram has three kinds of samples: `_bucket` with the label
 `le`, cumulative, then `_sum` and `_count`.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+# Upper bounds in seconds: a stage may take a fraction of a millisecond, a statement minutes.
 LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-"""Upper bounds in seconds: a stage may take a fraction of a millisecond, a statement minutes."""
 
 Labels = Mapping[str, str]
 
@@ -26,7 +26,7 @@ class MetricKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One value; `suffix` follows the name of the family."""
+    """One value; `suffix` follows the family name."""
 
     value: float
     labels: Labels = field(default_factory=dict)
@@ -50,12 +50,12 @@ def counter(name: str, description: str, value: float) -> MetricFamily:
 
 
 def labelled(kind: MetricKind, name: str, description: str, values: Iterable[tuple[Labels, float]]) -> MetricFamily:
-    """One sample for each combination of labels."""
+    """Returns a family with one sample for each combination of labels."""
     return MetricFamily(name, kind, description, tuple(Sample(value, labels) for labels, value in values))
 
 
 class Latencies:
-    """Durations counted by bucket. Not thread-safe."""
+    """A histogram of durations. Not thread-safe."""
 
     def __init__(self, bounds_s: tuple[float, ...] = LATENCY_BUCKETS_S) -> None:
         self._bounds = bounds_s
@@ -71,7 +71,7 @@ class Latencies:
         self.sum_s += seconds
 
     def samples(self, labels: Labels) -> Iterator[Sample]:
-        """Those of a histogram."""
+        """Yields the samples of the histogram."""
         total = 0
         for bound, count in zip((*self._bounds, None), self._counts, strict=True):
             total += count

@@ -1,4 +1,4 @@
-"""Values for the markers of a statement's text."""
+"""Values for the parameter markers in a statement's text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from engine.runtime.variables import RowValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A value for a marker in the text: `:name`, or the next `?` where `name` is None.
+    """A value for a marker in the text: `:name`, or the next `?` if `name` is None.
 
-    `value` is text (None is NULL), `sql_type` how Spark spells the type it is cast to; or `row_value` is the value
-    as it is, and they do not matter. A parameter of the type ARRAY has `members`, one of the type MAP keys and values
-    by turns, and no other value.
+    `value` is text (None is NULL), and `sql_type` is Spark's name of the type to cast it to; or `row_value` is the
+    value itself, and the other two are ignored. An ARRAY parameter has `members`, a MAP parameter has keys and values
+    alternately, and no other value.
     """
 
     value: str | None
@@ -24,12 +24,12 @@ class Parameter:
     members: tuple[Parameter, ...] | None = None
 
 
+# The prefix of the names that replace `?` markers in a text composed from parts of a statement; a number follows.
 MARKER = "__marker_"
-"""The name of a marker `?` begins so where a text is composed of pieces of a statement; its number follows."""
 
 
 def named_by_position(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """For a composed text, in which the markers of the statement may come in another order, or more than once."""
+    """Names positional parameters, for a composed text in which markers come in another order or more than once."""
     numbers = iter(range(len(parameters)))
     return tuple(
         replace(parameter, name=f"{MARKER}{next(numbers)}") if parameter.name is None else parameter

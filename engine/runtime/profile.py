@@ -1,11 +1,11 @@
-"""What a statement read, for EXPLAIN and for the log that a client may ask for.
+"""The files and rows that a statement read, for EXPLAIN and for the operation log that a client may fetch.
 
-A run collects one :class:`TableRead` for each question that Spark asked of a table's files: a table that occurs twice
-in a query under different conditions has two. While Spark works for it, its tasks are counted about once a second.
-Threads of one statement may add at once.
+A run collects one :class:`TableRead` for each file listing that Spark requested for a table: a table that occurs twice
+in a query with different conditions has two. While Spark runs the query, its tasks are counted about once per second.
+Threads of one statement may add entries concurrently.
 
-The log has all that and how far the statement has come: planned, tasks, rows, the end. Of a statement over what its
-principal may not know there are no reads, notes and tasks: they tell how much is there.
+The log also has the progress of the statement: planned, tasks, rows, the end. For a statement over protected data there
+are no reads, notes and tasks, because they reveal how much data there is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.tables.scan import TableRead
 
 
 class Stage(StrEnum):
-    """The stage that a statement is in, in the order of `engine/pipeline.py`; STREAM: its rows are pulled."""
+    """The current stage of a statement, in the order of `engine/pipeline.py`; STREAM: its rows are pulled."""
 
     QUEUE = "queue"
     PARSE = "parse"
@@ -36,7 +36,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StageTime:
-    """How many milliseconds a statement was in a stage, all times together."""
+    """The total time that a statement spent in a stage, in milliseconds."""
 
     stage: Stage
     duration_ms: float
@@ -44,7 +44,7 @@ class StageTime:
 
 @dataclass(frozen=True, slots=True)
 class TaskCounts:
-    """Tasks of Spark in the stages that were begun; `total` grows as further ones begin."""
+    """The tasks in the started Spark stages of a query; `total` grows as more stages start."""
 
     total: int = 0
     running: int = 0
@@ -54,7 +54,7 @@ class TaskCounts:
 
 @dataclass(frozen=True, slots=True)
 class StageSpan:
-    """A time that a statement spent in a stage; in nanoseconds since the epoch."""
+    """One interval that a statement spent in a stage, in nanoseconds since the epoch."""
 
     stage: Stage
     began_ns: int
@@ -63,7 +63,7 @@ class StageSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkJob:
-    """A job of Spark that ran for a statement; times in milliseconds since the epoch."""
+    """A Spark job of a statement; times in milliseconds since the epoch."""
 
     id: int
     began_ms: int
@@ -75,14 +75,13 @@ class SparkJob:
 
 
 _FROM_CACHE = "result cache: the answer was there, and no file was read"
+# Limits per statement: stage intervals (a statement may be planned many times), and reads and log lines that come from
+# the statements of a script.
 SPANS_MAX, PART_READS_MAX, PART_LINES_MAX = 200, 1000, 2000
-"""Times in stages that are kept of one statement, which may be planned again and again, and reads and lines of the
-statements in a script.
-"""
 
 
 class Profile:
-    """The lines of one statement, in the order in which they became known."""
+    """The profile of one statement, in chronological order."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` is in seconds."""
@@ -90,8 +89,8 @@ class Profile:
         self._spent: dict[Stage, float] = {}
         self._spans: list[StageSpan] = []
         self._part_spans: list[StageSpan] = []
+        # The offset from the clock to the time of day, which may be set back meanwhile.
         self._epoch_ns = time.time_ns() - round(clock() * 1e9)
-        """What is added to the clock to get the time of day, which may be set back in between."""
         self._stage: tuple[Stage, float] | None = None
         self._is_over = False
         self._lock = threading.Lock()
@@ -100,14 +99,14 @@ class Profile:
         self._steps: dict[str, float] = {}
         self._tasks = TaskCounts()
         self._part: Profile | None = None
+        # The number of statements of a script that started.
         self.parts = 0
-        """Statements of a script that were begun."""
         self.hides_work = self.hides_texts = False
         self.is_from_cache = False
 
     def enter(self, stage: Stage | None) -> None:
-        """The statement leaves the stage that it was in for `stage`; None: it has ended, and whatever still runs for it
-        is in no stage.
+        """Enters `stage`, and leaves the current one; None: the statement has ended, and remaining work is in no
+        stage.
         """
         with self._lock:
             if self._is_over:
@@ -121,31 +120,31 @@ class Profile:
 
     @property
     def stage(self) -> Stage | None:
-        """The one it is in; None before the first and after the last."""
+        """Returns the current stage; None before the first and after the last."""
         stage = self._stage
         return stage[0] if stage else None
 
     @property
     def stages(self) -> tuple[StageTime, ...]:
-        """In the order in which they were first entered, up to now."""
+        """Returns the time per stage up to now, in the order in which the stages were first entered."""
         with self._lock:
             spent = self._spent_until(self._clock())
         return tuple(StageTime(stage, seconds * 1000) for stage, seconds in spent.items())
 
     @property
     def spans(self) -> tuple[StageSpan, ...]:
-        """The stages that were left, each time by itself; at most :data:`SPANS_MAX`."""
+        """Returns the intervals of finished stages; at most :data:`SPANS_MAX`."""
         with self._lock:
             return tuple(self._spans)
 
     @property
     def part_spans(self) -> tuple[StageSpan, ...]:
-        """Those of the statements in a script, in their order; at most :data:`SPANS_MAX`."""
+        """Returns the intervals of the statements of a script, in order; at most :data:`SPANS_MAX`."""
         with self._lock:
             return tuple(self._part_spans)
 
     def begin_part(self) -> Profile:
-        """The profile of the next statement of the script that this is of; its lines are in the log of both."""
+        """Returns the profile of the script's next statement; its lines are in both logs."""
         part = Profile(self._clock)
         with self._lock:
             self.parts += 1
@@ -157,11 +156,13 @@ class Profile:
 
     @property
     def now(self) -> Profile:
-        """Of the statement of a script that runs now; of no script, or between two of them, this one."""
+        """Returns the profile of the running statement of a script; without a script, or between two statements, this
+        profile.
+        """
         return self._part or self
 
     def end_part(self, part: Profile) -> None:
-        """The statement of the script has ended."""
+        """Ends the profile of a statement of the script."""
         part.enter(None)
         spans, reads = part.spans, part.reads
         with self._lock:
@@ -179,53 +180,53 @@ class Profile:
         return self._spent | {stage: self._spent.get(stage, 0.0) + now - since}
 
     def add_steps(self, steps: Mapping[str, float]) -> None:
-        """How many ms Spark took for which step of a query."""
+        """Adds the milliseconds that Spark spent in each step of a query."""
         with self._lock:
             for step, duration_ms in steps.items():
                 self._steps[step] = self._steps.get(step, 0.0) + duration_ms
 
     @property
     def steps(self) -> Mapping[str, float]:
-        """How many ms Spark took for which step, of all queries that it ran for the statement."""
+        """Returns the milliseconds that Spark spent in each step, over all queries of the statement."""
         with self._lock:
             return dict(self._steps)
 
     def hide_work(self, *, texts: bool = False) -> None:
-        """From now on. `texts`: errors tell nothing of the text that runs either."""
+        """Hides reads, notes and tasks from now on. `texts`: errors do not show the running text either."""
         self.hides_work, self.hides_texts = True, texts
 
     def add_read(self, read: TableRead) -> None:
-        """The same question asked again is no other read."""
+        """Adds a read; a repeated request for the same files is not another read."""
         with self._lock:
             if read not in self._entries and not self.hides_work:
                 self._entries.append(read)
                 self._log.append(str(read))
 
     def add_note(self, text: str) -> None:
-        """A sentence on how the statement was answered."""
+        """Adds a sentence on how the statement was answered."""
         with self._lock:
             if not self.hides_work:
                 self._entries.append(text)
                 self._log.append(text)
 
     def note_cached(self) -> None:
-        """The answer came from the result cache."""
+        """Notes that the result came from the result cache."""
         self.add_note(_FROM_CACHE)
         self.is_from_cache = not self.hides_work
 
     def forget_cached(self) -> None:
-        """Another statement begins: what came from the result cache went into its text."""
+        """Forgets a cache hit, because another statement starts: the cached result only became a part of its text."""
         with self._lock:
             self.is_from_cache = False
             self._entries = [entry for entry in self._entries if entry != _FROM_CACHE]
 
     def log(self, text: str) -> None:
-        """A line for the log alone."""
+        """Adds a line to the log alone."""
         with self._lock:
             self._log.append(text)
 
     def count_tasks(self, tasks: TaskCounts) -> None:
-        """The tasks of the query that Spark runs now."""
+        """Sets the task counts of the running query."""
         if self.hides_work:
             return
         with self._lock:
@@ -236,24 +237,24 @@ class Profile:
 
     @property
     def tasks(self) -> TaskCounts:
-        """Of the query that Spark runs for the statement, or ran last."""
+        """Returns the task counts of the running query, or of the last one."""
         return self._tasks
 
     @property
     def reads(self) -> tuple[TableRead, ...]:
-        """With those of the statement of a script that runs now."""
+        """Returns the reads, including those of the running statement of a script."""
         with self._lock:
             own, part = tuple(entry for entry in self._entries if isinstance(entry, TableRead)), self._part
         return own if part is None else (*own, *part.reads)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What was read, for people, in the order in which it became known."""
+        """Returns the reads and notes as text lines, in chronological order."""
         with self._lock:
             return tuple(map(str, self._entries))
 
     @property
     def log_lines(self) -> tuple[str, ...]:
-        """The log, to which lines are only ever added."""
+        """Returns the log, which is append-only."""
         with self._lock:
             return tuple(self._log)

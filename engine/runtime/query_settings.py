@@ -1,10 +1,10 @@
-"""Settings of Spark that change only what a session's own queries mean or how fast they are, as rows of text.
+"""Spark settings that only change the meaning or the speed of a session's own queries, as table rows.
 
-Each was looked at: it changes neither what the text names (the gateway reads names too), nor what other sessions see,
-nor what this one may reach. Refused for such a reason are, among others, those that change how a text is split into
-words or names (`spark.sql.caseSensitive`, `spark.sql.ansi.doubleQuotedIdentifiers`,
-`spark.sql.parser.escapedStringLiterals`, `spark.sql.parser.quotedRegexColumnNames`), what a type is called
-(`spark.sql.timestampType`), which rules a plan passes (`spark.sql.optimizer.excludedRules`), or how it is analyzed
+Each was examined: it does not change which names a text has (the gateway reads names too), what other sessions see, or
+what this session may access. Rejected for these reasons are, among others, settings that change how a text is split
+into words or names (`spark.sql.caseSensitive`, `spark.sql.ansi.doubleQuotedIdentifiers`,
+`spark.sql.parser.escapedStringLiterals`, `spark.sql.parser.quotedRegexColumnNames`), the name of a type
+(`spark.sql.timestampType`), the optimizer rules (`spark.sql.optimizer.excludedRules`), or the analyzer
 (`spark.sql.analyzer.singlePassResolver.enabled`).
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 DATES_AS_TEXTS = "spark.sql.legacy.typeCoercion.datetimeToString.enabled"
 
+# Key and description of boolean settings.
 FLAGS = (
     ("spark.sql.ansi.enforceReservedKeywords", "Reserved words of ANSI SQL are no names."),
     ("spark.sql.ansi.relationPrecedence", "JOIN binds tighter than the comma in FROM."),
@@ -86,8 +87,8 @@ FLAGS = (
     ("spark.sql.subexpressionElimination.enabled", "Compute equal expressions of a row once."),
     ("spark.sql.variant.allowDuplicateKeys", "The last of equal keys of a JSON object counts."),
 )
-"""Key and meaning of those that are true or false."""
 
+# Key, description, minimum and maximum of integer settings.
 LIMITS = (
     (
         "spark.sql.cteRecursionAnchorRowsLimitToConvertToLocalRelation",
@@ -101,8 +102,8 @@ LIMITS = (
     ("spark.sql.maxMetadataStringLength", "Characters of a value in a plan.", 1, 100_000),
     ("spark.sql.pivotMaxValues", "Values that a PIVOT without a list may find.", 1, 100_000),
 )
-"""Key, meaning, the least and the greatest value, of those that are whole numbers."""
 
+# Key, description and values of enumerations.
 CHOICES = (
     (
         "spark.sql.binaryOutputStyle",
@@ -115,4 +116,3 @@ CHOICES = (
         ("EXCEPTION", "LEGACY", "CORRECTED"),
     ),
 )
-"""Key, meaning and values."""

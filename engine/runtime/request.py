@@ -1,6 +1,6 @@
-"""What one run of a statement may know of the world: who asks, until when, and whether it was cancelled.
+"""The front end's request to run a statement: identity, cancellation, limits, and callbacks.
 
-Stages take time, ids and settings from here and from nowhere else, so a run can be repeated in a test.
+The stages take time, ids and settings from the request only, so a run can be repeated in a test.
 """
 
 from __future__ import annotations
@@ -28,24 +28,34 @@ def _ignore(_: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementRequest:
-    """One run: identity, cancel switch, id and clock; `profile` is told what was read.
+    """One request: identity, cancel token, id, clock, profile, limits and callbacks.
 
-    `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
-    Who asks takes no more than the first `rows_wanted` rows of the answer, and none behind `bytes_wanted` bytes (None:
-    all): a query need not compute the others. `spool` holds what of its result is in files (None: one of the engine's).
-    `scan_bytes_max` bounds the data files that its queries read (0: no bound); `pool` is what its tasks share Spark's
-    time in (None: that of all others).
-    `caches_results`: its answer may come from the result cache, and go there. `variables` are those that its queries
-    may name. `shows_materialized`: SHOW VIEWS has Databricks' column `isMaterialized`. `on_substituted` is called with
-    the text after Hive's variables got their values. `on_parsed` is told, once the text is parsed, whether the
-    statement may answer rows: some protocols have to say so before it has run. `on_rows`, where it is given, is told of
-    the result of a query that goes on computing its last rows, on any thread; a later failure is the result's too.
-    `on_authorized` is told what the statement will touch, each time before it is planned; where it raises, nothing is
-    done. `on_lineage`, where it is given, is told after each query of the run which columns that read and wrote,
-    `on_commit` of each version of a table that was made, `on_loss` of each commit of another writer because of which an
-    attempt is made again, `on_rights` of what a change of the catalog did to rights. `on_files_asked`, where it is
-    given, is told which files of its scans each query asked for, on any thread; `on_jobs`, where it is given, of the
-    jobs that Spark ran for each query. `stage`, where it is given, makes URLs for files of volumes.
+    - `instant_us`: the value of `current_timestamp()` in all queries of the run, in microseconds since the epoch.
+    - `rows_wanted`, `bytes_wanted`: the client takes no more rows or bytes (None: all), so a query need not compute
+      them.
+    - `result_bytes_max`: the maximum size of the result.
+    - `spool`: stores the part of the result that is in files (None: the engine's own spool).
+    - `scan_bytes_max`: the limit on the data files that the queries read (0: none).
+    - `pool`: Spark's scheduler pool for the tasks (None: the default pool).
+    - `caches_results`: the result may come from the result cache, and be added to it.
+    - `variables`: the session variables that are visible to the queries.
+    - `shows_materialized`: SHOW VIEWS has Databricks' column `isMaterialized`.
+
+    Callbacks:
+
+    - `on_substituted(text)`: the text after the substitution of Hive variables.
+    - `on_parsed(may_answer_rows)`: some protocols report this before the statement has run.
+    - `on_authorized(access)`: the objects that the statement accesses, each time before it is planned; an exception
+      fails the statement.
+    - `on_rows(stream)`: the result of a query whose last rows are still computed, on any thread; a later failure is
+      also raised by the stream. None: results are complete when they are returned.
+    - `on_lineage(lineage)`: the columns that a query read and wrote, after each query. None: lineage is not collected.
+    - `on_commit(commit)`: each table version that was committed.
+    - `on_loss(loss)`: each winning commit of another writer that makes the statement try again.
+    - `on_rights(differences)`: the privileges that a catalog change granted or revoked.
+    - `on_files_asked(question)`: the files of a scan that a query requested, on any thread. None: not reported.
+    - `on_jobs(jobs)`: the Spark jobs of each query. None: not reported.
+    - `stage(transfer)`: returns a presigned URL for a file of a volume. None: the front end has no staging.
     """
 
     identity: Identity

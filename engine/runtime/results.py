@@ -1,11 +1,11 @@
-"""What crosses from the engine to the front ends: an Arrow schema and batches pulled on demand. Nothing else does.
+"""Results, as the engine passes them to the front ends: an Arrow schema, and batches that are pulled on demand.
 
-Arrow cannot say every SQL type (varchar(10), an interval's fields, variant), so each field of a result schema carries
-the SQL type in its metadata under :data:`SQL_TYPE`, spelled as Spark's DDL spells it: `bigint`, `decimal(10,2)`,
-`varchar(5)`, `array<int>`, `struct<a:int,b:string>`, `interval day to second`, `timestamp_ntz`, `void`, `variant`.
-A front end takes the type from there and never guesses from Arrow. Values come as Arrow's own types, timestamps as
-microseconds in UTC (`timestamp`) or without a zone (`timestamp_ntz`), intervals of days as durations, those of months
-and calendar intervals as text (`1-2`, `1 years 2 days`), variant as JSON text; so at any depth.
+Arrow has no type for some SQL types (varchar(10), an interval's fields, variant), so each field of a result schema has
+its SQL type in its metadata under :data:`SQL_TYPE`, in Spark's DDL spelling: `bigint`, `decimal(10,2)`, `varchar(5)`,
+`array<int>`, `struct<a:int,b:string>`, `interval day to second`, `timestamp_ntz`, `void`, `variant`. A front end takes
+the type from there and never derives it from Arrow's. Values have Arrow's own types, timestamps as microseconds in UTC
+(`timestamp`) or without a zone (`timestamp_ntz`), day intervals as durations, month and calendar intervals as text
+(`1-2`, `1 years 2 days`), variant as JSON text; the same holds for nested values.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _COPIED_BYTES_MAX = 256 << 10
 
 
 def sql_field(name: str, arrow_type: pa.DataType, sql_type: str) -> pa.Field:
-    """A field of a result schema; `sql_type` is Spark's DDL spelling."""
+    """Returns a field of a result schema; `sql_type` is Spark's DDL spelling."""
     return pa.field(name, arrow_type, metadata={SQL_TYPE: sql_type.encode()})
 
 
 def sql_type_of(field_: pa.Field) -> str:
-    """The DDL spelling that :func:`sql_field` put there."""
+    """Returns the DDL spelling that :func:`sql_field` stored."""
     return bytes(field_.metadata[SQL_TYPE]).decode()
 
 
@@ -42,20 +42,21 @@ def _at_once(_: float) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCounts:
-    """How many rows of a table a statement changed in any way, and in which (None: not said)."""
+    """The number of rows that a statement changed, in total and by kind of change (None: not reported)."""
 
     affected: int
     inserted: int | None = None
     updated: int | None = None
     deleted: int | None = None
+    # The number of skipped files of a COPY INTO.
     skipped_corrupt_files: int | None = None
-    """Of the files of a COPY INTO."""
+    # Whether a CREATE TABLE … AS wrote the rows: for this statement, Databricks returns the columns of the counts
+    # without a row.
     defines_table: bool = False
-    """Whether a CREATE TABLE … AS wrote them: Databricks names the counts of one, and gives no row of them."""
 
     @property
     def named(self) -> dict[str, int]:
-        """Under the names that users of Delta know, in their order."""
+        """Returns the counts by the names that Delta users know, in their order."""
         parts = (
             ("num_affected_rows", self.affected),
             ("num_updated_rows", self.updated),
@@ -67,21 +68,21 @@ class RowCounts:
 
 
 class Repeatable(StrEnum):
-    """Whether the same query over the same versions of its tables, under the same settings, gives the same answer."""
+    """Whether a query returns the same result again for the same table versions and settings."""
 
     ALWAYS = "always"
+    # The same result for the same principal at the same current schema.
     SESSION = "session"
-    """To the same principal, at the same current schema."""
+    # The result depends on time or chance, or this is unknown.
     NEVER = "never"
-    """It depends on the time or on chance, or that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileQuestion:
-    """Which files of a scan Spark asked for while it planned a query: what an answer follows from, besides their rows.
+    """The files of a scan that Spark requested while it planned a query; the result depends on them and on their rows.
 
-    `scan` is the number of one in its plan, `filters` their JSON (`engine.spark.filters`), `zone` the name of the
-    session's; with `rows`, files with so many rows are enough.
+    `scan` is the number of the scan in its plan, `filters` the pushed filters as JSON (`engine.spark.filters`), `zone`
+    the session's time zone; with `rows`, files with this many rows are enough.
     """
 
     scan: int
@@ -92,11 +93,12 @@ class FileQuestion:
 
 @dataclass(slots=True)
 class ResultStream:
-    """The result of one statement: `schema`, and batches that are made as they are pulled.
+    """The result of one statement: `schema`, and batches that are produced while they are pulled.
 
-    `has_rows` is False for statements that answer no rows (SET, USE, DDL). `row_counts` are those of a DML statement,
-    else None. Iterate once; `close()` gives back what the stream holds, at any time, more than once. `wait_ready`
-    waits up to so many seconds for the next batch, or the end, of a query that still runs: whether it is there.
+    `has_rows` is False for statements without rows (SET, USE, DDL). `row_counts` are the counts of a DML statement,
+    else None. Iterate once; `close()` releases the stream's resources, at any time, and may be called again.
+    `wait_ready` waits up to the given number of seconds for the next batch, or the end, of a running query, and returns
+    whether it is available.
     """
 
     schema: pa.Schema
@@ -106,29 +108,29 @@ class ResultStream:
     time_zone: str = "UTC"
     on_close: Callable[[], None] = field(default=_nothing)
     wait_ready: Callable[[float], bool] = field(default=_at_once)
+    # Known when the query has run to its end.
     repeatable: Repeatable = Repeatable.NEVER
-    """Known once all of a query has run."""
+    # The number of rows as counted by their producer; None if it is not known, or not yet.
     rows_made: int | None = None
-    """How many rows there are, as who made them has counted; None where that is not known, or not yet."""
+    # Its row has the URL for the client's file transfer.
     is_staging: bool = False
-    """Its row says where the client transfers a file."""
     _closed: bool = False
 
     @property
     def rows_modified(self) -> int | None:
-        """The one number of a DML statement that every protocol has a place for."""
+        """Returns the total row count of a DML statement, which every protocol can report."""
         return None if self.row_counts is None else self.row_counts.affected
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Pull the batches; each has `schema`."""
+        """Yields the batches; each has `schema`."""
         yield from map(loaded, self.source)
 
     def pieces(self) -> Iterator[AnyBatch]:
-        """As :meth:`batches`, without reading those that are in files."""
+        """Yields the batches as :meth:`batches` does, but does not read those in files."""
         yield from self.source
 
     def limited(self, rows_max: int) -> ResultStream:
-        """The first `rows_max` rows of this stream, which must not be pulled beside it."""
+        """Returns the first `rows_max` rows of this stream, which must not be pulled in addition."""
         return replace(self, source=_first_rows(self.pieces(), rows_max), on_close=self.close, rows_made=None)
 
     def close(self) -> None:
@@ -138,7 +140,7 @@ class ResultStream:
 
 
 def _first_rows(batches: Iterator[AnyBatch], rows_max: int) -> Iterator[AnyBatch]:
-    """Few rows come in memory, as copies: what is stored would keep its whole file."""
+    """Yields few rows as copies in memory: a stored batch would keep its whole file."""
     for batch in batches:
         first = batch.slice(0, rows_max)
         if isinstance(first, StoredBatch) and first.value_bytes <= _COPIED_BYTES_MAX:
@@ -152,13 +154,13 @@ def _first_rows(batches: Iterator[AnyBatch], rows_max: int) -> Iterator[AnyBatch
 
 
 def empty_result() -> ResultStream:
-    """The answer of a statement without rows."""
+    """Returns the result of a statement without rows."""
     return ResultStream(schema=pa.schema([]), has_rows=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """A column of a small result: its Arrow type and SQL's spelling of that."""
+    """A column of a small result: its Arrow type and the SQL name of that type."""
 
     arrow_type: pa.DataType
     sql_type: str
@@ -178,7 +180,7 @@ Columns = Mapping[str, ResultColumn] | Sequence[tuple[str, ResultColumn]]
 
 
 def small_result(columns: Columns, rows: Iterable[Sequence[object]]) -> ResultStream:
-    """A result that is at hand as rows of Python values, as SHOW and DESCRIBE make them; pairs may repeat a name."""
+    """Returns a result from rows of Python values, for SHOW and DESCRIBE; column names may repeat."""
     pairs = columns.items() if isinstance(columns, Mapping) else columns
     fields = [sql_field(name, column.arrow_type, column.sql_type) for name, column in pairs]
     values = list(zip(*rows, strict=True)) or [()] * len(fields)
@@ -188,9 +190,9 @@ def small_result(columns: Columns, rows: Iterable[Sequence[object]]) -> ResultSt
 
 
 def counts_as_row(stream: ResultStream) -> ResultStream:
-    """The counts of a DML statement as a result, as Databricks answers it; any other stream as it is.
+    """Returns the counts of a DML statement as a result, like Databricks; any other stream is returned unchanged.
 
-    Those of a CREATE TABLE … AS are columns without a row.
+    For a CREATE TABLE … AS, the result has these columns and no row.
     """
     if stream.has_rows or stream.row_counts is None:
         return stream
@@ -201,5 +203,5 @@ def counts_as_row(stream: ResultStream) -> ResultStream:
 
 
 def string_rows(names: Iterable[str], rows: Iterable[Sequence[str | None]]) -> ResultStream:
-    """A small result of text columns."""
+    """Returns a small result with text columns."""
     return small_result(dict.fromkeys(names, STRING), rows)

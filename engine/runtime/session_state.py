@@ -15,12 +15,12 @@ from engine.runtime.variables import SESSION, RowValue, Scope, Variable, Visible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
-    """What a session holds between statements; replaced as a whole, never changed.
+    """The state of a session between statements; replaced as a whole, never changed.
 
-    `values` has the settings that were set, by their key; `temporary_views` and `temporary_functions` the session's own
-    views and functions, by folded name. `global_views` are those that the session shares with others, as the statement
-    that sees this state found them. `variables` are the session's; `scopes` those of the script whose statement
-    sees this state, the innermost last, and empty between statements. `shows_materialized` is that of the running
+    `values` has the settings that the session changed, by key; `temporary_views` and `temporary_functions` are the
+    session's own views and functions, by folded name. `global_views` are the views that the session shares with others,
+    as of the statement that uses this state. `variables` are the session's; `scopes` belong to the script of the
+    running statement, innermost last, and are empty between statements. `shows_materialized` comes from the running
     statement's `StatementRequest`.
     """
 
@@ -37,28 +37,30 @@ class SessionState:
 
     @property
     def principal(self) -> str:
-        """Who the session acts for."""
+        """Returns the name of the principal that the session acts for."""
         return self.identity.principal
 
     def value(self, key: str) -> str | None:
-        """The value in force, None where Spark's own default is."""
+        """Returns the effective value; None for Spark's own default."""
         return self.values.get(key, find_setting(key).default)
 
     def with_value(self, key: str, value: str) -> SessionState:
         return replace(self, values=MappingProxyType({**self.values, key: value}))
 
     def without(self, key: str | None) -> SessionState:
-        """All settings reset, or one."""
+        """Resets one setting, or all of them."""
         kept = {name: value for name, value in self.values.items() if key is not None and name != key}
         return replace(self, values=MappingProxyType(kept))
 
     @property
     def current(self) -> SchemaName:
-        """Where names without a schema lead."""
+        """Returns the schema in which names without a schema are resolved."""
         return SchemaName(self.catalog, self.schema)
 
     def temporary_view(self, parts: tuple[str, ...]) -> ViewEntry | None:
-        """The temporary view of that name: `v`, `session.v` or `system.session.v`, or a shared one, `global_temp.v`."""
+        """Returns the temporary view with this name: `v`, `session.v` or `system.session.v`, or a shared one,
+        `global_temp.v`.
+        """
         if is_qualified_global(parts):
             return self.global_views.get(fold(parts[-1]))
         return self.temporary_views.get(fold(parts[-1])) if may_be_temporary(parts) else None
@@ -72,7 +74,9 @@ class SessionState:
         return replace(self, temporary_views=MappingProxyType(kept))
 
     def temporary_function(self, parts: tuple[str, ...]) -> FunctionEntry | None:
-        """The session's own function of that name, which may be qualified as `session.f` or `system.session.f`."""
+        """Returns the session's own function with this name, which may be qualified as `session.f` or
+        `system.session.f`.
+        """
         return self.temporary_functions.get(fold(parts[-1])) if may_be_temporary(parts) else None
 
     def with_temporary_function(self, entry: FunctionEntry) -> SessionState:
@@ -85,17 +89,17 @@ class SessionState:
 
     @property
     def visible(self) -> VisibleVariables:
-        """What a statement sees of the variables."""
+        """Returns the variables that are visible to a statement."""
         return VisibleVariables(session=self.variables, scopes=self.scopes)
 
     def with_declared(self, variables: Sequence[Variable], *, or_replace: bool) -> SessionState:
-        """New variables: of the innermost block of a script, else of the session."""
+        """Adds variables: to the innermost block of a script, or else to the session."""
         if self.scopes:
             return replace(self, scopes=(*self.scopes[:-1], self.scopes[-1].with_variables(variables)))
         return replace(self, variables=self.variables.with_variables(variables, or_replace=or_replace))
 
     def with_value_of(self, label: str, name: str, value: RowValue) -> SessionState:
-        """Another value for the variable `name` of the scope `label`."""
+        """Changes the value of the variable `name` in the scope `label`."""
         if label == SESSION:
             return replace(self, variables=self.variables.with_value(name, value))
         scopes = tuple(scope.with_value(name, value) if scope.label == label else scope for scope in self.scopes)
@@ -107,12 +111,12 @@ _GLOBAL_SCHEMA = ("system", "global_temp")
 
 
 def temporary_name(name: str) -> TableName:
-    """The full name of a temporary view or function, as Spark spells it."""
+    """Returns the full name of a temporary view or function in Spark's spelling."""
     return TableName(*_TEMPORARY_SCHEMA, name)
 
 
 def global_name(name: str) -> TableName:
-    """The full name of a global temporary view."""
+    """Returns the full name of a global temporary view."""
     return TableName(*_GLOBAL_SCHEMA, name)
 
 
@@ -132,7 +136,7 @@ def is_temporary(name: TableName) -> bool:
 
 
 def is_of_session(name: TableName) -> bool:
-    """Whether :func:`temporary_name` made it."""
+    """Returns whether :func:`temporary_name` made it."""
     return name.key[:2] == _TEMPORARY_SCHEMA
 
 

@@ -1,11 +1,12 @@
-"""Settings that a session may change, as a table: anything that is not in it is refused by name.
+"""The settings that a session may change, as a table; any other setting is rejected with an error that names it.
 
 Settings of other programs (`foreign_settings.py`) are stored as text without effect.
 
-`SET spark.…` reaches the machine (files, classes, jobs of others), so the list is by allowance: a key is here because
-changing it in one session can only change that session's own answers or speed. Names are Spark's where Spark has the
-setting, so that clients that send them (dbt, JDBC URLs, notebooks) find them; the gateway's own start with `gateway.`.
-A number has a range, which what follows can bear: a value that is only refused by the queries after it is no setting.
+`SET spark.…` can reach the machine (files, classes, jobs of others), so this is an allow-list: a key is in it because
+changing it in one session only changes that session's own answers or speed. Names are Spark's where Spark has the
+setting, so that clients that send them (dbt, JDBC URLs, notebooks) find them; the gateway's own names begin with
+`gateway.`. The range of a number has only values that queries can use, because a value that makes each later query fail
+is useless.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from engine.runtime import query_settings
 from engine.runtime.foreign_settings import FOREIGN_BYTES_MAX, FOREIGN_MAX, is_reserved, is_without_effect
 from engine.runtime.trace_parent import trace_parent_of
 
+# Converts a value's text to its canonical spelling, or returns None if it is invalid.
 Check = Callable[[str], str | None]
-"""Text of a value → its canonical spelling, or None where it is none."""
 
 
 def _boolean(value: str) -> str | None:
@@ -38,7 +39,7 @@ def _boolean(value: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A check for whole numbers from `low` to `high`, and the words for it."""
+    """A check for integers from `low` to `high`, and its description."""
 
     low: int
     high: int
@@ -52,8 +53,8 @@ class Whole:
 
 
 _UNITS = {"": 0, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+# Bytes. Broadcast tables are in the heap that all sessions share.
 _BROADCAST_MAX = 256 << 20
-"""Bytes; the heap that holds such tables is everybody's."""
 
 
 def _bytes_of(value: str) -> int | None:
@@ -73,8 +74,8 @@ def _scan_size(value: str) -> str | None:
     return None if size is None or size >= 1 << 63 else value.lower()
 
 
+# An offset as Java parses it, after Spark added a zero to a single digit.
 _OFFSET = re.compile(r"[+-]((0?[0-9]|1[0-7]):([0-5]?[0-9]|[0-5][0-9]:[0-5][0-9])|18:00?(:00)?)")
-"""As Java takes it, after Spark has put a zero before a single digit."""
 
 
 def _time_zone(value: str) -> str | None:
@@ -91,7 +92,7 @@ def _switch(value: str) -> str | None:
 
 
 def _autocommit(value: str) -> str | None:
-    """Raises `TransactionsNotSupported` for the value that would begin transactions."""
+    """Raises `TransactionsNotSupported` for the value that would start transactions."""
     is_on = _switch({"1": "true", "0": "false"}.get(value, value))
     if is_on == "false":
         raise TransactionsNotSupported()
@@ -111,7 +112,7 @@ def _one_of(*choices: str) -> Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One row of :data:`SETTINGS`. `default` None: Spark's own, or the server's."""
+    """One row of :data:`SETTINGS`. `default` is None if Spark or the server has the default."""
 
     key: str
     doc: str
@@ -284,6 +285,7 @@ _QUERY_ROWS = (
     *(_choice(key, doc, choices) for key, doc, choices in query_settings.CHOICES),
 )
 
+# Spark settings that do not change the value of an expression: query planning, limits, writing.
 _PLANNING = frozenset(
     {
         "spark.sql.adaptive.coalescePartitions.enabled",
@@ -311,7 +313,6 @@ _PLANNING = frozenset(
         "spark.sql.subexpressionElimination.enabled",
     }
 )
-"""Settings of Spark that do not change the value of an expression: how a query is planned, limits, writing."""
 
 
 def captured_settings(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -327,15 +328,16 @@ def captured_settings(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 _rows = {row.key.lower(): row for row in (*_ROWS, *_QUERY_ROWS)}
 
+# All settings by lower-case key, including those of the server's table formats.
 SETTINGS: Mapping[str, Setting] = MappingProxyType(_rows)
-"""All settings by their keys in lower case, those of the table formats of the server among them."""
 
 
 def declare_settings(rows: Iterable[Setting]) -> None:
-    """Settings that a table format has, such as defaults of its properties: when the engine is put together."""
+    """Adds the settings of a table format, for example defaults of its properties, when the engine is assembled."""
     _rows.update((row.key.lower(), row) for row in rows)
 
 
+# Databricks' parameters, whose values clients may quote.
 _ALIASES = {
     "autocommit": "autocommit",
     "ansi_mode": "spark.sql.ansi.enabled",
@@ -344,12 +346,11 @@ _ALIASES = {
     "timezone": "spark.sql.session.timezone",
     "use_cached_result": "gateway.result_cache",
 }
-"""Databricks' parameters, which its clients may put into quotes."""
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
 
 def find_setting(key: str) -> Setting:
-    """The row for `key`, in any case and under its short names; refuses others by name."""
+    """Returns the row for `key`, in any case and under its short names; rejects any other key."""
     folded = key.strip().lower()
     setting = SETTINGS.get(_ALIASES.get(folded, folded))
     if setting is None and not is_reserved(folded):
@@ -377,7 +378,7 @@ def _foreign(key: str) -> Setting:
 
 
 def parse_setting(key: str, value: str) -> tuple[Setting, str]:
-    """The row and the canonical spelling of `value`; refuses a value that the row does not allow."""
+    """Returns the row, and the canonical spelling of `value`; rejects a value that the row does not allow."""
     setting = find_setting(key)
     text = value.strip()
     if key.strip().lower() in _ALIASES and (quoted := _QUOTED.fullmatch(text)):

@@ -1,7 +1,7 @@
-"""What kind of work a statement is, as its first words tell: enough to choose a queue, before anything is parsed.
+"""The kind of a statement, from its first words: enough to choose a queue before the statement is parsed.
 
-A queue is no protection. What a statement may take is bounded by its class where that is known, and for the others
-(a script, EXECUTE IMMEDIATE) by what any statement of its user may take.
+A queue does not protect anything. The resources of a statement are bounded by its class if that is known, and else (a
+script, EXECUTE IMMEDIATE) by the limits of its user for any statement.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from enum import StrEnum
 
 
 class StatementClass(StrEnum):
+    # Answered from the catalog and the logs, without Spark.
     METADATA = "metadata"
-    """Answered from the catalog and logs, in no time."""
     READ = "read"
     WRITE = "write"
     MAINTENANCE = "maintenance"
@@ -31,12 +31,12 @@ _WRITE = frozenset(
         "COMMENT", "GRANT", "PUT", "REMOVE", "REVOKE", "GENERATE", "CACHE", "UNCACHE", "CLEAR", "REFRESH",
     }
 )  # fmt: skip
+# Prefixes that are followed by a query.
 _QUERIES = frozenset({("DESCRIBE", "QUERY"), ("DESC", "QUERY"), ("SET", "VAR"), ("SET", "VARIABLE")})
-"""Which have a query behind them."""
 
 
 def class_of(text: str) -> StatementClass | None:
-    """Of SQL text; None where its first words do not tell."""
+    """Returns the class of an SQL text; None if its first words do not determine it."""
     begin = _COMMENTS.match(text)
     at = begin.end() if begin else 0
     if text[at : at + 1] == "(":

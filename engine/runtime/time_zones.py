@@ -1,4 +1,4 @@
-"""The zones that a session can have, by the names that Spark takes: a region of the tz database, or an offset."""
+"""Time zones of a session, by the names that Spark accepts: a region of the tz database, or an offset."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}
 
 
 def find_zone(name: str) -> tzinfo | None:
-    """The zone of that name; None for one that only Java knows."""
+    """Returns the time zone with this name; None for one that only Java has."""
     offset = fixed_offset(name)
     if offset is not None:
         return timezone(offset)
@@ -22,13 +22,13 @@ def find_zone(name: str) -> tzinfo | None:
 
 
 def offset_s(instant: int, zone: tzinfo) -> int:
-    """How many seconds `zone` is ahead of UTC at `instant`, in seconds since 1970, up to the year 9999."""
+    """Returns the seconds that `zone` is ahead of UTC at `instant`, in seconds since 1970, up to the year 9999."""
     offset = (_EPOCH + timedelta(seconds=instant)).astimezone(zone).utcoffset()
     return 0 if offset is None else round(offset.total_seconds())
 
 
 def fixed_offset(name: str) -> timedelta | None:
-    """How far `+hh:mm[:ss]` (or `GMT-h`, `Z`) is ahead of UTC; None for a region."""
+    """Returns how far `+hh:mm[:ss]` (or `GMT-h`, `Z`) is ahead of UTC; None for a region."""
     if name == "Z":
         return timedelta()
     found = _OFFSET.fullmatch(name)

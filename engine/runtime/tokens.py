@@ -1,7 +1,7 @@
-"""Who may make, see and revoke personal access tokens: everybody their own, an administrator all.
+"""Rights on personal access tokens: users create, list and revoke their own tokens, an administrator all tokens.
 
-A token cannot outlive the log-in by which it is made, unless that was with a password, and cannot do more; and nobody
-makes one for somebody for whom they act.
+A token cannot outlive the login that created it, unless this login used a password, and cannot do more than it. Nobody
+creates a token for a user for whom they act.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ def create_token(
     lifetime_s: float | None = None,
     is_read_only: bool = False,
 ) -> tuple[str, TokenEntry]:
-    """The token of `identity`, and its entry. It lives for 90 days, or as long as the log-in, where nothing is said."""
+    """Creates a token of `identity`, and returns it with its entry. By default it is valid for 90 days, or as long as
+    the login.
+    """
     store = ensure_tokens(store)
     if identity.real_user is not None:
         raise TokenNotAllowed(f"{identity.real_user} acts for {identity.principal}")
@@ -39,7 +41,7 @@ def create_token(
 
 
 def _method_of_owner(store: TokenStore, identity: Identity) -> str:
-    """How the owner of the first of these tokens logged in."""
+    """Returns how the owner of the first of these tokens logged in."""
     entry = store.get(identity.client_id or "") if identity.method is Method.TOKEN else None
     return entry.owner.method if entry else identity.method
 

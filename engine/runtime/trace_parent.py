@@ -1,4 +1,4 @@
-"""The `traceparent` of W3C Trace Context, by which a client says to which of its traces a call belongs."""
+"""The `traceparent` of W3C Trace Context, which assigns a call to a trace of the client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _FIRST_VERSION = "00"
 
 
 def trace_parent_of(given: str | None) -> str | None:
-    """One that follows the standard; None for one that does not, which counts as not sent."""
+    """Returns the value if it follows the standard; None for any other, which counts as not sent."""
     found = _FORM.fullmatch((given or "").strip())
     if found is None or (found[1] == _FIRST_VERSION and found[3]):
         return None
@@ -17,5 +17,5 @@ def trace_parent_of(given: str | None) -> str | None:
 
 
 def trace_id_of(trace_parent: str) -> str:
-    """Of one that follows the standard."""
+    """Returns the trace id of a valid value."""
     return trace_parent[3:35]

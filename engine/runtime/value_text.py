@@ -1,12 +1,12 @@
-"""Values as text, the same for every front end: Arrow arrays in, string arrays out, a column at a time.
+"""Values as text, the same in each front end: Arrow arrays in, string arrays out, one column at a time.
 
 The spelling is Spark's: `true`, `1.0E10`, `NaN`, plain decimals, `2024-05-01 10:00:00[.ffffff]` in the session's time
-zone with trailing zeros dropped, intervals as Hive writes them (`1 02:03:04.000000000`), bytes as upper-case
-hexadecimal digits. Arrays, maps and structs are JSON text without spaces, `[1,null]` and `{"a":1}`. Where Hive's own
-text for them is not JSON, this is: strings are escaped, map keys are strings, and dates, timestamps, intervals, bytes
-and NaN are quoted, so a client may parse every complex cell.
+zone without trailing zeros, intervals in Hive's format (`1 02:03:04.000000000`), bytes as upper-case hexadecimal
+digits. Arrays, maps and structs are JSON text without spaces, `[1,null]` and `{"a":1}`. Hive's own text for these is
+not always JSON; this is: strings are escaped, map keys are strings, and dates, timestamps, intervals, bytes and NaN are
+quoted, so a client may parse every complex cell.
 
-All functions are pure and null stays null.
+All functions are pure, and null stays null.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _LAST_DAY_OF_9999 = 2_932_896
 _YEAR_WITHOUT_SIGN_MAX = 9999
 _SECOND_MICROS = 1_000_000
 _DAY_MICROS = 86_400_000_000
+# The number of days in 400 years.
 _CYCLE_DAYS = 146_097
-"""Days of 400 years."""
+# Up to this scale, Arrow writes all decimals without an exponent.
 _PLAIN_SCALE_MAX = 6
-"""Up to this scale Arrow writes all decimals without an exponent."""
 _INT64_DIGITS = 18
+# By the last field of a day interval; seconds keep their full precision.
 _FIELD_MICROS = {"day": _DAY_MICROS, "hour": 3_600_000_000, "minute": 60_000_000}
-"""By the last field of an interval of days; seconds have all that there is."""
 _HEX = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.uint8).reshape(256, 2)
 _ESCAPES = {char: json.dumps(char)[1:-1] for char in map(chr, range(32))}
 
 
 def to_text(values: pa.Array | pa.ChunkedArray, sql_type: str, time_zone: str) -> pa.StringArray:
-    """`values` of the SQL type `sql_type` as text; `time_zone` is how Spark names the session's."""
+    """Returns `values` of the SQL type `sql_type` as text; `time_zone` is Spark's name of the session's time zone."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if sql_type == "void":
@@ -66,8 +66,8 @@ def _plain(values: pa.Array) -> pa.StringArray:
 
 
 def _floats(values: pa.Array) -> pa.StringArray:
-    """As Java prints them since Java 19, with the fewest digits that say which number it is: plain from 0.001 to under
-    ten million, else one digit, a point and an exponent.
+    """Formats floats as Java does since Java 19, with the fewest digits that identify the number: plain from 0.001 to
+    under ten million, otherwise one digit, a point and an exponent.
     """
     text = values.cast(pa.string())
     numbers = np.abs(pc.fill_null(values, 0).to_numpy(zero_copy_only=False))
@@ -94,9 +94,10 @@ def _decimals(values: pa.Array) -> pa.StringArray:
 
 
 def _small_decimals(values: pa.Array) -> pa.StringArray | None:
-    """Decimals whose digits fit in 64 bits: those of the integer, and a point before the last `scale` of them.
+    """Formats decimals whose digits fit in 64 bits: the digits of the integer, with a point before the last `scale`
+    digits.
 
-    It takes half the time of Arrow's cast. None for others, and where a negative one is between -1 and 0.
+    Takes half the time of Arrow's cast. Returns None for other decimals, and if a negative value is between -1 and 0.
     """
     kind = values.type
     if not pa.types.is_decimal128(kind) or not 0 <= kind.scale < min(kind.precision, _INT64_DIGITS) or not len(values):
@@ -131,7 +132,7 @@ def _timestamps(values: pa.Array, time_zone: str) -> pa.StringArray:
 
 
 def wall_clock(values: pa.Array, time_zone: str) -> pa.Array:
-    """Instants as the zone's wall clock shows them, without a zone."""
+    """Converts instants to the zone's wall clock, without a zone."""
     offset = fixed_offset(time_zone)
     if offset is not None:
         return pc.add(values.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
@@ -140,7 +141,7 @@ def wall_clock(values: pa.Array, time_zone: str) -> pa.Array:
     late, zone = micros > _LAST_MICROS_OF_2037, find_zone(time_zone)
     if zone is None or not late.any():
         return local
-    # Arrow ends summer times with the tables of the tz database; its rules go on.
+    # Arrow ends daylight saving time with the last entry of the tz database's tables; the zone's rules continue.
     instants, places = np.unique(micros[late] // _SECOND_MICROS, return_inverse=True)
     offsets = np.array([offset_s(int(instant), zone) for instant in instants]) * _SECOND_MICROS
     moved = pa.array(micros[late] + offsets[places]).cast(local.type)
@@ -148,10 +149,10 @@ def wall_clock(values: pa.Array, time_zone: str) -> pa.Array:
 
 
 def _without_cycles(values: pa.Array, last: int, cycle: int) -> tuple[pa.Array, np.ndarray]:
-    """`values` between -`last` and `last`, and how many `cycle`s were taken from each.
+    """Returns `values` between -`last` and `last`, and the number of `cycle`s that were subtracted from each.
 
-    Arrow writes, and knows the zones of, years of 16 bits; Spark's go on to 294247, and to 5881580 in dates. The
-    calendar and the rules of time zones repeat after 400 years.
+    Arrow writes, and has zones for, years of 16 bits; Spark's years go to 294247, and in dates to 5881580. The calendar
+    and the rules of time zones repeat after 400 years.
     """
     numbers = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)
     cycles = np.where(numbers > last, (numbers - last - 1) // cycle + 1, 0)
@@ -160,7 +161,7 @@ def _without_cycles(values: pa.Array, last: int, cycle: int) -> tuple[pa.Array, 
 
 
 def _with_cycles(text: pa.StringArray, cycles: np.ndarray) -> pa.StringArray:
-    """Dates in the years that they were in. Years of five digits have a sign, as in Java and ISO 8601."""
+    """Adds the subtracted years to dates in text form. Years with five digits have a sign, as in Java and ISO 8601."""
     far = pa.array(cycles != 0)
     if not cycles.any():
         return text
@@ -181,7 +182,8 @@ def _durations(values: pa.Array) -> pa.StringArray:
     micros = values.cast(pa.duration("us")).cast(pa.int64())
     numbers = pc.fill_null(micros, 0).to_numpy(zero_copy_only=False)
     sign = pa.array(np.where(numbers < 0, "-", "").astype(object), pa.string())
-    seconds, fraction = np.divmod(np.abs(numbers).astype(np.uint64), 1_000_000)  # the least one has no positive
+    # the minimum has no positive counterpart
+    seconds, fraction = np.divmod(np.abs(numbers).astype(np.uint64), 1_000_000)
     parts = [(seconds // 86400, 1), (seconds // 3600 % 24, 2), (seconds // 60 % 60, 2), (seconds % 60, 2)]
     days, *clock = [pc.utf8_lpad(pa.array(part).cast(pa.string()), width, "0") for part, width in parts]
     nanos = pc.utf8_lpad(pa.array(fraction * 1000).cast(pa.string()), 9, "0")
@@ -192,7 +194,9 @@ def _durations(values: pa.Array) -> pa.StringArray:
 
 
 def _cut(values: pa.Array, sql_type: str) -> pa.Array:
-    """Without what is less than the last field of the type, which a cast may leave and Hive cuts off."""
+    """Truncates values to the last field of the interval type, because a cast may leave a remainder, which Hive
+    drops.
+    """
     unit = _FIELD_MICROS.get(sql_type.rpartition(" ")[2])
     if unit is None:
         return values
@@ -206,7 +210,7 @@ def _times(values: pa.Array) -> pa.StringArray:
 
 
 def _calendar_intervals(values: pa.Array) -> pa.StringArray:
-    """Months, days and microseconds that no two of are commensurable: `1 years 2 months 3 days 4.5 seconds`."""
+    """Formats months, days and microseconds, which are independent units: `1 years 2 months 3 days 4.5 seconds`."""
     return pa.array([value and _calendar_interval(value) for value in values.to_pylist()], pa.string())
 
 
@@ -222,13 +226,13 @@ def _calendar_interval(value: pa.MonthDayNano) -> str:
 
 
 def _divide(number: int, by: int) -> tuple[int, int]:
-    """Quotient and rest, both with the sign of `number`."""
+    """Returns quotient and remainder, both with the sign of `number`."""
     quotient, rest = divmod(abs(number), by)
     return (quotient, rest) if number >= 0 else (-quotient, -rest)
 
 
 def _without_trailing_zeros(text: pa.StringArray) -> pa.StringArray:
-    """For text that ends in a fraction of a second, which goes where it is zero."""
+    """Removes trailing zeros of a fraction of a second, and the fraction if it is zero."""
     return pc.replace_substring_regex(text, r"\.?0+$", "")
 
 
@@ -243,7 +247,7 @@ def _hexadecimal(values: pa.Array) -> pa.StringArray:
 
 
 def _json(values: pa.Array, time_zone: str) -> pa.StringArray:
-    """JSON text of every value; `null` where one is null."""
+    """Returns the JSON text of each value; `null` for a null."""
     kind = values.type
     if pa.types.is_map(kind):
         keys, items = _window(values, values.keys), _window(values, values.items)
@@ -275,15 +279,15 @@ def _struct(values: pa.StructArray, time_zone: str) -> pa.StringArray:
 
 
 def _window(values: pa.Array, children: pa.Array) -> pa.Array:
-    """The children that a slice of a list or map array spans."""
+    """Returns the child values that a slice of a list or map array covers."""
     if not len(values):
-        return children.slice(0, 0)  # Java writes no offset then
+        return children.slice(0, 0)  # Java writes no offset in this case
     first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()
     return children.slice(first, last - first)
 
 
 def _joined(values: pa.Array, children: pa.StringArray) -> pa.StringArray:
-    """Text of the children of each list, with commas between."""
+    """Joins the children's texts of each list with commas."""
     if not len(values):
         return pa.array([], pa.string())
     offsets = pc.subtract(values.offsets, values.offsets[0])
@@ -305,7 +309,7 @@ def _quoted(text: pa.StringArray) -> pa.StringArray:
 
 
 def _mask_as(text: pa.StringArray, values: pa.Array) -> pa.StringArray:
-    """`text`, null where `values` are."""
+    """Returns `text` with null where `values` has null."""
     return pc.if_else(values.is_valid(), text, pa.scalar(None, pa.string())) if values.null_count else text
 
 

@@ -1,8 +1,8 @@
-"""Session variables and the local variables of scripts: names with values, as frozen values.
+"""Session variables and local variables of scripts, as frozen values.
 
-A value is held in Spark's own binary form beside its type, which is exact for every type; no variable stays in Spark,
-so a session can be rebuilt from its state. Each statement takes along the variables that it may see, and Spark resolves
-the names among them (`engine/spark/java/Variables.java`).
+A value is stored in Spark's own binary form together with its type, which is exact for every type. No variable is
+stored in Spark, so a session can be rebuilt from its state. Each statement carries the variables that are visible to
+it, and Spark resolves their names (`engine/spark/java/Variables.java`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from types import MappingProxyType
 
 from catalog.conditions import VariableAlreadyExists, VariableNotFound
 
+# The scope of the session's own variables, which `system` may precede.
 SESSION = "session"
-"""The scope of the session's own variables, which `system` may precede."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowValue:
-    """Column `column` of a row: `row_type` is the row's type as Spark's JSON, `row` its bytes in base64."""
+    """The value in column `column` of a row: `row_type` is the row's type as Spark's JSON, `row` its bytes in
+    base64.
+    """
 
     row_type: str
     row: str
@@ -28,20 +30,20 @@ class RowValue:
 
 @dataclass(frozen=True, slots=True)
 class RowValues:
-    """The rows of a query, of a few columns each."""
+    """The rows of a query with a few columns."""
 
     row_type: str
     names: tuple[str, ...]
     rows: tuple[str, ...]
 
     def row(self, index: int) -> tuple[RowValue, ...]:
-        """The values of one row, in the order of `names`."""
+        """Returns the values of one row, in the order of `names`."""
         return tuple(RowValue(self.row_type, self.rows[index], column) for column in range(len(self.names)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What Spark makes of a DECLARE or SET: `values` for `targets`, pairs of a scope's label and a name.
+    """The result of a DECLARE or SET: `values` for `targets`, pairs of a scope's label and a name.
 
     `default` is the text of a declared default. A query alone has no targets.
     """
@@ -53,7 +55,9 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """`name` is in lower case, as Spark compares it; `default` the SQL that `SET x = DEFAULT` evaluates again."""
+    """A variable. `name` is in lower case, as Spark compares names; `default` is the SQL that `SET x = DEFAULT`
+    evaluates again.
+    """
 
     name: str
     value: RowValue
@@ -62,13 +66,15 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The variables of one block of a script; `label` qualifies them, and is one that nobody can write if none was."""
+    """The variables of one block of a script. `label` qualifies them; a block without a label gets one that cannot be
+    written in SQL.
+    """
 
     label: str
     variables: Mapping[str, Variable] = field(default_factory=lambda: MappingProxyType({}))
 
     def with_variables(self, variables: Sequence[Variable], *, or_replace: bool = False) -> Scope:
-        """Raises `VariableAlreadyExists`, unless it may `or_replace`."""
+        """Adds variables. Raises `VariableAlreadyExists`, unless `or_replace` is set."""
         found = dict(self.variables)
         for variable in variables:
             if variable.name in found and not or_replace:
@@ -77,7 +83,7 @@ class Scope:
         return replace(self, variables=MappingProxyType(found))
 
     def with_value(self, name: str, value: RowValue) -> Scope:
-        """Raises `VariableNotFound` where another statement dropped it concurrently."""
+        """Changes a value. Raises `VariableNotFound` if another statement dropped the variable concurrently."""
         if name not in self.variables:
             raise VariableNotFound(qualified(self.label, name))
         return self.with_variables([replace(self.variables[name], value=value)], or_replace=True)
@@ -89,12 +95,14 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleVariables:
-    """What a statement sees: the session's variables, and the scopes of the script around it, the innermost last."""
+    """The variables that are visible to a statement: the session's, and those in the script's enclosing scopes,
+    innermost last.
+    """
 
     session: Scope = Scope(label=SESSION)
     scopes: tuple[Scope, ...] = ()
 
 
 def qualified(label: str, name: str) -> str:
-    """How messages call a variable."""
+    """Returns the name of a variable as messages show it."""
     return f"`system`.`session`.`{name}`" if label == SESSION else f"`{name}`"

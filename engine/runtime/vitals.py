@@ -1,4 +1,4 @@
-"""What Spark's process measures of itself, and the jobs that ran for a statement, as Java tells them."""
+"""JVM statistics of the Spark process, and the jobs that ran for a statement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Vitals:
 
 
 def vital_metrics(vitals: Vitals) -> Iterator[MetricFamily]:
-    """For those who watch the server; the counters begin at 0 again where Spark is started again."""
+    """Yields the JVM statistics as metrics; the counters begin at 0 again when Spark is restarted."""
     yield gauge("gateway_spark_heap_used_bytes", "Bytes of Spark's heap in use.", vitals.heap_used_bytes)
     yield gauge("gateway_spark_heap_committed_bytes", "Bytes that Spark's heap takes.", vitals.heap_committed_bytes)
     yield gauge("gateway_spark_heap_max_bytes", "Bytes that Spark's heap may take.", vitals.heap_max_bytes)
@@ -47,7 +47,7 @@ def _by_outcome(name: str, description: str, succeeded: int, failed: int) -> Met
 
 
 def read_jobs(lines: str) -> tuple[SparkJob, ...]:
-    """What `TaskCounts.jobs` answers."""
+    """Parses the answer of `TaskCounts.jobs`."""
     return tuple(_job(*map(int, line.split())) for line in lines.splitlines())
 
 

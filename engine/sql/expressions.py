@@ -1,7 +1,7 @@
-"""Expressions that a table's log keeps as text: constraints, generated columns, defaults.
+"""Expressions that a table's log stores as text: constraints, generation expressions, column defaults.
 
-Spark evaluates them; here a text is only proven to be one whole expression, so that it can be put where an expression
-is expected and nothing else comes in with it, and the columns in it are found.
+Spark evaluates them; here a text is only verified to be one complete expression, so that it can be inserted at an
+expression's position and brings in nothing else, and its columns are found.
 """
 
 from __future__ import annotations
@@ -28,22 +28,26 @@ _HEAD = "SELECT "
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """`columns` are the names as written, without quotes; a nested field's has several parts."""
+    """A parsed expression. `columns` are the names as written, without quotes; a nested field's name has several
+    parts.
+    """
 
     text: str
     columns: tuple[tuple[str, ...], ...]
     has_subquery: bool = False
+    # It refers to all columns by `*`, outside any FROM of a query in it.
     has_star: bool = False
-    """It names all columns there are by `*`: not of what is in the FROM of a query in it."""
 
     @property
     def in_parentheses(self) -> str:
-        """Safe to put among other text: a comment at its end ends with it."""
+        """Returns the text in parentheses, safe to insert into other text: a comment at its end is closed."""
         return joined(("(", self.text, "\n)"))
 
 
 def parse_expression(text: str, subquery: SqlError | None = None) -> Expression:
-    """Raises `StatementSyntaxError` for what is no expression, `subquery` (or `UnsupportedClause`) for a subquery."""
+    """Raises `StatementSyntaxError` if `text` is not an expression, `subquery` (or `UnsupportedClause`) for a
+    subquery.
+    """
     expression = parse_any_expression(text)
     if expression.has_subquery:
         raise subquery or UnsupportedClause(
@@ -53,7 +57,9 @@ def parse_expression(text: str, subquery: SqlError | None = None) -> Expression:
 
 
 def parse_any_expression(text: str) -> Expression:
-    """As :func:`parse_expression`, with subqueries, whose columns are among those of the expression."""
+    """Parses like :func:`parse_expression`, but accepts subqueries, whose columns are included in the expression's
+    columns.
+    """
     root = _tree(text)
     columns = {tuple(part.name for part in column.parts) for column in root.find_all(exp.Column)}
     has_star = any(_is_of_outside(star) for star in root.find_all(exp.Star))
@@ -62,20 +68,22 @@ def parse_any_expression(text: str) -> Expression:
 
 
 def plain_condition(text: str) -> Predicate | None:
-    """The condition as a value, where it is a plain one (`engine.sql.query.conditions`)."""
+    """Returns the condition as a value if it is simple (`engine.sql.query.conditions`)."""
     return parse_condition(_tree(text), "")
 
 
 def _is_of_outside(star: exp.Expr) -> bool:
-    """Spark looks for `t` of `t.*` outside of a query too."""
+    """Returns whether the star may refer outside its query: Spark resolves `t` in `t.*` there too."""
     query = star.find_ancestor(exp.Query)
     return isinstance(star.parent, exp.Column) or query is None or query.args.get("from_") is None
 
 
 def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str] | None]) -> str:
-    """`text` with other qualifiers: `replacement` tells of the parts of a column how many go, and what comes for them.
+    """Returns `text` with other qualifiers.
 
-    The text that comes ends with a dot, or is empty; if no parts go, it is put in front. None: the column stays.
+    `replacement` receives a column's name parts and returns how many leading parts to drop and the text that replaces
+    them. The replacement text ends with a dot, or is empty; if no parts are dropped, it is put in front. None: the
+    column stays.
     """
     edits = []
     for column in _tree(text).find_all(exp.Column):
@@ -93,7 +101,7 @@ def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str
 
 
 def equal_columns(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Pairs of columns, as written and without quotes, that are equal wherever the condition is true."""
+    """Returns pairs of columns, as written and without quotes, that are equal if the condition is true."""
     found, left = [], [_tree(text)]
     while left:
         match left.pop().unnest():
@@ -103,14 +111,14 @@ def equal_columns(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
                 sides = [_path(side.unnest()) for side in (one, other)]
                 if sides[0] and sides[1]:
                     found.append((sides[0], sides[1]))
-            case _:  # sqlglot's tree
+            case _:  # a sqlglot tree
                 pass
     return found
 
 
 def queried_columns(text: str) -> list[tuple[tuple[str, ...], Span]]:
-    """Columns, as written and without quotes, that are among a query's values wherever the condition is true; with the
-    place of each query in the text, in its parentheses.
+    """Returns columns, as written and without quotes, that are among a query's values if the condition is true; with
+    the span of each query in the text, including its parentheses.
     """
     found, left = [], [_tree(text)]
     while left:
@@ -121,13 +129,13 @@ def queried_columns(text: str) -> list[tuple[tuple[str, ...], Span]]:
                 span = _query_after(text, column.parts[-1].meta["end"] + 1 - len(_HEAD))
                 if span is not None:
                     found.append((path, span))
-            case _:  # sqlglot's tree
+            case _:  # a sqlglot tree
                 pass
     return found
 
 
 def _query_after(text: str, start: int) -> Span | None:
-    """Of `IN (query)` at a place."""
+    """Returns the query's span in an `IN (query)` at `start`."""
     tokens = [token for token in tokenize(text) if token.start >= start]
     kinds = [token.token_type for token in tokens]
     if kinds[:2] != [TokenType.IN, TokenType.L_PAREN]:
@@ -141,14 +149,14 @@ def _query_after(text: str, start: int) -> Span | None:
 
 
 def _path(node: exp.Expr) -> tuple[str, ...]:
-    """Empty for what is no column."""
+    """Returns the column's path, empty if `node` is not a column."""
     if not isinstance(node, exp.Column) or node.is_star:
         return ()
     return tuple(part.name for part in node.parts)
 
 
 def one_line(text: str) -> str:
-    """`text` as a message or a list shows it: one blank for each comment and each white space that is more."""
+    """Returns `text` for a message or a list: comments and repeated white space become one blank."""
     tokens = tokenize(text)
     pieces, done = [], tokens[0].start if tokens else 0
     for token in tokens:

@@ -1,6 +1,6 @@
-"""Generation expressions as values: the few that keep an order, which conditions can be carried over.
+"""Generation expressions as values: the monotonic ones, through which conditions can be translated.
 
-Spark computes generated columns; what is not recognized here only means that no condition is derived from it.
+Spark computes generated columns; an unrecognized expression only means that no condition is derived from it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _UNITS: Mapping[str, TruncationUnit] = MappingProxyType(
 
 
 def parse_generation(text: str) -> GenerationExpression | None:
-    """The expression as a value; None for one that is not known to keep an order."""
+    """Returns the expression as a value; None if it is not known to be monotonic."""
     select = f"SELECT {text}\n"
     try:
         tree = parse_query_tree(tokenize(select), select)
@@ -77,7 +77,7 @@ def _generation(node: exp.Expression) -> GenerationExpression | None:
         case exp.Anonymous(this=str(name)):
             make = _FUNCTIONS.get(name.lower())
             return None if make is None else make(name.lower(), node.expressions)
-        case _:  # sqlglot's tree
+        case _:  # a sqlglot tree
             return None
 
 
@@ -86,7 +86,7 @@ def _is_date(cast: exp.Cast) -> bool:
 
 
 def _path(node: exp.Expression | None) -> Path | None:
-    """A column's name, or that of a field in it."""
+    """Returns the name of a column, or the path of a nested field."""
     return tuple(part.name for part in node.parts) if isinstance(node, exp.Column) else None
 
 
@@ -97,7 +97,7 @@ def _date(name: str, arguments: list[exp.Expression]) -> GenerationExpression | 
 
 def _part(name: str, arguments: list[exp.Expression]) -> GenerationExpression | None:
     inner = arguments[0] if len(arguments) == 1 else None
-    if isinstance(inner, exp.Cast):  # of a date, which does not change the part
+    if isinstance(inner, exp.Cast):  # a cast to date does not change the part
         inner = inner.this if name != "hour" and _is_date(inner) else None
     path = _path(inner)
     return None if path is None else PartOf(_PARTS[name], path)
@@ -125,11 +125,11 @@ def _left(name: str, arguments: list[exp.Expression]) -> GenerationExpression | 
 
 
 def _with_text(arguments: list[exp.Expression]) -> tuple[Path | None, str | None]:
-    """A column and a literal text."""
+    """Returns a column and a literal text."""
     match arguments:
         case [exp.Column() as column, exp.Literal(this=str(text), is_string=True)]:
             return _path(column), text
-        case _:  # sqlglot's trees
+        case _:  # sqlglot trees
             return None, None
 
 

@@ -1,8 +1,8 @@
-"""Hive's variables: `${hivevar:x}`, `${hiveconf:x}` and `${x}` in the text of a statement, before it is parsed.
+"""Hive variables: `${hivevar:x}`, `${hiveconf:x}` and `${x}` in a statement's text, substituted before parsing.
 
-As in Spark's `VariableSubstitution`, all three name the same variables, which SET, RESET and OpenSession change. Other
-than in Spark, a reference in a string, a quoted name or a comment is text, a value is one token of the statement, and
-settings of Spark, the environment and Java's properties cannot be read.
+As in Spark's `VariableSubstitution`, all three refer to the same variables, which SET, RESET and OpenSession change.
+Unlike Spark, a reference in a string, a quoted name or a comment is text, a value is one token of the statement, and
+Spark's settings, the environment and Java's properties cannot be read.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from engine.sql.dialect.tokens import literals_and_comments
 
 _REFERENCE = re.compile(r"\$\{(?:(\w+):)?([^\s{}]+)\}")
 _NAMESPACES = ("hivevar", "hiveconf")
+# A number, a string, or a name.
 _TOKEN = re.compile(
     r"""(?x) [+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\w{0,2} | '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*"
     | (?:[^\W\d]\w*|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))*""",
     re.DOTALL,
 )
-"""A number, a string, or a name."""
 _SET = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*SET\s+(?!(?:VAR|VARIABLE|CATALOG)\b(?!\s*=))")
 
 
 def substitute_variables(text: str, settings: Mapping[str, str], length_max: int = TEXT_LENGTH_MAX) -> str:
-    """Returns `text` with the values of `settings` in the places of references to variables.
+    """Returns `text` with each variable reference replaced by its value from `settings`.
 
-    A value that is a number, a string in quotes or a name stays as it is; any other becomes a string. The value of a
-    SET statement is raw text, and so is what it refers to.
+    A value that is a number, a quoted string or a name is inserted unchanged; any other becomes a string. In a SET
+    statement the value is raw text, and so are the variables in it.
 
-    Raises `UnknownHiveVariable`, and `ExpansionTooLong` before more than `length_max` characters are made, since a few
-    references to a long value make gigabytes.
+    Raises `UnknownHiveVariable`, and `ExpansionTooLong` before the result exceeds `length_max` characters, because a
+    few references to a long value can produce gigabytes.
     """
-    if "${" not in text or len(text) > length_max:  # the parser rejects the latter as it is
+    if "${" not in text or len(text) > length_max:  # the parser rejects a long text itself
         return text
     is_raw = _SET.match(text) is not None
     edits = [(match, _value(match, settings)) for match in _references(text)]
@@ -51,7 +51,7 @@ def substitute_variables(text: str, settings: Mapping[str, str], length_max: int
 
 
 def _references(text: str) -> Iterator[re.Match[str]]:
-    """The references outside of strings, quoted names and comments."""
+    """Yields the references outside strings, quoted names and comments."""
     done = 0
     for start, end in (*literals_and_comments(text), (len(text), len(text))):
         yield from _REFERENCE.finditer(text, done, start)
@@ -69,7 +69,9 @@ def _value(reference: re.Match[str], settings: Mapping[str, str]) -> str:
 
 
 def _as_token(value: str) -> str:
-    """`value` as one token: a word may continue the one around it (`sales_${year}`), anything else stands alone."""
+    """Returns `value` as one token: a word may continue the word around it (`sales_${year}`), any other value is
+    separate.
+    """
     if re.fullmatch(r"\w+", value):
         return value
     if _TOKEN.fullmatch(value):

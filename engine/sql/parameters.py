@@ -1,7 +1,7 @@
-"""Values in the place of a statement's markers, for conditions that the engine keeps and puts among other texts.
+"""Literals for a statement's parameter markers, in conditions that the engine stores and inserts into other texts.
 
-The condition of REPLACE WHERE is evaluated on the rows that are there and on the new ones, and is shown in the history;
-there are no markers in any of these texts. A value becomes a literal of its type, as Spark makes of a parameter.
+A REPLACE WHERE condition is evaluated on existing and on new rows, and is shown in the history; none of these texts may
+contain markers. A value becomes a literal with its type, as Spark does for a parameter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDS_VALUE = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN,
 
 
 def with_values(text: str, parameters: Sequence[Parameter]) -> tuple[str, int]:
-    """`text` with literals for its markers, and how many of the parameters it took by position."""
+    """Returns `text` with literals instead of its markers, and the number of positional parameters it used."""
     positional = [parameter for parameter in parameters if parameter.name is None]
     named = {parameter.name: parameter for parameter in parameters if parameter.name is not None}
     edits: list[tuple[int, int, Parameter]] = []
@@ -37,7 +37,7 @@ def with_values(text: str, parameters: Sequence[Parameter]) -> tuple[str, int]:
 
 
 def literal_text(parameter: Parameter) -> str:
-    """Returns a parameter as SQL. Raises `StatementNotSupported` for a variable, and for what is no type."""
+    """Returns a parameter as SQL. Raises `StatementNotSupported` for a variable, and for an invalid type."""
     if parameter.members is not None:
         return f"{parameter.sql_type}({', '.join(map(literal_text, parameter.members))})"
     if parameter.row_value is not None:

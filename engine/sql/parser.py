@@ -1,4 +1,4 @@
-"""Guard parsing: whatever the text, the result is a statement or a `SqlError` that says what is wrong and where."""
+"""Guarded parsing: for any text, the result is a statement or a `SqlError` with the reason and the position."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import Query
 
+# Maximum nesting of Python calls. sqlglot needs about twenty for each level in a statement, so Python's own limit
+# (1000) would stop at forty nested function calls; 8000 use a tenth of a thread's 8 MB stack.
 _FRAMES_MAX = 8000
-"""Nested calls of Python. sqlglot needs some twenty for each level of a statement, so Python's own limit of 1000 would
-stop at forty nested function calls; these are a tenth of what a thread's stack of 8 MB holds."""
 
 sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES_MAX))
 
@@ -24,7 +24,7 @@ _Parsed = TypeVar("_Parsed")
 
 
 def guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
-    """What `parse_text` makes of `text`; every failure is a `SqlError`."""
+    """Returns the result of `parse_text(text)`; each failure becomes a `SqlError`."""
     if len(text) > TEXT_LENGTH_MAX:
         raise StatementTooLong(len(text), TEXT_LENGTH_MAX)
     if "\0" in text:
@@ -38,12 +38,12 @@ def guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
 
 
 def syntax_error(text: str, reason: str, offset: int) -> StatementSyntaxError:
-    """Returns the error for a place in `text`."""
+    """Returns the error for a position in `text`."""
     return StatementSyntaxError(reason).at(text, offset)
 
 
 def parse_stored_query(text: str) -> Query | None:
-    """The query that a view keeps as its text; None if it begins as no query does."""
+    """Parses a view's stored query text; returns None if it does not begin as a query."""
 
     def parse_text(text: str) -> Query | None:
         cursor = Cursor(text, tokenize(text))

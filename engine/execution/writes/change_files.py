@@ -1,7 +1,7 @@
-"""Change files: the rows that a commit deleted, changed and inserted, each with its kind, for the change data feed.
+"""Change files for the change data feed: the deleted, updated and inserted rows in a commit, with their change types.
 
-Rows that went are read by place from the files that had them, rows that came from the new files, all in the columns
-that the table has from now on.
+Deleted rows are read by position from their former files, new rows from the new files, all with the table's new
+columns.
 
 Protocol: "Change Data Files", "Writer Requirements for AddCDCFile".
 """
@@ -31,7 +31,7 @@ BEFORE_UPDATE, AFTER_UPDATE = "update_preimage", "update_postimage"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Rows that went, by place, or that came, by their new files; `kind` is their `_change_type`."""
+    """Deleted rows, by position, or new rows, by their files; `kind` is their `_change_type`."""
 
     kind: str
     rows: RowsOfFiles | NewFiles
@@ -41,8 +41,8 @@ class Change:
 def change_files(
     table: BoundTable, rules: TableRules, changes: Sequence[Change], context: ExecutionContext
 ) -> Iterator[NewFiles | None]:
-    """The files of these changes for a table that has a feed, none for others; if the block that commits them fails,
-    they go. `rules` are those of the table from now on.
+    """Writes the change files for a table with a change data feed, none for others; if the block that commits them
+    fails, they are removed. `rules` are the table's after the commit.
     """
     if not changes or not rules.has(Capability.CHANGE_FEED):
         yield None

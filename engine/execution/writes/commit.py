@@ -1,14 +1,15 @@
-"""Commits of staged writes: a version of a table, or a new table's first version and its name; then what follows.
+"""Commits staged writes: a table version, or a new table's first version and its name; then the follow-up work.
 
-Others may take the name of a new table, or drop it, between the two, and another server may be removing a table of the
-same name from the same folder. So the writer of a log looks back before and after the name is recorded: a table that
-was removed in between is reported as dropped, and a log whose name could not be had is removed, so that no table is
-left that can be read and not be dropped. Where the removal may have failed, the outcome is unknown, and data files
-stay. A table that is converted from another format is looked at once more after the log, for writers of that format
-look for the log after their commits. For killed servers there is a mark (`folder_marks.py`).
+Concurrent statements may take a new table's name, or drop it, between the two steps, and another server may be removing
+a table with the same name from the same directory. So the log's writer checks before and after the name is recorded: a
+table that was removed in between is reported as dropped, and a log whose name could not be recorded is removed, so that
+no table remains that is readable but cannot be dropped. If the removal may have failed, the outcome is unknown, and
+data files stay. A table that is converted from another format is checked once more after the log was written, because
+writers of that format look for the log after their commits. For killed servers there is a marker file
+(`folder_marks.py`).
 
-On an object store each look is a request, and a DROP there leaves alone what is put into the folder after the mark
-(`Storage.delete_tree`). So where the mark is new nobody looks back, except for data files, which come before it.
+On an object store each check is a request, and a DROP does not touch objects that are put into the directory after the
+marker (`Storage.delete_tree`). So with a new marker the checks are skipped, except for data files, which precede it.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ from engine.tables.transaction import TableCommit, TableTransaction
 
 
 def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableCommit | None:
-    """The version that was made, with its name where it made a table; None where there was no log to write.
+    """Returns the new version, with its name if it created a table; None if there is no log to write.
 
-    Raises what `TableTransaction.commit` does, and the errors of `engine.execution.writes.commit`.
+    Raises the errors of `TableTransaction.commit` and `engine.execution.writes.commit`.
     """
     if staged.clone is not None:
         catalog.change(RecordClone(staged.clone))
@@ -61,7 +62,7 @@ def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableC
 def follow_up(
     staged: StagedWrite, committed: TableCommit | None, after_commit: Callable[[TableCommit], None]
 ) -> Outcome:
-    """Hand the version to those who keep the log in order; the answer of the statement."""
+    """Passes the version to log maintenance; returns the statement's result."""
     if committed is not None:
         after_commit(committed)
     return staged.outcome
@@ -75,7 +76,7 @@ def commit_creation(
 ) -> TableCommit | None:
     """Raises `TableAlreadyExists` if another writer was faster, `ConcurrentDrop`, and the errors of both steps.
 
-    Where it raises anything but an unknown outcome, there is neither log nor name.
+    After any error except an unknown outcome, neither log nor name exists.
     """
     if staged.transaction is None:
         policy.cancel.seal()
@@ -92,11 +93,11 @@ def commit_creation(
 
 @contextmanager
 def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[bool]:
-    """Yields whether no DROP removes what is put into the folder from now on, until the table has a name.
+    """Yields whether no DROP removes objects that are put into the directory from now on, until the table has a name.
 
-    A CREATE that loses the folder to another one leaves the mark to that.
+    A CREATE that loses the directory to a concurrent one leaves the marker to it.
     """
-    if not entry.managed or staged.is_path or staged.converts:  # a folder with a mark may be removed
+    if not entry.managed or staged.is_path or staged.converts:  # a directory with a marker may be removed
         yield False
         return
     is_new = mark_new(entry, catalog)
@@ -152,7 +153,7 @@ def _log_and_name(
 
 
 def _unknown(entry: TableEntry, error: BaseException) -> CommitOutcomeUnknown:
-    """The table may be there, so its files stay."""
+    """Returns the error for an unknown outcome: the table may exist, so its files stay."""
     return CommitOutcomeUnknown(str(entry.name), 0, "none", f"{type(error).__name__}: {error}")
 
 
@@ -168,7 +169,7 @@ def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolic
 
 @contextmanager
 def removal_told(entry: TableEntry) -> Iterator[None]:
-    """Files of the block that were removed with the folder by a concurrent DROP are no bug of ours."""
+    """Translates errors for files that a concurrent DROP removed with the directory: they are not internal errors."""
     try:
         yield
     except FileNotFoundError as failure:
@@ -181,7 +182,7 @@ def _ensure_whole(committed: TableCommit, entry: TableEntry, *, with_files: bool
 
 
 def _name(entry: TableEntry, converted: BoundTable | None, catalog: Catalog) -> None:
-    """Raises `ConvertedTableChanged` where the name of the table that is converted has become another's."""
+    """Records the name. Raises `ConvertedTableChanged` if the converted table's name now refers to another table."""
     if converted is None:
         catalog.change(CreateTable(entry))
         return
@@ -192,7 +193,7 @@ def _name(entry: TableEntry, converted: BoundTable | None, catalog: Catalog) -> 
 
 
 def _finish(entry: TableEntry, converted: BoundTable, catalog: Catalog, *, has_name: bool) -> None:
-    """The log that somebody else made gets the name, which it loses again if it was taken back in between."""
+    """Records the name for a log that another statement made, and removes it if the log was removed in between."""
     _ensure_unchanged(converted)
     if not has_name:
         return
@@ -204,14 +205,14 @@ def _finish(entry: TableEntry, converted: BoundTable, catalog: Catalog, *, has_n
 
 
 def _ensure_unchanged(converted: BoundTable) -> None:
-    """Others may have written what is converted until the log was there. Raises `ConvertedTableChanged`."""
+    """Checks that nobody wrote the converted table until the log existed. Raises `ConvertedTableChanged`."""
     if converted.own.load(converted.entry.location).stamp != converted.snapshot.stamp:
         raise ConvertedTableChanged(converted.label)
 
 
 def _is_taken_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) -> bool:
-    """The log goes unless somebody has recorded it, or built upon it; whether it is surely gone, so that its data files
-    may go with the statement.
+    """Removes the log unless it has been recorded or has further commits; returns whether it is certainly removed, so
+    that its data files may be removed with the statement.
     """
     try:
         location = without_place(entry.location)
@@ -228,7 +229,7 @@ def _is_taken_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) 
 
 
 def _forget(catalog: Catalog, entry: TableEntry) -> None:
-    """The name that led to a table that is gone."""
+    """Removes the name for a table that no longer exists."""
     recorded = catalog.view().state.relations.get(entry.name)
     if isinstance(recorded, TableEntry) and recorded.location == entry.location:
         with suppress(SqlError):

@@ -1,8 +1,8 @@
-"""Rows that move to other files and stay the same rows: written as they are, with the ids that they have.
+"""Copied rows: rows that move to other files unchanged, with their row ids.
 
-They passed the rules of the table when they came. Where the table tracks its rows, the new files keep the rows' ids and
-the versions that last changed them in the columns that the table names for that; a reader would take them for new rows
-otherwise.
+They already satisfied the table's rules when they were written. For a table with row tracking, the new files store the
+row ids and the versions that last changed the rows in the columns that the table names for this; otherwise a reader
+would take them for new rows.
 
 Protocol: "Row Tracking", "Writer Requirements for Row Tracking".
 """
@@ -30,10 +30,11 @@ from engine.tables.transaction import NewFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copying:
-    """SQL: what the table is called, and what follows `FROM` and that; `scans` are what it names besides the table.
+    """A copy query: the table's alias, and the SQL after it in `FROM`; `scans` are the scans that it names besides the
+    table.
 
-    `parameters` are for its markers. `config` is what the new files are made for; None: the table as it is.
-    `arrangement` says which rows become a file; None: the table's settings do.
+    `parameters` are for its markers. `config` is the definition for the new files; None: the table's. `arrangement`
+    determines the rows in each file; None: the table's settings do.
     """
 
     alias: str
@@ -46,7 +47,7 @@ class Copying:
 
 @contextmanager
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, context: ExecutionContext) -> Iterator[NewFiles]:
-    """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
+    """Copies rows from these live files to new files; if the block that commits them fails, they are removed."""
     snapshot = table.snapshot
     config = copying.config or snapshot.rules
     alias = copying.alias
@@ -61,16 +62,16 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, context: E
 
 
 def scan_of_files(relation: str, table: BoundTable, files: pa.Table, place: str) -> Scan:
-    """The scan of some of the snapshot's files; `place` is its hidden column."""
+    """Returns a scan over some of the snapshot's files; `place` is its hidden column."""
     return replace(
         scan_of(relation, table), files=table.snapshot.row_files.readable(files), choice=None, metadata=place
     )
 
 
 def copies_of(label: str, scan: Scan, alias: str, config: TableRules) -> tuple[str, WritePlan]:
-    """SQL for the columns of a copy of a row of `scan`, which is called `alias`, and how such rows are written.
+    """Returns SQL for a copied row's columns from `scan`, with the alias `alias`, and the write plan for these rows.
 
-    The hidden column of the scan has a name that no column has.
+    The scan's hidden column has a name that no column has.
     """
     columns = [f"{alias}.*"]
     ids = row_id_columns(label, scan.row_tracking)

@@ -15,9 +15,9 @@ from engine.tables.definition_changes import set_high_water_mark
 
 
 def alter_table(plan: AlterPlan) -> StagedWrite:
-    """One version with the new definition; none where nothing changes.
+    """Stages one version with the new definition; none if nothing changes.
 
-    The rows that were checked must be those for which the new rule holds, so the commit depends on them.
+    The new rule must hold for the table's rows, so the commit depends on the checked rows.
     """
     table, outcome = plan.table, Outcome(result=empty_result())
     if plan.definition == table.snapshot.definition:
@@ -31,11 +31,11 @@ def alter_table(plan: AlterPlan) -> StagedWrite:
 
 
 def sync_identity(plan: SyncIdentityPlan, extremes: Sequence[int | None]) -> StagedWrite:
-    """Nothing to commit where the high-water mark stays. `extremes` is the row that the plan's query answered.
+    """Stages the new high-water mark; nothing if it is unchanged. `extremes` is the result row of the plan's query.
 
-    The high-water mark must be past the rows that were read, so rows that others add at the same time conflict. Raises
-    `IdentityExhausted` where the first value of the grid past the rows does not fit into 64 bits: no writer could
-    use a table with such a high-water mark any more.
+    The high-water mark must be past the rows that were read, so rows added concurrently conflict. Raises
+    `IdentityExhausted` if the next value past the rows does not fit into 64 bits: no writer could use a table with this
+    high-water mark.
     """
     low, high = extremes
     outcome = Outcome(result=empty_result())

@@ -1,4 +1,4 @@
-"""Metrics of a write of rows in the log: files, rows, and how long its parts took, by Delta's names."""
+"""Metrics for a row write in the log: files, rows, and phase durations, with Delta's names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.tables.transaction import NewFiles
 def with_file_metrics(
     description: CommitDescription, new: NewFiles, remainder: Remainder | None = None
 ) -> CommitDescription:
-    """Delta's names; its values are texts."""
+    """Adds metrics with Delta's names; its values are texts."""
     copied = remainder.copied if remainder else None
     num_copied = copied.num_rows if copied else 0
     metrics = {
@@ -34,34 +34,34 @@ def with_file_metrics(
 
 
 def num_files(new: NewFiles | None) -> int:
-    """None counts as none."""
+    """Returns the number of files; 0 for None."""
     return 0 if new is None else new.num_files
 
 
 def counted(num_rows: int, *, defines_table: bool = False) -> Outcome:
-    """Nothing to show, and how many rows were inserted; those that they replaced are not counted."""
+    """Returns an outcome without rows, with the number of inserted rows; replaced rows are not counted."""
     counts = RowCounts(affected=num_rows, inserted=num_rows, defines_table=defines_table)
     return Outcome(result=replace(empty_result(), row_counts=counts))
 
 
 class Stopwatch:
-    """From its making on; the scan is the search for the rows, all that follows is rewriting."""
+    """Measures from its creation; the scan phase is the search for rows, the rest is the rewrite phase."""
 
     def __init__(self) -> None:
         self._begun_s = time.monotonic()
         self._source_ms = self._scan_ms = 0
 
     def note_source(self) -> None:
-        """The source of a MERGE is kept, or at hand."""
+        """Records that a MERGE source is materialized, or available."""
         self._source_ms = self._elapsed_ms()
 
     def note_scan(self) -> None:
-        """The rows are found."""
+        """Records that the rows are found."""
         self._scan_ms = self._elapsed_ms() - self._source_ms
 
     @property
     def metrics(self) -> dict[str, int]:
-        """In ms, up to now."""
+        """Returns durations in ms, up to now."""
         elapsed_ms = self._elapsed_ms()
         return {
             "executionTimeMs": elapsed_ms,

@@ -1,19 +1,20 @@
-"""A mark in the folder of a managed table: no table is listed there unless the catalog has a record of it.
+"""A marker file in a managed table's directory: the table is hidden unless the catalog has an entry for it.
 
-The catalog lists the tables that lie in the served folder by themselves. So a server that is killed between the log and
-the name of a CREATE, or between the name and the files of a DROP, would leave a table that can be read under that name
-and not be dropped. Both put a mark (a file beside the log) into the folder for that time:
+The catalog discovers tables in the served directory on its own. So a server killed between a CREATE's log and name, or
+between a DROP's name and files, would leave a table that is readable under that name and cannot be dropped. Both
+statements put a marker (a file next to the log) into the directory for that time:
 
-    CREATE   mark → log → name → no mark          DROP   mark → no name → log, then the rest, with the mark
+    CREATE   marker → log → name → no marker      DROP   marker → no name → log, then the rest, with the marker
 
-1. where the catalog has a record the mark says nothing, so a kill before the name goes, or after it came, is harmless;
-2. a marked folder without a record is not listed, and a new table of the name gets another folder;
-3. a disk that cannot be written refuses the mark, and a DROP has changed nothing yet.
+1. if the catalog has an entry the marker has no effect, so a kill before the name is removed, or after it was recorded,
+is harmless;
+2. a marked directory without an entry is not listed, and a new table with the name gets another directory;
+3. a read-only disk rejects the marker before a DROP has changed anything.
 
-The mark says in which catalog the name is, so that a server can tell at its start, when the mark is old, that there is
-none, and remove what is left (`is_abandoned`). That is not done where a commit is newer than the mark of a DROP, or
-follows the one of a CREATE: somebody wrote by the folder's path. On object stores, which have no clean-up at the start,
-the files stay, hidden.
+The marker contains the name's catalog, so that a server at its start can detect, once the marker is old, that the name
+does not exist, and remove the leftovers (`is_abandoned`). This is not done if a commit is newer than a DROP's marker,
+or follows a CREATE's marker: somebody wrote by the directory's path. On object stores, which have no cleanup at the
+start, the files stay, hidden.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from engine.storage.storage import UNLISTED_MARK, Storage, open_storage
 
 @contextmanager
 def marked(entries: Iterable[TableEntry], catalog: Catalog) -> Iterator[None]:
-    """The folders of these tables are marked, and stay so unless the block raises.
+    """Marks the directories of these tables, and keeps the markers unless the block raises.
 
-    Raises `TableNotRemovable` where one of them cannot be written.
+    Raises `TableNotRemovable` if one of them cannot be written.
     """
     marks: list[TableEntry] = []
     try:
@@ -47,9 +48,9 @@ def marked(entries: Iterable[TableEntry], catalog: Catalog) -> Iterator[None]:
 
 
 def mark_dropped(entry: TableEntry, catalog: Catalog) -> None:
-    """A folder that is gone gets none. Raises `TableNotRemovable`."""
+    """Marks a dropped table's directory, unless it no longer exists. Raises `TableNotRemovable`."""
     try:
-        # No question first: the folder may go at any moment, and must not be made again.
+        # No existence check first: the directory may be removed at any moment, and must not be recreated.
         _storage(entry.location, catalog).put_if_absent(UNLISTED_MARK, _text(entry, catalog, "drop"), in_place=True)
     except (FileNotFoundError, LogPathNotAllowed):
         return
@@ -58,14 +59,16 @@ def mark_dropped(entry: TableEntry, catalog: Catalog) -> None:
 
 
 def mark_new(entry: TableEntry, catalog: Catalog) -> bool:
-    """Returns whether the folder had no mark. A storage that refuses it refuses the log as well, and says why."""
+    """Returns whether the directory had no marker. A storage that rejects it rejects the log as well, with the
+    reason.
+    """
     with suppress(OSError, LogPathNotAllowed):
         return _storage(entry.location, catalog).put_if_absent(UNLISTED_MARK, _text(entry, catalog, "create"))
     return False
 
 
 def unmark(entry: TableEntry, catalog: Catalog) -> None:
-    """A mark that stays is one of a table that has a record, where it says nothing."""
+    """Removes the marker. A leftover marker belongs to a table with a catalog entry, where it has no effect."""
     with suppress(OSError, LogPathNotAllowed):
         _storage(entry.location, catalog).delete(UNLISTED_MARK)
 
@@ -73,9 +76,9 @@ def unmark(entry: TableEntry, catalog: Catalog) -> None:
 def is_abandoned(
     location: str, catalog: Catalog, older_than_s: float, commit_times: Callable[[Storage], list[int]]
 ) -> bool:
-    """Whether what is at a marked location was, or was to be, a table of this catalog, and can go.
+    """Returns whether a marked location contained, or was intended for, a table of this catalog, and can be removed.
 
-    `commit_times` are the times at which the versions of a table were written, in ms since the epoch.
+    `commit_times` returns the commit times of a table's versions, in ms since the epoch.
     """
     storage = _storage(location, catalog)
     try:
@@ -90,7 +93,7 @@ def is_abandoned(
     is_used = any(ms > marked_ms for ms in commits) if statement == "drop" else len(commits) > 1
     if is_used:
         return False
-    # Asked last: the name may have gone since, and none comes back to a marked folder.
+    # Checked last: the name may have been removed since, and is never added again for a marked directory.
     return not catalog.view().recorded_at(location)
 
 

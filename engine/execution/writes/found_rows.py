@@ -1,17 +1,17 @@
-"""Which rows of a table a statement deletes or changes: found once, by their places, and never searched again.
+"""Matched rows that a statement deletes or changes: found once, identified by position, and never searched again.
 
-The rows come from an ordinary query over the table, whose scan has all files of the snapshot. Files are left out by
-partition values and statistics while Spark plans it, and by the keys of a join while it runs. It answers bitmaps of
-32768 rows each, so that the answer is never larger than a bit for each row of the files; `bitmap_bit_position` and
-`bitmap_bucket_number` count from 1. All that follows (copies, deletion vectors, change files, new values) reads rows by
-place: a condition is evaluated once, may have subqueries, and need not give the same value twice.
+The rows come from an ordinary query over the table, whose scan has all files in the snapshot. Files are pruned by
+partition values and statistics while Spark plans it, and by a join's keys while it runs. It returns bitmaps for 32768
+rows each, so that the result never exceeds one bit for each row in the files; `bitmap_bit_position` and
+`bitmap_bucket_number` count from 1. All later steps (copies, deletion vectors, change files, new values) read rows by
+position: a condition is evaluated once, may have subqueries, and may be nondeterministic.
 
-The scan of such a query numbers the files in the constant that a table with row tracking has for its row ids, so that
-`_metadata.base_row_id` is the position of a row's file in the snapshot, and no column is added that `*` would show.
+The query's scan numbers the files in the constant that a table with row tracking uses for its row ids, so that
+`_metadata.base_row_id` is the file's position in the snapshot, and no column is added that `*` would show.
 
-A commit depends on the rows that the query would have found in files that others added since. By what Spark pushed into
-the scan, and the statistics of these files, most of them are ruled out; of the others the same query is asked again,
-over these files alone. So a join depends on the rows that have a match, whatever Spark knew of the keys.
+A commit's read set contains the rows that the query would have found in files that were added concurrently. The filters
+pushed into the scan, and these files' statistics, exclude most files; for the others the same query is run again, over
+these files alone. So a join depends on the rows that have a match, independent of the keys that Spark pushed down.
 """
 
 from __future__ import annotations
@@ -39,27 +39,26 @@ from engine.tables.scan import Choice, ChosenFiles, TableRead
 from engine.types.arrow_types import Array, RecordBatch
 
 _MATCHING = "matching"
+# Maximum number of winning commits for which the query is run again; beyond it, retrying the statement is as cheap.
 _QUESTIONS_MAX = 50
-"""Commits of others about which the query is asked again; about more of them it is as good to run the statement again.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRows:
-    """`kinds` are the rows by what happens to them, as the query numbers it; `reads` is what they depend on: files that
-    hold such rows. `files` are the positions of the files in which they were looked for.
+    """Matched rows. `kinds` are the rows by action, as the query numbers it; `reads` is the read set: files that
+    contain matching rows. `files` are the positions of the searched files.
     """
 
     kinds: Mapping[int, RowsOfFiles]
     reads: FilePredicate
+    # How many times the query returned rows for each kind: more than the number of rows if it returned one twice.
     times: Mapping[int, int]
-    """How often the query answered rows of a kind: more often than there are such rows where it answered one twice."""
+    # The files that were read; None without any.
     scanned: TableRead | None
-    """The files that were looked at; None where none was."""
     files: pa.Array
 
     def of(self, *kinds: int) -> RowsOfFiles:
-        """The rows of these kinds."""
+        """Returns the rows with these kinds."""
         together: dict[int, RowSet] = {}
         for kind in kinds:
             for position, rows in self.kinds.get(kind, {}).items():
@@ -74,8 +73,8 @@ class FoundRows:
 def find_rows(
     table: BoundTable, places: TargetRead, context: ExecutionContext, *, once: bool = True, given: Predicate = ALWAYS
 ) -> FoundRows:
-    """Runs a query that `engine.planning.reads.target_reads` composed. `given` is true of all rows of the table that it
-    can answer. Raises `ChangedRowsDiffer` where it answers a place twice and should answer each `once`.
+    """Runs a query that `engine.planning.reads.target_reads` composed. `given` is true for all table rows that it can
+    return. Raises `ChangedRowsDiffer` if it returns a position twice although each must occur `once`.
     """
     watched = _Watched.of(narrowed(places, given))
     kinds: dict[int, dict[int, RowSet]] = {}
@@ -97,7 +96,7 @@ def find_rows(
 
 
 def narrowed(read: TargetRead, given: Predicate) -> TargetRead:
-    """Without the files of the target that have no row for which `given` is true."""
+    """Removes the target files that contain no row for which `given` is true."""
     choice = read.scan.choice
     if given == ALWAYS or choice is None:
         return read
@@ -122,8 +121,8 @@ class _Narrowed:
 def answered_places(
     read: ReadPlan, context: ExecutionContext, purpose: str
 ) -> Iterator[tuple[int, int, int, bytes, int]]:
-    """What a query of `bitmaps` answers: file, kind, number of the bitmap, bitmap, how often. `purpose` tells it from
-    other queries of the statement.
+    """Yields the rows of a `bitmaps` query: file, kind, bitmap number, bitmap, count. `purpose` distinguishes it from
+    the statement's other queries.
     """
     request = replace(context.request, statement_id=f"{context.request.statement_id}-{purpose}")
     result = context.executor.run_query(read, request, context.parameters)
@@ -136,7 +135,7 @@ def answered_places(
 
 @dataclass(slots=True)
 class _LaterRows:
-    """Whether files that others added since hold rows that the query would have found."""
+    """Detects whether concurrently added files contain rows that the query would have found."""
 
     may_hold: FilePredicate
     table: BoundTable
@@ -145,7 +144,9 @@ class _LaterRows:
     questions: int = 0
 
     def are_in(self, files: RecordBatch) -> Array:
-        """A mask over files of a commit; true for all that may hold some where one does, since one is a conflict."""
+        """Returns a mask over a commit's files; true for all that may contain some if one does, because one is a
+        conflict.
+        """
         mask = pc.fill_null(self.may_hold(files), True)
         if not pc.any(mask).as_py() or self.questions == _QUESTIONS_MAX:
             return mask
@@ -159,13 +160,13 @@ class _LaterRows:
             return any(True for _ in answered_places(read.read, self.context, _MATCHING))
         except (StatementCancelled, StatementTimedOut):
             raise
-        except SqlError:  # a file that went again, or that cannot be read
+        except SqlError:  # a file that was removed again, or that cannot be read
             return True
 
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """A read whose scan of the target numbers the files, and remembers under which conditions they were asked for."""
+    """A read whose target scan numbers the files, and records the conditions under which they were requested."""
 
     read: ReadPlan
     choice: _WatchedChoice | None
@@ -178,7 +179,9 @@ class _Watched:
         return cls(read.over(replace(read.scan, choice=choice)).read, choice, places.is_once)
 
     def positions(self, table: BoundTable) -> pa.Array:
-        """Of the files that were read, ascending; of a table that is scanned more than once those of all scans."""
+        """Returns the positions of the files that were read, ascending; across all scans for a table with several
+        scans.
+        """
         every = np.arange(table.snapshot.num_files)
         chosen = [every if rows is None else np.asarray(rows) for rows in self.choice.chosen] if self.choice else []
         together = np.intersect1d if self.is_once else np.union1d
@@ -189,8 +192,8 @@ class _Watched:
         return self.choice.read if self.choice is not None else None
 
     def file_predicate(self, table: BoundTable, given: Predicate) -> FilePredicate:
-        """Spark may plan a scan more than once. If the text makes one scan of the target, each condition holds for all
-        rows that count; else a condition may be of one place among several.
+        """Returns the read set. Spark may plan a scan more than once. If the text contains one scan of the target, each
+        condition holds for all relevant rows; otherwise a condition may apply to only one occurrence.
         """
         asked = tuple(self.choice.asked) if self.choice is not None else ()
         joined = conjunction(asked) if self.is_once or len(asked) < 2 else Or(asked)
@@ -215,5 +218,5 @@ class _WatchedChoice:
         return files
 
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
-        """Nothing is read for it."""
+        """Estimates do not read anything."""
         return self.choice.estimate(predicate, zone, columns)

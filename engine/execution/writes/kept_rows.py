@@ -1,8 +1,9 @@
-"""The rows of a query, kept in files for the time of a statement that looks at them more than once.
+"""Materialized rows: a query's rows, stored in files while a statement reads them more than once.
 
-Each time they must be the same rows, whatever the query is (`rand()`, a table that is being written). The files lie
-beside the table's, where every executor can reach them; no version ever has them. They go when the statement ends, and
-VACUUM takes what a crash leaves. Few rows are not shuffled into one file: they are read once or twice, and gone.
+They must be the same rows each time, even for a volatile query (`rand()`, a table that is being written). The files are
+next to the table's, where every executor can read them; no version ever contains them. They are removed when the
+statement ends, and VACUUM removes leftovers after a crash. Few rows are not shuffled into one file: they are read once
+or twice, and removed.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from engine.types.schema import PrimitiveType, StructField, StructType
 
 @contextmanager
 def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, context: ExecutionContext) -> Iterator[Scan]:
-    """`scan` (`engine.planning.rules.query_columns`) with files that have the rows of `source`, below the table's
-    folder."""
+    """Yields `scan` (`engine.planning.rules.query_columns`) with files that contain the rows of `source`, below the
+    table's directory.
+    """
     storage.ensure_writable()
     names = Names([source.text]).several("given", len(scan.schema.fields))
     columns = kept_columns(scan)
@@ -61,12 +63,12 @@ def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, context: Execution
 
 
 def count_kept(storage: Storage, scan: Scan) -> int:
-    """How many rows a scan of :func:`kept_rows` has, by the footers of its files."""
+    """Returns how many rows a scan from :func:`kept_rows` has, by its file footers."""
     return sum(_num_rows(storage, path) for path in scan.files["path"].to_pylist())
 
 
 def kept_column(storage: Storage, scan: Scan, name: str) -> pa.ChunkedArray:
-    """A column of those rows, by its name in the files."""
+    """Returns a column of these rows, by its name in the files."""
     parts: list[pa.Array] = []
     for path in scan.files["path"].to_pylist():
         with storage.open_input(path) as file:

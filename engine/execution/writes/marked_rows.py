@@ -1,11 +1,11 @@
-"""Rows that are told apart from others of their file: marked as gone for good, or for one statement alone.
+"""Deletion vectors: rows that are deleted from their file permanently, or excluded for one statement.
 
-Where the table marks rows (`Capability.DELETED_ROW_MARKS` and its like), its format does that
-(`engine.tables.row_files`). Whatever the format, a copy reads a file without the rows that go, new values are made from
-those that change, and a file that is written again has both. No version has the vectors that tell these apart; small
-ones travel with the list of files.
+If the table supports deletion vectors (`Capability.DELETED_ROW_MARKS` and related ones), its format writes them
+(`engine.tables.row_files`). In any format, a copy reads a file without the deleted rows, new values are computed from
+changed rows, and a rewritten file has both. No version contains the vectors for these reads; small ones are sent with
+the file list.
 
-A `RowSet` has the rows of one data file by their indices, as Spark answers them: bitmaps of 32768 rows each.
+A `RowSet` contains one data file's row indices, as Spark returns them: bitmaps for 32768 rows each.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from engine.storage.vector_files import VectorRow, inline_vector, write_vectors
 from engine.tables.row_files import MarkedFiles
 from engine.tables.snapshot import TableSnapshot
 
+# Up to this many rows, vectors are text in the file list, at most about 3 bytes per row; larger ones get a file.
 _INLINE_ROWS_MAX = 20_000
-"""Up to so many rows vectors are text in the list of files, some 3 bytes a row at most; others take a file."""
 
 
 @contextmanager
 def marked_rows(
     table: BoundTable, files: pa.Table, going: Sequence[RowSet], context: ExecutionContext
 ) -> Iterator[MarkedFiles]:
-    """Live files whose number of rows is known, with marks of these rows too; if the block that commits them fails,
-    what was written for that goes.
+    """Adds these rows to the deletion vectors of live files with known row counts; if the block that commits them
+    fails, the written vectors are removed.
     """
     storage = table.snapshot.storage
     storage.ensure_writable()
@@ -46,7 +46,7 @@ def marked_rows(
 
 @contextmanager
 def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
-    """The files of the snapshot with these rows, to read no others: a scan's `files`."""
+    """Returns the files with these rows, to read no others: a scan's `files`."""
     files = table.snapshot.row_files.readable(_taken(table, rows))
     with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
         yield _with_column(files, "deletion_vector", pa.nulls(len(files), DELETION_VECTOR)).append_column(
@@ -56,7 +56,7 @@ def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
 
 @contextmanager
 def told(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
-    """The files of the snapshot with these rows, to read all live rows and tell these from others."""
+    """Returns the files with these rows, to read all live rows and distinguish these from others."""
     with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
         files = table.snapshot.row_files.readable(_taken(table, rows))
         yield files.append_column("told_rows", pa.array(vectors, DELETION_VECTOR))
@@ -64,7 +64,7 @@ def told(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
 
 @contextmanager
 def without(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
-    """The files of the snapshot that have some of these rows, to read their others that are not deleted."""
+    """Returns the files with some of these rows, to read their other rows that are not deleted."""
     files = _taken(table, rows)
     gone = _deleted(table.snapshot, files, [rows[position] for position in sorted(rows)])
     with _for_reading(table, gone) as vectors:
@@ -72,15 +72,15 @@ def without(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
 
 
 def all_but(source: TableSnapshot | None, files: pa.Table, rows: RowsOfFiles) -> pa.Table:
-    """The files of a scan, to read all rows but these; nothing is written beside the files, which may be others'.
+    """Returns a scan's files, to read all rows except these; no files are written next to them, as they may be foreign.
 
-    `source` is the table that has them all; None for files from which no row is deleted.
+    `source` is the table that has them all; None for files without deleted rows.
     """
     if "deletion_vector" not in files.column_names:
         files = files.append_column("deletion_vector", pa.nulls(len(files), DELETION_VECTOR))
     vectors = files["deletion_vector"].to_pylist()
     positions = sorted(rows)
-    marked = files if source is None else source.files  # as the log has them: paths in a scan are decoded
+    marked = files if source is None else source.files  # as in the log: paths in a scan are decoded
     gone = _deleted(source, marked.take(pa.array(positions, pa.int64())), [rows[at] for at in positions])
     for position, each in zip(positions, gone, strict=True):
         vectors[position] = inline_vector(each)
@@ -88,7 +88,7 @@ def all_but(source: TableSnapshot | None, files: pa.Table, rows: RowsOfFiles) ->
 
 
 def _deleted(snapshot: TableSnapshot | None, files: pa.Table, going: Sequence[RowSet]) -> list[Rows]:
-    """Of each file the rows that were deleted before, and those that go."""
+    """Returns each file's previously deleted rows, and the newly deleted ones."""
     rows = [each.indices() for each in going]
     if snapshot is None:
         return rows
@@ -122,8 +122,8 @@ ROWS_PER_BITMAP = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class RowSet:
+    # Bucket number, from 0, and its row bitmap.
     bitmaps: dict[int, bytes] = field(default_factory=dict)
-    """Number of a bucket, from 0, and which of its rows."""
 
     def __len__(self) -> int:
         return sum(int.from_bytes(bits, "little").bit_count() for bits in self.bitmaps.values())
@@ -135,7 +135,7 @@ class RowSet:
         return together
 
     def add(self, number: int, bits: bytes) -> None:
-        """What Spark answers for one bucket; it counts them from 1."""
+        """Adds Spark's result for one bucket; it counts them from 1."""
         self._add(number - 1, bits)
 
     def _add(self, bucket: int, bits: bytes) -> None:
@@ -150,8 +150,8 @@ class RowSet:
         return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
 
 
+# File position in the snapshot -> its rows, for each file with some.
 RowsOfFiles = Mapping[int, RowSet]
-"""Position of a file in the snapshot -> rows of it, for each file with some."""
 
 
 def count_rows(rows: RowsOfFiles) -> int:

@@ -1,6 +1,6 @@
-"""Tables that are made, with or without the rows of a query, or take the place of one that exists.
+"""Creates tables, with or without a query's rows, and replaces existing ones.
 
-As with every write, files come first and one commit makes them part of a table; what fails before leaves all as it was.
+As with every write, files are written first and one commit adds them to a table; an earlier failure changes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engine.tables.transaction import TableTransaction
 
 
 def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> StagedWrite:
-    """The first version, then the name."""
+    """Creates the first version, then the name."""
     outcome = Outcome(result=empty_result())
     if plan.entry is None:
         return StagedWrite(outcome=outcome)
@@ -43,7 +43,7 @@ def create_table(plan: CreateTablePlan, formats: TableFormats, now_ms: int) -> S
 
 @contextmanager
 def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """Files, then the first version, then the name."""
+    """Writes files, then the first version, then the name."""
     entry = plan.entry
     label = str(plan.entry.name)
     now_ms = context.request.now_ms()
@@ -65,7 +65,7 @@ def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, context: Exe
 
 
 def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
-    """Another definition and no files, as one version."""
+    """Replaces the definition and removes all files, as one version."""
     return StagedWrite(
         outcome=Outcome(result=empty_result()),
         transaction=_replacing(plan, plan.description),
@@ -75,7 +75,7 @@ def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
 
 @contextmanager
 def replace_table_as(plan: ReplaceTableAsPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """Files, then another definition with them in the place of all others, as one version."""
+    """Writes files, then replaces the definition and all other files, as one version."""
     table = plan.table
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=counted(0, defines_table=True))
@@ -88,7 +88,7 @@ def replace_table_as(plan: ReplaceTableAsPlan, context: ExecutionContext) -> Ite
 
 
 def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> TableTransaction:
-    """The commit depends on all that the table had, so that nobody's change is overwritten unseen."""
+    """Returns the transaction; it depends on the whole table, so that no concurrent change is silently overwritten."""
     with naming(plan.table.label):
         snapshot = plan.table.snapshot
         gone = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}

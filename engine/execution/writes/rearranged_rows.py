@@ -1,8 +1,9 @@
-"""Bins of files become new files: one job of Spark for many bins, without a shuffle where bins are large.
+"""Compaction and clustering: bins of files become new files, in one Spark job for many bins, without a shuffle if bins
+are large.
 
-Merging, each bin is a scan of its own whose tasks are coalesced into one, and the union of these is one job with a task
-for each file to be. Many small bins of different partitions are one scan, distributed by partition. Sorting, a bin is
-range-partitioned along the curve (`SpaceFillingCurve`) into as many tasks as it fills files, or by an order.
+For compaction, each bin is a separate scan whose tasks are coalesced into one, and their union is one job with one task
+per output file. Many small bins from different partitions are one scan, distributed by partition. For clustering, a bin
+is range-partitioned along the curve (`SpaceFillingCurve`) into as many tasks as it fills files, or by an order.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from engine.tables.transaction import NewFiles
 def rearranged_rows(
     table: BoundTable, bins: Sequence[pa.Table], arrangement: Arrangement, context: ExecutionContext
 ) -> Iterator[NewFiles]:
-    """The rows of live files in new ones; if the block that commits them fails, these go."""
+    """Rewrites rows of live files to new files; if the block that commits them fails, they are removed."""
     names = Names(table.snapshot.schema.names)
     alias, place = names.new("rows"), names.new("place")
     parts = _parts(bins, arrangement)
@@ -50,10 +51,10 @@ def rearranged_rows(
 
 
 def _parts(bins: Sequence[pa.Table], arrangement: Arrangement) -> list[tuple[pa.Table, str]]:
-    """The files of each scan, and a hint for it.
+    """Returns each scan's files, and a hint for it.
 
-    Spark makes one task of a union whose parts all have one task. A part that has none, a scan without files, keeps it
-    from that.
+    Spark creates one task for each part in a union only if all parts have one task. A part without tasks, a scan
+    without files, prevents this.
     """
     match arrangement:
         case TaskPerFile():

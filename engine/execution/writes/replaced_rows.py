@@ -1,14 +1,14 @@
-"""Rows that leave their files one by one, for a DELETE, UPDATE, MERGE or INSERT … REPLACE.
+"""Removes individual rows from their files, for a DELETE, UPDATE, MERGE or INSERT … REPLACE.
 
-They were found before (`engine.execution.writes.found_rows`). A file without such a row is not touched, a file of
-nothing else is removed. For the others there are two strategies. Copy-on-write: a job copies the rows that are kept
-(`engine.execution.writes.copied_rows`); rules for new rows are not for these. Or, where the table marks rows (Delta:
-deletion vectors), its format marks these (`engine.execution.writes.marked_rows`); a file whose number of rows is
-unknown is copied all the same, since it cannot have marks. New rows, copies, marks and removes are one commit.
+The rows were found before (`engine.execution.writes.found_rows`). Untouched files stay, and a file whose rows are all
+removed is removed. For the others there are two strategies. Copy-on-write: a job copies the remaining rows
+(`engine.execution.writes.copied_rows`); rules for new rows do not apply to them. Merge-on-read: if the table supports
+deletion vectors, its format writes them (`engine.execution.writes.marked_rows`); a file with an unknown row count is
+copied all the same, because it cannot have one. New rows, copies, deletion vectors and removes are one commit.
 
-Where the table has a change data feed, one more job writes change files (`engine.execution.writes.change_files`), for
-the feed would show copies as new rows otherwise. Where whole files are removed, the removed and the new files tell the
-same. Readers could derive changes from marks; not all do.
+If the table has a change data feed, an additional job writes change files (`engine.execution.writes.change_files`);
+otherwise the feed would show copies as new rows. If only whole files are removed, the removed and the new files contain
+the same information. Readers could derive changes from deletion vectors; not all do.
 
 Protocol: "Deletion Vectors", "Add CDC File".
 """
@@ -40,28 +40,28 @@ from engine.tables.transaction import NewFiles, TableTransaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remainder:
-    """`removed` are live files. The rows of theirs that stay are in `copied`, or in `marked`, which are some of these
-    files with other marks; None where there are none.
+    """The removed live files and their remaining rows, which are in `copied`, or in `marked`: some of these files with
+    new deletion vectors; None without remaining rows.
     """
 
     removed: pa.Table
     copied: NewFiles | None = None
     marked: MarkedFiles | None = None
+    # The number of deleted rows, if they were counted.
     num_deleted: int | None = None
-    """Rows that go, where they were counted."""
+    # Detects files with rows that would have been deleted too; None: any file may.
     reads: FilePredicate | None = None
-    """Which files hold rows that would have gone too, had they been there; None: any may."""
+    # The change files; None if the other files contain the changes.
     changes: NewFiles | None = None
-    """The files that say which rows went and came; None where the other files say it."""
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether rows of the removed files are there afterwards."""
+        """Returns whether rows from the removed files remain."""
         return self.copied is not None or self.marked is not None
 
     @property
     def removal_metrics(self) -> dict[str, int]:
-        """Of the files that go as files; those that get other vectors stay."""
+        """Returns metrics for removed files; files that only get new deletion vectors are not counted."""
         kept = self.marked.files if self.marked else self.removed.slice(0, 0)
         return {
             "numRemovedFiles": self.removed.num_rows - kept.num_rows,
@@ -78,8 +78,8 @@ class Remainder:
         }
 
     def stage_in(self, transaction: TableTransaction, *, rows_alone: bool = False) -> None:
-        """All of it, and what of the table it depends on. `rows_alone`: of files that get other vectors these are the
-        rows that go, whatever becomes of the others.
+        """Stages the actions, and the read set. `rows_alone`: for files with new deletion vectors only the deleted rows
+        are read, independent of other rows.
         """
         if self.reads is None:
             transaction.read_whole_table()
@@ -97,11 +97,11 @@ class Remainder:
 
 
 def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> TargetRead:
-    """The rows that equal one of the `new` ones in `columns`, where NULL equals nothing."""
+    """Reads the rows that equal a `new` row in `columns`; NULL equals nothing."""
     schema = table.snapshot.schema
     names = Names(schema.names)
     old, fresh, relation = names.new("old_rows"), names.new("new_rows"), names.new("scan")
-    # Not by the scan of the old files, in which a column that these lack is a constant.
+    # Not the old files' scan, in which a column that they lack is a constant.
     own = table.snapshot.row_files.scan(table.snapshot.rules, new.files, relation, table.label)
     scan = replace(own, choice=None, row_tracking=None)
     condition = " AND ".join(f"{old}.{quote(name)} = {fresh}.{quote(name)}" for name in columns)
@@ -110,7 +110,7 @@ def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> Target
 
 
 def without_files(table: BoundTable, found: FoundRows) -> Remainder:
-    """What takes the files of the rows away, whose other rows are elsewhere."""
+    """Removes the files with these rows; their other rows are stored elsewhere."""
     rows = found.all
     removed = table.snapshot.files.take(pa.array(sorted(rows), pa.int64()))
     return Remainder(removed=removed, num_deleted=count_rows(rows), reads=found.reads)
@@ -120,8 +120,8 @@ def without_files(table: BoundTable, found: FoundRows) -> Remainder:
 def without_rows(
     table: BoundTable, found: FoundRows, context: ExecutionContext, marks: Capability = Capability.DELETED_ROW_MARKS
 ) -> Iterator[Remainder]:
-    """What takes the rows away, by marks where the table has `marks`; if the block that commits it fails, the files
-    that it wrote go.
+    """Removes the rows, by deletion vectors if the table has the capability `marks`; if the block that commits it
+    fails, the written files are removed.
     """
     files, rows = table.snapshot.files, found.all
     counts = np.zeros(files.num_rows, np.int64)
@@ -147,8 +147,8 @@ def without_rows(
 
 
 def _arrangement(table: BoundTable, files: pa.Table, copied: RowsOfFiles) -> Arrangement | None:
-    """A file is written for each task, and so about one for each file: rows that stay in their partitions need no
-    shuffle. Not so where the table's settings say how large its files are.
+    """Returns the arrangement for copies. Each task writes a file, so about one per input file: rows that stay in their
+    partitions need no shuffle. This does not apply if the table's settings define the file size.
     """
     rules = table.snapshot.rules
     if rules.target_file_size is not None or rules.optimizes_writes:
@@ -158,21 +158,21 @@ def _arrangement(table: BoundTable, files: pa.Table, copied: RowsOfFiles) -> Arr
 
 
 def counting_rows(table: BoundTable, whole: Remainder) -> Remainder:
-    """Of whole files that go, with the number of their rows where the format knows it."""
+    """Adds the row count for whole removed files, if the format has it."""
     live = live_rows(table, whole.removed)
     return replace(whole, num_deleted=int(live.sum())) if (live >= 0).all() else whole
 
 
 def removal_tells(remainder: Remainder) -> bool:
-    """Whether every reader of a change data feed takes from the removes of whole files which rows went: delta-rs takes
-    rows for deleted that a file's vector has hidden before.
+    """Returns whether each change data feed reader derives the deleted rows from removed files alone: delta-rs reports
+    rows as deleted that the file's deletion vector had already removed.
     """
     removed = remainder.removed
     return not remainder.keeps_rows and bool(removed["deletion_vector"].null_count == removed.num_rows)
 
 
 def live_rows(table: BoundTable, files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How many rows each file of the table has that are not deleted; -1 where its format does not know."""
+    """Returns each file's number of live rows; -1 if its format does not have it."""
     return np.asarray(pc.fill_null(table.snapshot.row_files.live_rows(files), -1), np.int64)
 
 

@@ -1,7 +1,7 @@
-"""Rows become data files: the files of one write, gone again if what they were written for fails.
+"""Writes rows as data files, and removes them if their statement fails.
 
-The files that were written are removed as far as can be reached, and those left are in no version, so that VACUUM
-collects them. After a commit of unknown outcome they stay, for the version (or the name of a new table) may be there.
+The written files are removed if they are accessible, and remaining ones are in no version, so that VACUUM removes them.
+After a commit with an unknown outcome they stay, because the version (or a new table's name) may exist.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ from engine.tables.transaction import DataFile, NewFiles
 logger = logging.getLogger(__name__)
 
 _PLAIN_ROWS_MAX = 20_000
+# Table setting -> codec name in PyArrow and in file names. None: Spark's default.
 _CODECS = {None: "snappy", "snappy": "snappy", "zstd": "zstd"}
-"""What tables say, and what PyArrow and the names of files do. None: Spark's default."""
+# The default level in Parquet's Java library.
 _ZSTD_LEVEL = 3
-"""That of Parquet's Java library."""
 _SCHEMA_KEY, _VERSION_KEY = "org.apache.spark.sql.parquet.row.metadata", "org.apache.spark.version"
+# Spark settings that affect neither plain literals nor files.
 _IRRELEVANT = (
     "spark.app.",
     "spark.driver.",
@@ -54,16 +55,15 @@ _IRRELEVANT = (
     "spark.sql.ui.",
     "spark.ui.",
 )
-"""Settings of Spark that mean nothing for plain literals, nor for files."""
 
 
 @contextmanager
 def new_files(
     table: BoundTable, source: ReadPlan, rows: WritePlan, context: ExecutionContext, folder: str = ""
 ) -> Iterator[NewFiles]:
-    """Writes the rows of `source` as files of a table; if the block that commits them fails, they go.
+    """Writes the rows of `source` as table files; if the block that commits them fails, they are removed.
 
-    They are written below a folder of the table's (`name/`).
+    They are written below a directory of the table (`name/`).
     """
     with written_files(table.own, table.snapshot.storage, source, rows, context, folder) as new:
         yield new
@@ -73,7 +73,7 @@ def new_files(
 def written_files(
     own: TableFormat, target: Storage, source: ReadPlan, rows: WritePlan, context: ExecutionContext, folder: str = ""
 ) -> Iterator[NewFiles]:
-    """The same for a table of the format `own` that may be not there yet."""
+    """Does the same for a table with the format `own` that may not exist yet."""
     target.ensure_writable()
     written = write_plain_rows(source, rows, target, folder, context)
     if written is None:
@@ -96,7 +96,7 @@ def written_files(
 
 
 def ensure_can_write(table: BoundTable, source: ReadPlan, rows: WritePlan, context: ExecutionContext) -> None:
-    """Raises what `new_files` would, whichever rows `source` has; nothing runs."""
+    """Raises the errors of `new_files` that do not depend on the rows of `source`; nothing runs."""
     storage = table.snapshot.storage
     target = _target(rows, storage.root, lease_of(storage), uuid.uuid4().hex)
     context.executor.check_write(source, target, context.request, context.parameters)
@@ -104,9 +104,9 @@ def ensure_can_write(table: BoundTable, source: ReadPlan, rows: WritePlan, conte
 
 @contextmanager
 def discarded_on_failure(storage: Storage, paths: Iterable[str], context: ExecutionContext) -> Iterator[None]:
-    """If the block fails, and surely has not committed, the data files at `paths` go.
+    """Removes the data files at `paths` if the block fails and has certainly not committed.
 
-    A failure of ours while a commit is put says nothing about the commit: the files stay.
+    After an internal error during a commit's put, the commit may exist: the files stay.
     """
     try:
         yield
@@ -120,7 +120,7 @@ def discarded_on_failure(storage: Storage, paths: Iterable[str], context: Execut
 
 @contextmanager
 def drop_told(table: BoundTable) -> Iterator[None]:
-    """A failure of the block that comes from `table` being dropped concurrently, files and all, says so."""
+    """Translates a failure in the block if `table` was dropped concurrently with its files."""
     try:
         yield
     except (SparkFailure, OSError) as failure:
@@ -132,7 +132,7 @@ def drop_told(table: BoundTable) -> Iterator[None]:
 def write_plain_rows(
     source: ReadPlan, rows: WritePlan, target: Storage, folder: str, context: ExecutionContext
 ) -> tuple[WrittenFile, ...] | None:
-    """The file of rows that need no Spark (`engine.enforcement.plain_literals`); None for others."""
+    """Writes rows that need no Spark (`engine.enforcement.plain_literals`); returns None for others."""
     if source.scans or source.views or not takes_values_as_they_stand(rows) or rows.config.compression not in _CODECS:
         return None
     if context.request.on_lineage is not None or not all(map(_is_irrelevant, context.executor.setting_names)):
@@ -146,7 +146,7 @@ def write_plain_rows(
     try:
         target.write(f"{folder}{name}", data)
         modified_ms = target.stat(f"{folder}{name}").modified_ms
-    except OSError as error:  # Spark has a name for whatever keeps files from being written there
+    except OSError as error:  # Spark has an error condition for each reason that prevents writing there
         logger.info("rows are left to Spark, since %s cannot be written: %s", name, error)
         return None
     return (WrittenFile(path=name, size=len(data), modification_time=modified_ms),)
@@ -157,7 +157,7 @@ def _is_irrelevant(setting: str) -> bool:
 
 
 def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
-    """A file's bytes, as Spark's writer lays them out."""
+    """Returns a file's bytes, in the layout of Spark's writer."""
     codec = _CODECS[rows.config.compression]
     output = io.BytesIO()
     with pq.ParquetWriter(
@@ -203,7 +203,7 @@ def _target(rows: WritePlan, folder: str, lease: str | None, token: str) -> Writ
 
 
 def discard(storage: Storage, paths: Iterable[str]) -> None:
-    """Removes data files that no version has; those that cannot be removed stay."""
+    """Removes data files that are in no version; files that cannot be removed stay."""
     for path in paths:
         try:
             storage.delete(path)

@@ -1,4 +1,4 @@
-"""Plans of DDL, and of statements about volumes and tokens: values only, decided from pinned snapshots.
+"""Plans for DDL, and for statements about volumes and tokens: values only, decided from pinned snapshots.
 
 Nothing is opened or run here.
 """
@@ -26,10 +26,10 @@ from engine.tables.operations import CommitDescription, NumberedWrite
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogPlan:
-    """Change the catalog; an error among `tolerated` means that there was nothing to change (IF [NOT] EXISTS).
+    """Changes the catalog; an error among `tolerated` means that nothing had to be changed (IF [NOT] EXISTS).
 
-    `change` None: there is nothing to change. `condition` is what the principal has to be allowed when it is made.
-    `warning` goes to the statement's log.
+    `change` None: nothing has to be changed. `condition` is the privilege check at the time of the change. `warning` is
+    written to the statement's log.
     """
 
     change: Change | None
@@ -40,7 +40,7 @@ class CatalogPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTemporaryViewPlan:
-    """Keep a view in this session. `tolerates`: one of that name may be there, and stays."""
+    """Creates a view in this session. `tolerates`: an existing view with the same name is kept."""
 
     entry: ViewEntry
     replace: bool
@@ -49,14 +49,14 @@ class CreateTemporaryViewPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTemporaryViewPlan:
-    """Forget a view of this session."""
+    """Drops a view from this session."""
 
     entry: ViewEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameTemporaryViewPlan:
-    """Give a view of this session another name, which must be free in the session."""
+    """Renames a view in this session; the new name must be free in the session."""
 
     entry: ViewEntry
     new_name: TableName
@@ -64,7 +64,7 @@ class RenameTemporaryViewPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTemporaryFunctionPlan:
-    """Keep a function in this session."""
+    """Creates a function in this session."""
 
     entry: FunctionEntry
     replace: bool
@@ -72,22 +72,22 @@ class CreateTemporaryFunctionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTemporaryFunctionPlan:
-    """Forget a function of this session."""
+    """Drops a function from this session."""
 
     name: TableName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTablePlan:
-    """Make the first version of a table, then its name. `definition` was made by the format of `entry`; None: the table
-    is there, only the name is made.
+    """Creates a table's first version, then its name. `definition` was made by the format of `entry`; None: the table
+    exists, only the name is created.
 
-    `entry` None: there was nothing to do (IF NOT EXISTS).
+    `entry` None: nothing had to be done (IF NOT EXISTS).
     """
 
     entry: TableEntry | None
+    # True if the table is in no catalog: it was named by its path.
     is_path: bool = False
-    """Whether it is in no catalog: it was named by its path."""
     definition: TableDefinition | None = None
     description: CommitDescription | None = None
     expression_checks: ExpressionCheckPlan | None = None
@@ -96,7 +96,9 @@ class CreateTablePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropSchemaPlan:
-    """The name, and with `cascade` all names in it and the files of managed tables; the rest as in `CatalogPlan`."""
+    """Drops the name, and with `cascade` all names in the schema and the files of managed tables; otherwise like
+    `CatalogPlan`.
+    """
 
     name: SchemaName
     cascade: bool
@@ -106,7 +108,7 @@ class DropSchemaPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTablePlan:
-    """Take the name of `entry` away, then the files of a managed table; None: it is gone already (IF EXISTS).
+    """Drops the name of `entry`, then a managed table's files; None: it no longer exists (IF EXISTS).
 
     `tolerated` and `condition` as in `CatalogPlan`, `purge` as in `catalog.changes.DropTable`.
     """
@@ -119,23 +121,23 @@ class DropTablePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTableAsPlan:
-    """Make a table with the rows of `source`, as `rows` says when the rules have been over it."""
+    """Creates a table with the rows of `source`, written according to `rows` after the rules have been applied."""
 
     entry: TableEntry
+    # As in `CreateTablePlan`.
     is_path: bool
-    """As in `CreateTablePlan`."""
     definition: TableDefinition
     description: CommitDescription
     source: ReadPlan
     rows: WritePlan
+    # Recorded in the commit.
     numbered: NumberedWrite | None = None
-    """Noted in the commit."""
     tolerated: tuple[type[SqlError], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceTablePlan:
-    """Make `table` another one, without rows, in its next version."""
+    """Replaces the definition of `table`, without rows, in its next version."""
 
     table: BoundTable
     definition: TableDefinition
@@ -145,20 +147,20 @@ class ReplaceTablePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceTableAsPlan:
-    """Make `table` another one with the rows of `source`, as `rows` says when the rules have been over it."""
+    """Replaces `table` with the rows of `source`, written according to `rows` after the rules have been applied."""
 
     table: BoundTable
     definition: TableDefinition
     description: CommitDescription
     source: ReadPlan
     rows: WritePlan
+    # As in `InsertPlan`.
     numbered: NumberedWrite | None = None
-    """As in `InsertPlan`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterPlan:
-    """Give `table` another definition, if it passes `expression_checks` and its rows pass `checks`.
+    """Changes the definition of `table`, if it passes `expression_checks` and its rows pass `checks`.
 
     `is_last` as in `RewritePlan`.
     """
@@ -173,7 +175,7 @@ class AlterPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncIdentityPlan:
-    """Move the high-water mark of `column` to its furthest value; `read` has the least and the greatest, or nulls."""
+    """Moves the high-water mark of `column` to its extreme value; `read` returns its minimum and maximum, or nulls."""
 
     table: BoundTable
     column: IdentityColumn
@@ -183,7 +185,7 @@ class SyncIdentityPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlan:
-    """List, transfer or change what is at `path`; `location` is the folder of its volume, `managed` as its entry's."""
+    """Lists, transfers or changes files at `path`; `location` is the volume's directory, `managed` as in its entry."""
 
     statement: Statement
     path: VolumePath
@@ -193,7 +195,7 @@ class FilePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropVolumePlan:
-    """Take the name away, then the files of a managed volume; None: it is gone already. The rest as `CatalogPlan`."""
+    """Drops the name, then a managed volume's files; None: it no longer exists. Otherwise like `CatalogPlan`."""
 
     name: TableName | None
     tolerated: tuple[type[SqlError], ...] = ()
@@ -202,7 +204,7 @@ class DropVolumePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenPlan:
-    """Make, show or revoke tokens as `identity` may."""
+    """Creates, shows or revokes tokens with the rights of `identity`."""
 
     statement: Statement
     identity: Identity

@@ -1,4 +1,4 @@
-"""Checks of an expression before a table gets it, and of rows before a constraint is added."""
+"""Checks on an expression before it is stored in a table, and on rows before a constraint is added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.planning.plans.reads import ReadPlan
 
 
 class Dependency(StrEnum):
-    """On what else than one row of its relations the value of an expression may depend."""
+    """A dependency of an expression's value on something other than one row of its relations."""
 
     AGGREGATE = "aggregate"
     WINDOW = "window"
@@ -24,18 +24,16 @@ class Dependency(StrEnum):
 
 
 NewRuleViolated = RowsViolateConstraint | RowsViolateNotNull
+# Dependency -> the error for an expression (SQL) that has it.
 Refusals = Mapping[Dependency, Callable[[str], SqlError]]
-
-
-"""Dependency -> the error for an expression (SQL) that has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionCheck:
-    """An expression (SQL, in parentheses) that has none of the dependencies that are `refused`.
+    """An expression (SQL, in parentheses) that must have none of the `refused` dependencies.
 
-    `mistyped` may object to its type (SQL's spelling). `translated` may make another error of one that Spark raised.
-    `value` is SQL without columns that must have a value, if it is given.
+    `mistyped` may reject its type (SQL's spelling). `translated` may translate an error that Spark raised. `value` is
+    SQL without columns that must evaluate to a value, if it is given.
     """
 
     text: str
@@ -47,7 +45,7 @@ class ExpressionCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionCheckPlan:
-    """`over` is the relation that the expressions refer to; its text begins with FROM."""
+    """Checks for several expressions. `over` is the relation that they refer to; its text begins with FROM."""
 
     over: ReadPlan
     checks: tuple[ExpressionCheck, ...]
@@ -55,7 +53,7 @@ class ExpressionCheckPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryCheck:
-    """A query that has none of the dependencies that are `refused`, but for its subqueries."""
+    """A query that must have none of the `refused` dependencies, except in its subqueries."""
 
     read: ReadPlan
     refused: Refusals
@@ -63,7 +61,7 @@ class QueryCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowChecks:
-    """`read` answers one row: for each of `refusals` how many rows it is raised for."""
+    """Checks on existing rows. `read` returns one row: for each of `refusals` the number of violating rows."""
 
     read: ReadPlan
     refusals: tuple[NewRuleViolated, ...]

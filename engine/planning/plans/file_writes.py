@@ -1,7 +1,8 @@
-"""Writing data files: what is asked of Spark, and what it wrote.
+"""Requests to Spark for writing data files, and their results.
 
-Files land under final, unique names where they stay (`InPlaceCommitProtocol`), by Spark's own Parquet writer, at the
-speed of `df.write.parquet`. They are no part of the table before a commit names them; a failed job deletes what it can.
+Files are written under their final, unique names in their final location (`InPlaceCommitProtocol`), by Spark's own
+Parquet writer, as fast as `df.write.parquet`. They are not part of the table until a commit names them; a failed job
+deletes the files that it can.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedExpression:
-    """SQL text, and what its value is called."""
+    """SQL text, and its column name."""
 
     name: str
     text: str
@@ -28,7 +29,7 @@ class NamedExpression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counter:
-    """A column of the values `first`, `first + step`, …: each in one row at most, of all tasks together."""
+    """A column with the values `first`, `first + step`, …; no value occurs twice, across all tasks."""
 
     name: str
     first: int
@@ -39,9 +40,9 @@ class Counter:
 class Step:
     """A projection. `assigned` None, or a schema as JSON: its columns, by position, are assigned to these columns.
 
-    `settings` are Spark's, under which the expressions are analyzed besides the server's; None: the session's own.
-    With `counters` these come behind the expressions, rows are distributed over the tasks before this step and not
-    behind the last one, and partitions are kept together by the columns `spread_by`.
+    `settings` are Spark settings under which the expressions are analyzed, in addition to the server's; None: the
+    session's own. Columns for `counters` follow the expressions; with counters, rows are distributed over the tasks
+    before this step instead of after the last one, and partitions are kept together by the columns `spread_by`.
     """
 
     expressions: tuple[NamedExpression, ...]
@@ -51,20 +52,20 @@ class Step:
     settings: tuple[tuple[str, str], ...] | None = None
 
 
+# Default target file size: large enough to justify opening the file.
 FILE_BYTES = 128 << 20
-"""What files should have where nothing is said: enough that reading one is worth the opening."""
 
+# Results that Spark estimates to be at most this large are shuffled, so that each task does not write a small file.
 SMALL_BYTES = 32 << 20
-"""Rows that Spark estimates to be no more than this are shuffled, so that they do not become a file for each task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """Rows are sorted along a curve through the values of `columns` (SQL over the stored columns), so that rows with
-    near values of all of them are near each other: a Hilbert curve, or the Z-order curve.
+    """A sort order along a curve through the values of `columns` (SQL over the stored columns), which places rows with
+    similar values in all columns near each other: a Hilbert curve, or the Z-order curve.
 
-    `num_files` None: by partition, and sorted there. Else all rows are one partition's, and become so many files.
-    `sampled` is the part of the rows that tells how the values are distributed.
+    `num_files` None: by partition, and sorted there. Otherwise all rows belong to one partition, and are written to
+    this many files. `sampled` is the fraction that is sampled for the value distribution.
     """
 
     columns: tuple[str, ...]
@@ -75,8 +76,8 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionValue:
-    """`text` is a column in the files, or a field in one; `transform` a partition transform of Iceberg, and `width` its
-    number. The files of a partition are in a folder of this name.
+    """A partition field. `text` is a column in the files, or a field in one; `transform` an Iceberg partition
+    transform, and `width` its parameter. A partition's files are in a directory with this name.
     """
 
     name: str
@@ -87,8 +88,8 @@ class PartitionValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderColumn:
-    """`text` is a column in the files, or a field in one; `transform` and `width` as of `PartitionValue`, None for
-    the value itself.
+    """A sort field. `text` is a column in the files, or a field in one; `transform` and `width` as in `PartitionValue`,
+    None for the value itself.
     """
 
     text: str
@@ -99,21 +100,21 @@ class OrderColumn:
 
 
 class FieldMatching(StrEnum):
-    """Ways to match the fields of structs, at any depth, with a column's; names match without regard to case."""
+    """Ways to match a struct's fields, at any depth, with a column's; names match without regard to case."""
 
     POSITION = "position"
     NAME = "name"
+    # By name; missing fields are NULL.
     FILLED = "filled"
-    """By name, and fields that the value does not have are NULL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowRules:
-    """What becomes of a query's rows before they are written; `RowEnforcer` says how.
+    """The transformation from a query's rows to written rows, applied by `RowEnforcer`.
 
-    `columns` and `stored` are schemas as JSON: the columns of the table that the query gives (in its order, or in any
-    with `by_name`), and those of the files. `fields` is how structs in the columns match. The last of `steps` gives a
-    value for each of `stored`, in their order.
+    `columns` and `stored` are schemas as JSON: the table columns that the query provides (in its order, or in any with
+    `by_name`), and the file columns. `fields` is how structs in the columns match. The last of `steps` returns a value
+    for each of `stored`, in their order.
     """
 
     label: str
@@ -123,36 +124,35 @@ class RowRules:
     steps: tuple[Step, ...]
     stored: str
     partition_columns: tuple[str, ...]
+    # Rows are shuffled so that a file has `file_bytes`; rows for partitioned tables always are.
     rebalanced: bool = False
-    """Whether rows are shuffled so that a file has `file_bytes`; those of partitioned tables always are."""
     file_bytes: int = FILE_BYTES
+    # Rows are shuffled anyway up to this estimate.
     small_bytes: int = SMALL_BYTES
-    """Up to this estimate rows are shuffled all the same."""
+    # Rows up to this estimate are instead written by at most one task per core, without a shuffle.
     joins_tasks: bool = False
-    """Rows of such an estimate are written by a task for each core at most instead, without a shuffle."""
+    # NONE: rows are written by the tasks that read them; RANGE: files are in a total order. None, or HASH: a
+    # partition's rows are collected in one task, or without partitions the rows with equal sort keys.
     distribution: Distribution | None = None
-    """NONE: rows are written by the tasks that read them; RANGE: in the order of all files together. None, or HASH: the
-    rows of a partition come together, and without partitions those of one order.
-    """
+    # Each task of the query has one file's rows.
     is_arranged: bool = False
-    """Whether each task of the query has the rows of a file."""
+    # Rows that the optimizer has evaluated are written without a job.
     literals: bool = False
-    """Whether rows that the optimizer has evaluated are written without a job."""
     curve: Curve | None = None
+    # Partition fields that the files do not store, for `partition_columns`.
     partitions: tuple[PartitionValue, ...] = ()
-    """Values by which the rows are divided, and which the files do not have, of `partition_columns`."""
+    # The sort order within each file; it also determines the split into files for a table without partitions.
     order: tuple[OrderColumn, ...] = ()
-    """How the rows of each file are sorted; those of a table without partitions are divided into files by that too."""
+    # The table's names for the first stored columns; empty for rows that belong to no table.
     names: tuple[str, ...] = ()
-    """What the table calls the first of the stored columns; none for rows that are no table's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteTarget:
-    """A folder (decoded path or URI) and the columns that become folders in it, as the query names them.
+    """A target directory (decoded path or URI) and the query's columns that become its partition directories.
 
-    With `rules` they are named as the rules' stored columns are. `compression` None leaves it to Spark. `lease` is
-    that of credentials for the folder alone; None: the server's are used.
+    With `rules` they have the names of the rules' stored columns. `compression` None leaves it to Spark. `lease`
+    identifies vended credentials for the directory; None: the server's credentials are used.
     """
 
     folder: str
@@ -160,16 +160,16 @@ class WriteTarget:
     partition_columns: tuple[str, ...] = ()
     compression: str | None = None
     rules: RowRules | None = None
+    # The name of a scan that reads the rows while the statement runs; None: the rows belong to a table.
     keeps: str | None = None
-    """The name of a scan for which the rows are kept while the statement runs; None: they are a table's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
-    """A data file: `path` decoded and relative to the folder, `size` in bytes, `modification_time` in ms.
+    """A data file: `path` decoded and relative to the directory, `size` in bytes, `modification_time` in ms.
 
-    `partition_values` are by the names of the query's columns, as Spark casts them to text in UTC.
-    `null_counts` are those of arrays and maps, by their paths of names. A file may have no rows.
+    `partition_values` use the query's column names, cast to text by Spark in UTC. `null_counts` contains the counts for
+    arrays and maps, by their name paths. A file may have no rows.
     """
 
     path: str
@@ -180,12 +180,12 @@ class WrittenFile:
 
 
 def target_request(target: WriteTarget) -> str:
-    """What `TableWriter` reads."""
+    """Returns the request for `TableWriter`."""
     return json.dumps(asdict(target))
 
 
 def read_written(answer: str) -> tuple[WrittenFile, ...]:
-    """What `TableWriter` answers."""
+    """Parses the response of `TableWriter`."""
     return tuple(
         WrittenFile(
             path=path,
@@ -199,7 +199,7 @@ def read_written(answer: str) -> tuple[WrittenFile, ...]:
 
 
 def partition_values(folders: str) -> Mapping[str, str | None]:
-    """The values that names of folders say, `name=value/…`, which Spark escapes with per cent signs."""
+    """Returns the values in directory names, `name=value/…`, which Spark escapes with percent signs."""
     values: dict[str, str | None] = {}
     for folder in folders.split("/") if folders else ():
         name, _, value = folder.partition("=")

@@ -1,7 +1,7 @@
-"""A plan that a format of tables makes and carries out by itself, and what the road has to know of it.
+"""A plan that a table format makes and executes itself, with the attributes that the pipeline needs.
 
-The planner asks the format of a statement's table whether the statement is its own (`engine.formats.planning`), and the
-executor hands what it planned to the format's writer (`engine.formats.writing`). In between nobody looks into it.
+The planner lets the statement's table format claim the statement (`engine.formats.planning`), and the executor passes
+the plan to the format's writer (`engine.formats.writing`). No stage between them inspects it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from engine.tables.rearrangement import Rearrangement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatPlan:
-    """`own` is a value of the closed union of plans of the format named `format`.
+    """A format's plan. `own` is a value from the closed union of plans for the format named `format`.
 
-    It is written after its `expression_checks`. An error among `tolerated` means that there was nothing to do (IF NOT
+    It is written after its `expression_checks`. An error among `tolerated` means that nothing had to be done (IF NOT
     EXISTS).
     """
 
@@ -25,13 +25,13 @@ class FormatPlan:
     own: object
     expression_checks: ExpressionCheckPlan | None = None
     tolerated: tuple[type[SqlError], ...] = ()
+    # False: the statement is planned again on the version that this step makes.
     is_last: bool = True
-    """False: the statement is planned again on the version that this one makes."""
+    # False: the statement fails if another writer's commit conflicts; another attempt would meet the next conflict.
     is_repeated: bool = True
-    """False: the statement ends where another writer's commit conflicts; planned again it would meet the next one."""
+    # The error if this step is repeated too often because others undo it; None: the repetition is bounded.
     repeats_error: SqlError | None = None
-    """Ends the statement where this step has to be made too often, since others undo it; None: it has an end."""
+    # The statement is committed in steps, each planned on the newest version with the remaining work, `left`.
     in_steps: bool = False
-    """The statement is committed in steps, each planned again on the newest version with what is `left` to do."""
+    # None: everything.
     left: Rearrangement | None = None
-    """None: all."""

@@ -1,6 +1,6 @@
-"""Which columns a query read and wrote, as `Lineage.java` tells it of Spark's analysed plan.
+"""Column lineage: the columns that a query read and wrote, as `Lineage.java` derives them from Spark's analyzed plan.
 
-Java names scans as the rewritten text does, and the columns of files that are written as the files do.
+Java uses the scan names in the rewritten text, and the file column names for written columns.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ LineageReader: TypeAlias = Callable[[str, Sequence[Scan]], Lineage]
 
 
 def lineage_of_result(text: str, scans: Sequence[Scan]) -> Lineage:
-    """Of a query whose rows are the answer of its statement."""
+    """Returns the lineage of a query whose rows are the statement's result."""
     told = json.loads(text)
     columns = [ColumnLineage(None, each["name"], tuple(_sources(each["sources"], scans))) for each in told["columns"]]
     return Lineage(columns=tuple(columns), others=tuple(_sources(told["rows"], scans)))
 
 
 def lineage_of_reading(text: str, scans: Sequence[Scan]) -> Lineage:
-    """Of a query whose rows are only looked at."""
+    """Returns the lineage of a query whose rows are only inspected."""
     told = json.loads(text)
     read = [source for each in told["columns"] for source in each["sources"]]
     return Lineage(others=tuple(dict.fromkeys(_sources([*read, *told["rows"]], scans))))
 
 
 def lineage_of_write(target: WriteTarget) -> LineageReader:
-    """Of a query whose rows go into the files of a table, or are kept while the statement runs."""
+    """Returns the reader for a query whose rows are written to a table's files, or stored while the statement runs."""
     rules = target.rules
     if rules is None or not rules.names:
         return lineage_of_reading
 
     def read(text: str, scans: Sequence[Scan]) -> Lineage:
         found = lineage_of_result(text, scans)
-        named = zip(rules.names, found.columns, strict=False)  # behind them are columns of ours
+        named = zip(rules.names, found.columns, strict=False)  # generated columns follow
         label = None if target.keeps else rules.label
         columns = tuple(ColumnLineage(label, name, column.sources) for name, column in named)
         return Lineage(columns=columns, others=found.others, kept=target.keeps)
@@ -50,5 +50,5 @@ def _sources(told: Iterable[Any], scans: Sequence[Scan]) -> Iterator[ColumnSourc
     known = {scan.relation: (scan.name or scan.label, frozenset(scan.schema.names)) for scan in scans}
     for relation, column, kind in told:
         name, columns = known[relation]
-        if column in columns:  # and not of what the files tell besides, such as places
+        if column in columns:  # excludes file metadata, for example positions
             yield ColumnSource(name, column, Transformation(kind))

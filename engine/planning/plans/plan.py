@@ -36,6 +36,7 @@ from engine.planning.plans.reads import (
 )
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
+# Plans that return rows, or change only names.
 AnsweringPlan = (
     ReadPlan
     | EqualityDeletesPlan
@@ -59,8 +60,8 @@ AnsweringPlan = (
     | DropVolumePlan
     | FilePlan
 )
-"""Plans that answer, or change nothing but names."""
 
+# Plans that stage a table version, for any format.
 TablePlan = (
     CreateTablePlan
     | CreateTableAsPlan
@@ -75,7 +76,6 @@ TablePlan = (
     | MergePlan
     | TruncatePlan
 )
-"""Plans that stage a version of a table of whatever format."""
 
 WritingPlan = TablePlan | FormatPlan
 

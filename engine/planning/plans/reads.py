@@ -1,6 +1,6 @@
-"""Plans that read: an exact list of data files for each table, with constants from the log.
+"""Read plans: an exact list of data files for each table, with constants from the log.
 
-They say *what* to read; `engine/spark` says how. Queries whose rows become values of variables are among them.
+They define *which data* to read; `engine/spark` implements how. Queries whose rows become variable values are included.
 """
 
 from __future__ import annotations
@@ -18,34 +18,33 @@ from engine.tables.scan import Scan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewScan:
-    """A view of a statement, known as `relation`: the query `text` over relations that precede it.
+    """A view within a statement, with the name `relation`: the query `text` over relations that precede it.
 
-    `columns` are pairs of a column of the query and the view's name for it; empty: the query's own.
+    `columns` are pairs (query column, view's name for it); empty: the query's own.
     """
 
     relation: str
     label: str
     text: str
     columns: tuple[tuple[str, str], ...]
+    # It belongs to the session, and its text may name variables.
     temporary: bool = False
-    """The session's own, whose text may name variables."""
+    # Expressions above it are evaluated only on rows and values that it returns.
     is_barrier: bool = False
-    """Nothing above it is evaluated on rows, or values, that it does not answer."""
+    # The reader must not see the data below: fallible expressions above it are never evaluated on filtered-out rows.
     is_hidden: bool = False
-    """The reader may not read what is below: nothing above it that may fail is evaluated on rows that it leaves out."""
+    # Its columns that derive from file names or from row positions are NULL.
     hides_places: bool = False
-    """Its columns that are made of names of files, or of places in them, are NULL."""
+    # Spark settings under which it is analyzed, in addition to the server's: captured when it was created. None: the
+    # session's own.
     settings: tuple[tuple[str, str], ...] | None = None
-    """Spark's settings under which it is analyzed besides the server's: those that were captured when it was created.
-    None: the session's own.
-    """
+    # Columns of its query that `*` does not show. The view then reads only scans, and has no columns of its own.
     unlisted_columns: tuple[str, ...] = ()
-    """Columns of its query that `*` does not show. It reads scans alone, and has no columns of its own then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowScan:
-    """Rows of a statement that are not in files, known as `relation`. No plan or answer over them is kept."""
+    """A statement's rows that are not in files, with the name `relation`. No plan or result over them is cached."""
 
     relation: str
     label: str
@@ -54,9 +53,9 @@ class RowScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
-    """`text` is the user's text with every relation replaced by the name of one of `scans`, `views` or `given`.
+    """A query plan. `text` is the user's text with each relation replaced by a name from `scans`, `views` or `given`.
 
-    `views` are in such an order that each comes after those that it reads.
+    `views` are ordered so that each one follows the views that it reads.
     """
 
     text: str
@@ -67,25 +66,25 @@ class ReadPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRead:
-    """A read of the table that a statement changes.
+    """A read of a statement's target table.
 
-    `target` is the relation whose rows change. It has a scan of its own: where the text names the table elsewhere too,
-    that is another relation. `is_once`: the target is named once, and no subquery refers to it.
+    `target` is the relation whose rows change. It has its own scan: another occurrence of the table in the text is
+    another relation. `is_once`: the target is named once, and no subquery refers to it.
     """
 
     read: ReadPlan
     target: str
     is_once: bool
+    # The source of a MERGE, which also has its own scan.
     source: str | None = None
-    """The source of a MERGE, which has a scan of its own as well."""
 
     @property
     def scan(self) -> Scan:
-        """That of the target."""
+        """Returns the target's scan."""
         return next(scan for scan in self.read.scans if scan.relation == self.target)
 
     def over(self, *scans: Scan) -> TargetRead:
-        """With other scans of the same names."""
+        """Returns the read with other scans that have the same names."""
         others = {scan.relation: scan for scan in scans}
         changed = tuple(others.get(scan.relation, scan) for scan in self.read.scans)
         return replace(self, read=replace(self.read, scans=changed))
@@ -93,14 +92,16 @@ class TargetRead:
 
 @dataclass(frozen=True, slots=True)
 class EqualityDeletesPlan:
-    """Finds the rows of `table` that are deleted by value; then the statement is planned again with their positions."""
+    """Finds the rows of `table` that equality deletes remove; then the statement is planned again with their
+    positions.
+    """
 
     table: BoundTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPlan:
-    """A query of `table` whose rows the log knows: names of the columns with their types, and the values."""
+    """A metadata-only query over `table`: column names with their types, and the values from the log."""
 
     table: BoundTable
     columns: tuple[tuple[str, ResultColumn], ...]
@@ -109,7 +110,7 @@ class AnswerPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainPlan:
-    """Show how Spark would run `read`, and what is to be said of it besides; nothing runs."""
+    """Shows Spark's plan for `read`, with additional remarks; nothing runs."""
 
     mode: ExplainMode
     read: ReadPlan
@@ -118,14 +119,14 @@ class ExplainPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaPlan:
-    """Show the columns of `read`; nothing runs."""
+    """Shows the columns of `read`; nothing runs."""
 
     read: ReadPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandPlan:
-    """A statement that Spark has no part in; everything it may look at is bound."""
+    """A statement that runs without Spark; all objects that it may read are bound."""
 
     statement: Statement
     bound: BoundStatement
@@ -133,7 +134,7 @@ class CommandPlan:
 
 @dataclass(frozen=True, slots=True)
 class QueryColumn:
-    """A column of a query's answer; `sql_type` as DDL spells it, `json_type` as Spark's JSON does."""
+    """A column of a query's result; `sql_type` in DDL's spelling, `json_type` in Spark's JSON."""
 
     name: str
     sql_type: str
@@ -143,7 +144,7 @@ class QueryColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclarePlan:
-    """Declare the variables that the text of `read` (a DECLARE) names."""
+    """Declares the variables that the text of `read` (a DECLARE) names."""
 
     read: ReadPlan
     or_replace: bool
@@ -151,14 +152,14 @@ class DeclarePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignPlan:
-    """Assign what the text of `read` (a SET VARIABLE) says."""
+    """Executes the assignments in the text of `read` (a SET VARIABLE)."""
 
     read: ReadPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropVariablePlan:
-    """Forget the session's variable `name`."""
+    """Drops the session's variable `name`."""
 
     name: str
     if_exists: bool
@@ -166,6 +167,6 @@ class DropVariablePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatePlan:
-    """Take the rows of `read` as values."""
+    """Evaluates the rows of `read` as values."""
 
     read: ReadPlan

@@ -1,8 +1,8 @@
-"""A write on its way through the rules: what the query gives, what the table adds, what every row must satisfy.
+"""A write that the rules transform: the query's columns, values that the table adds, and conditions for each row.
 
-A rule is a function of a :class:`WritePlan` to a :class:`WritePlan`; it may refuse a write that can never be legal.
-What only rows can tell becomes a :class:`RowCheck`, which is evaluated where the rows are written: a check that is not
-true of a row, null included, ends the write with its error, and nothing is committed.
+A rule maps a :class:`WritePlan` to a :class:`WritePlan`; it may reject a write that can never be valid. A condition on
+row values becomes a :class:`RowCheck`, which is evaluated during the write: if a check is false or null for a row, the
+write fails with its error, and nothing is committed.
 """
 
 from __future__ import annotations
@@ -17,61 +17,62 @@ from engine.tables.column_metadata import IdentityColumn
 from engine.tables.rules import SortColumn, TableRules
 from engine.types.schema import StructField, StructType
 
+# One row's columns, as text.
 Values = Mapping[str, str | None]
-"""Columns of one row, as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCheck:
-    """`text` is SQL over the table's columns that must be true of every row.
+    """A row condition. `text` is SQL over the table's columns that must be true for each row.
 
-    `shown` are the columns (paths) whose values the error tells.
+    `shown` are the columns (paths) whose values the error contains.
     """
 
     text: str
     shown: tuple[tuple[str, ...], ...]
     error: Callable[[Values], SqlError]
+    # Spark settings under which it is evaluated, in addition to the server's; None: the session's own.
     settings: tuple[tuple[str, str], ...] | None = None
-    """Spark's settings under which it is evaluated besides the server's; None: the session's own."""
+    # The column that must not be null, if `text` checks nothing else.
     present: str | None = None
-    """The column that `text` asks a value of, where it asks nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPerFile:
-    """Each task of the query has the rows of a file."""
+    """Each task of the query has one file's rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePerPartition:
-    """A file for each partition, as far as its rows fit into one of `target_bytes`."""
+    """One file for each partition, if its rows fit into `target_bytes`."""
 
     target_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlongCurve:
-    """Sorted along a Z-order or Hilbert curve through `stored_columns` (paths of names as in the files).
+    """A sort along a Z-order or Hilbert curve through `stored_columns` (name paths as in the files).
 
-    `num_files` None: by partition, as `FilePerPartition`. Else all rows are one partition's, and become so many files.
+    `num_files` None: by partition, as `FilePerPartition`. Otherwise all rows belong to one partition, and are written
+    to this many files.
     """
 
     stored_columns: tuple[tuple[str, ...], ...]
     is_hilbert: bool
     num_files: int | None
     target_bytes: int
+    # The fraction that is sampled for the value distribution.
     sampled: float = 1.0
-    """The part of the rows that tells how the values are distributed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiteralRows:
-    """The query reads nothing: if its rows are literals, they are written without a job, else as the table says."""
+    """The query reads nothing: literal rows are written without a job, others according to the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InOrder:
-    """Sorted by these columns and not as the table says: by partition, without partitions all rows together."""
+    """A sort by these columns instead of the table's: by partition, without partitions all rows together."""
 
     columns: tuple[SortColumn, ...]
 
@@ -81,11 +82,10 @@ Arrangement = TaskPerFile | FilePerPartition | AlongCurve | InOrder | LiteralRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptRows:
-    """Some of the query's rows are rows of the table that stay as they are: the rules are not for these.
+    """Some query rows are unchanged table rows: the rules do not apply to them.
 
-    `flag` is a column of the query that is true of all others. `before` names, for each column of the table that the
-    rules may make another value of, a column of the query with the value of before. These columns are behind all others
-    of the query, in this order.
+    `flag` is a query column that is true for all other rows. `before` names, for each table column that the rules may
+    change, the query column with the previous value. These columns follow all other query columns, in this order.
     """
 
     flag: str
@@ -94,42 +94,44 @@ class KeptRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritePlan:
-    """`table` is its name for messages. The first group is what the statement says, the second what rules found."""
+    """A write. `table` is its name for messages. The first attributes come from the statement, the second group from
+    the rules.
+    """
 
     table: str
     config: TableRules
+    # The column list; empty without one.
     insert_columns: tuple[str, ...] = ()
-    """The column list; empty without one."""
+    # The query's column names, if columns match by name and not by position.
     source_columns: tuple[str, ...] | None = None
-    """The names of the query's columns, where these and not positions say which is which."""
     fields: FieldMatching = FieldMatching.POSITION
+    # True if the values are assigned by an UPDATE, or by a MERGE clause.
     assigns: bool = False
-    """True if the values are those that an UPDATE, or a clause of a MERGE, assigns."""
+    # Partition column -> SQL text of its value, from the PARTITION clause.
     static_partitions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Partition column -> SQL text of its value, from the PARTITION clause."""
+    # The REPLACE WHERE condition.
     replaces: str | None = None
-    """The condition of REPLACE WHERE."""
+    # Existing rows are removed.
     removes: bool = False
-    """Whether existing rows are removed."""
+    # The rows are existing table rows with other values, so that they keep their identity column values.
     updates: bool = False
-    """Whether the rows are those of the table with other values, so that they keep those of identity columns."""
 
+    # The table columns that the query's columns are written to, in the query's order unless they match by name.
     target_columns: tuple[StructField, ...] = ()
-    """The columns of the table that the query's columns go into, in the query's order unless they match by name."""
+    # Columns that the files have in addition to the table's. A query with values for all of them has them last.
     extra_columns: tuple[StructField, ...] = ()
-    """Columns that the files have besides the table's. A query with values for all of these has them last."""
+    # Column -> SQL text without columns.
     constants: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Column -> SQL text without columns."""
+    # Identity columns for which the statement has no values.
     identities: tuple[IdentityColumn, ...] = ()
-    """Identity columns that the statement has no values for."""
+    # Column -> SQL text over the columns above, for columns without values in the statement.
     generated: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Column -> SQL text over the columns above, for columns that the statement has no values for."""
+    # Column -> SQL text over the columns above, for columns whose values are stored, and checked, in another form.
     stored_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Column -> SQL text over the columns above, for columns whose values are stored, and checked, as other ones."""
     checks: tuple[RowCheck, ...] = ()
     kept: KeptRows | None = None
+    # The rows' arrangement in files; None: according to the table's settings.
     arrangement: Arrangement | None = None
-    """Which rows become a file; None: as the table's settings say."""
 
     @property
     def schema(self) -> StructType:

@@ -1,4 +1,4 @@
-"""Plans that write rows into a table that exists."""
+"""Plans that write rows to an existing table."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ class KeepAll:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceAll:
-    """Every file is removed."""
+    """All files are removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceMatching:
-    """Remove the files of the partitions for which `condition` (SQL over the partition columns) is true."""
+    """Removes the files in partitions for which `condition` (SQL over the partition columns) is true."""
 
     condition: str
+    # On one line, for lists.
     shown: str
-    """On one line, for lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceWholeFiles:
-    """Remove the files of which all rows satisfy `condition`, if no other file may have such a row."""
+    """Removes the files whose rows all satisfy `condition`, if no other file may have a matching row."""
 
     condition: Predicate
+    # On one line, for lists.
     shown: str
-    """On one line, for lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceTouched:
-    """Remove the files of the partitions that get new rows."""
+    """Removes the files in partitions that receive new rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceRows:
-    """Delete the rows at `places`."""
+    """Deletes the rows at `places`."""
 
     places: TargetRead
     shown: str
@@ -61,15 +61,15 @@ class ReplaceRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceEqual:
-    """Delete the rows that equal a new one in `columns`; NULL equals nothing."""
+    """Deletes the rows that equal a new one in `columns`; NULL equals nothing."""
 
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceRelated:
-    """Delete the rows for which `condition` is true with a row of the query: SQL over the table, called `alias`, and
-    the query, called `source_alias`, if it has a name.
+    """Deletes the rows for which `condition` is true with a query row: SQL over the table, with the alias `alias`, and
+    the query, with the alias `source_alias`, if it has a name.
     """
 
     condition: Expression
@@ -83,7 +83,7 @@ Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched | ReplaceR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertPart:
-    """More rows of an INSERT, that give values for other columns."""
+    """Additional INSERT rows with values for other columns."""
 
     source: ReadPlan
     rows: WritePlan
@@ -91,13 +91,13 @@ class InsertPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertPlan:
-    """Write the rows of `source` into `table`, as `rows` says when the rules have been over it, and those of `more`.
+    """Writes the rows of `source` to `table`, according to `rows` after the rules have been applied, and the rows of
+    `more`.
 
-    `columns` are those of `source` where they are known, `definition` is the table's where it has new
-    columns.
+    `columns` are the columns of `source` if they are resolved, `definition` is the table's if it has new columns.
 
-    `reads_table`: the query reads the table, so that others' commits to it matter. `only_if_absent`: nothing happens
-    where the partition that `replacement` means has rows (IF NOT EXISTS).
+    `reads_table`: the query reads the table, so that concurrent commits to it may conflict. `only_if_absent`: nothing
+    happens if the partition in `replacement` has rows (IF NOT EXISTS).
     """
 
     table: BoundTable
@@ -111,16 +111,17 @@ class InsertPlan:
     more: tuple[InsertPart, ...] = ()
     only_if_absent: bool = False
     expression_checks: ExpressionCheckPlan | None = None
+    # Nothing happens if the table has this application's write, or a later one.
     numbered: NumberedWrite | None = None
-    """Nothing happens where the table has this write of the application, or a later one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyPlan:
-    """Write the rows of files that `table` has not loaded yet, and record that it has; `insert` None: there are none.
+    """Loads the rows of files that `table` has not loaded yet, and records the files; `insert` None: all files are
+    loaded.
 
-    `loaded` are these files. `validates`: nothing is written, rows are looked at, so
-    many of them as the plan reads, and the first are shown.
+    `loaded` are these files. `validates`: nothing is written; as many rows as the plan reads are validated, and the
+    first ones are shown.
     """
 
     table: BoundTable
@@ -131,9 +132,9 @@ class CopyPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueriedKey:
-    """A column of the table (`path`, of names, and its `field`) that is among the values of `query` in all rows that
-    are meant. `places` answers these, as those of the statement do, from a scan called `relation` that has the query's
-    rows; it is not among the scans yet.
+    """A table column (`path`, names, and its `field`) that is among the values of `query` in all matching rows.
+    `places` returns these values, like the statement's, from a scan with the name `relation` over the query's rows; it
+    is not among the scans yet.
     """
 
     path: Path
@@ -145,7 +146,8 @@ class QueriedKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletePlan:
-    """Take the rows at `places` out of `table`; `whole` says which files have no others, where the log knows it.
+    """Deletes the rows at `places` from `table`; `whole` are the files without other rows, if the log has this
+    information.
 
     `reads_table` and `numbered` are as in an `InsertPlan`.
     """
@@ -163,8 +165,8 @@ class DeletePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewrittenRows:
-    """All rows of files in which some change, these with their new values: `values`, whose scan has to tell them, as
-    `rows` says when the rules have been over it.
+    """Copy-on-write: all rows of the touched files, changed rows with their new values: `values`, whose scan has to
+    provide them, written according to `rows` after the rules have been applied.
     """
 
     values: TargetRead
@@ -173,9 +175,11 @@ class RewrittenRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatePlan:
-    """Give the rows of `table` at `places` the new `values`, as `rows` says when the rules have been over it.
+    """Gives the rows of `table` at `places` the new `values`, written according to `rows` after the rules have been
+    applied.
 
-    `rewritten` is the way for rows whose files are written again in one go; None: they go to files of their own.
+    `rewritten` is the copy-on-write read for files that are rewritten in one job; None: updated rows are written to new
+    files.
     """
 
     table: BoundTable
@@ -193,8 +197,8 @@ class UpdatePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedValues:
-    """What rows of one clause of a MERGE become: `values`, as `rows` says when the rules have been over it. `clause` is
-    its number.
+    """The new rows from one MERGE clause: `values`, written according to `rows` after the rules have been applied.
+    `clause` is its number.
     """
 
     clause: int
@@ -204,32 +208,32 @@ class ChangedValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedKey:
-    """A column of the table (a path of names) that equals one of the source wherever rows match; `of_source` is SQL
-    over the source's scan, of values that compare with those of the column as they are.
+    """A table column (a path of names) that equals a source column in all matches; `of_source` is SQL over the source's
+    scan, whose values are comparable with the column's without a cast.
     """
 
     path: Path
     of_source: str
+    # The type of the source's values.
     data_type: DataType
-    """Of the source's values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePlan:
-    """Change, remove and add rows of `table` by those of a source.
+    """Changes, deletes and inserts rows of `table` based on a source.
 
-    `source` is the scan that all reads have of it: of `source_table`, or, where there is a `source_query`, of the rows
-    of this, which have to be kept first: the scan has no files yet.
+    `source` is the scan that all reads have for it: of `source_table`, or, with a `source_query`, of this query's rows,
+    which have to be materialized first: the scan has no files yet.
 
-    `places` answers the rows of both sides, by the number of the clause that they are for; rows of the source that
-    match some row of the table are of the kind `MATCHING_SOURCE`. `duplicates` answers the columns, as JSON, of a row
-    of the table that several rows of the source would change; None where these may.
+    `places` returns rows from both sides, by the number of the clause that applies; source rows that match a table row
+    have the kind `MATCHING_SOURCE`. `duplicates` returns the columns, as JSON, for a table row that several source rows
+    would change; None if this is allowed.
 
-    `updates` are for rows of the table, `deletes` the clauses whose rows go, `inserts` for rows of the source, whose
-    scan is the target of their values. `by_source` are the clauses for rows that match none of the source.
+    `updates` are for table rows, `deletes` the clauses that delete rows, `inserts` for source rows, whose scan is the
+    target for their values. `by_source` are the clauses for rows that match no source row.
 
-    `keys` are given where rows that match no row of the source do not matter.
-    `changes_all_matches`: no row that matches one of the source stays as it is.
+    `keys` are set if source rows without a matching table row have no effect. `changes_all_matches`: each row that
+    matches a source row is changed or deleted.
     """
 
     table: BoundTable
@@ -251,13 +255,13 @@ class MergePlan:
     numbered: NumberedWrite | None = None
 
 
+# The kind for MERGE source rows that match a table row.
 MATCHING_SOURCE = -1
-"""The kind of the rows of a MERGE's source that match a row of the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncatePlan:
-    """Remove every file of `table`."""
+    """Removes all files of `table`."""
 
     table: BoundTable
     description: CommitDescription

@@ -1,4 +1,4 @@
-"""Plans of queries: scans of listed files, answers from the log, reads of the target of a change.
+"""Query plans: scans over listed files, metadata-only answers, reads of a target table.
 
 Imports `engine.planning.plans`, `engine.pruning` and `engine.sql.query`. Start at `read_plan.py`.
 """

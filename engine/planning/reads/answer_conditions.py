@@ -1,7 +1,7 @@
-"""A plain condition with its literals in the types of the columns that they are compared with.
+"""A simple condition with its literals cast to the types of the compared columns.
 
-Only where Spark would compare the same two values: texts with texts, whole numbers with whole numbers that the column
-can hold, dates with dates or with texts that are dates. Anything else means that the table is read.
+Only if Spark would compare the same two values: texts with texts, whole numbers with whole numbers that the column can
+hold, dates with dates or with texts that are dates. Otherwise the table is read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BITS = {
 
 
 def typed_condition(predicate: Predicate, columns: TableColumns) -> Predicate | NoAnswer:
-    """The predicate with its literals in their columns' types."""
+    """Returns the predicate with its literals in their columns' types."""
     match predicate:
         case And(children=children) | Or(children=children):
             typed = [typed_condition(child, columns) for child in children]
@@ -89,7 +89,7 @@ def _as(column: TableColumn, literal: Literal) -> Literal | None:
             return parse_date(text)
         case Literal(type=given) if given == kind and kind in (PrimitiveType.STRING, PrimitiveType.DATE):
             return literal
-        case _:  # a literal of another type
+        case _:  # a literal with another type
             return None
 
 

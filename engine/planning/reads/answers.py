@@ -1,8 +1,8 @@
-"""Queries that the log answers: no Spark job, no data file opened.
+"""Metadata-only queries: no Spark job, no data file opened.
 
-Tools ask for `count(*)`, the first and last day or the partitions of a table all the time. What the log knows exactly
-is answered from it, for all the columns of the query or for none: a query of which one column must be read is read. Why
-the log cannot answer is a sentence for EXPLAIN, and no error.
+BI tools frequently query `count(*)`, the first and last day or a table's partitions. Exact values in the log answer
+these queries, if all columns of the query are available: if one column must be read, the query runs normally. The
+reason is a sentence for EXPLAIN, not an error.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ _EPOCH = datetime.date(1970, 1, 1)
 _NOT_ASKED = NoAnswer("it asks for more than counts, extremes and partition values of one table")
 _OTHER_COMPARISONS = NoAnswer("the session compares dates with texts as texts")
 _UNKNOWN_COLUMN = NoAnswer("a column is not one of the table's, as they are spelled")
+# Types whose partition values do not depend on the time zone.
 _GROUPED = frozenset(
     {
         PrimitiveType.STRING,
@@ -52,18 +53,17 @@ _GROUPED = frozenset(
         PrimitiveType.DATE,
     }
 )
-"""Partition values of these types are the same in every time zone."""
 
 
 def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> AnswerPlan | NoAnswer:
-    """The rows that `query` asks for, if it asks for no more than the log knows exactly; else the reason."""
+    """Returns the rows of `query` if the log contains exactly these values; otherwise the reason."""
     question = query.log_question
     if question is None or len(relations) != 1 or not isinstance(relations[0], BoundTable):
         return _NOT_ASKED
     table = relations[0]
-    if table.policy is not None:  # the log knows of hidden rows
+    if table.policy is not None:  # the log includes hidden rows
         return _NOT_ASKED
-    if not table.snapshot.schema.fields:  # which cannot be read, the number of its rows included
+    if not table.snapshot.schema.fields:  # which cannot be read, not even its row count
         return _NOT_ASKED
     table.snapshot.ensure_supported(TableOperation.READ)
     called = query.relations[0].alias or query.relations[0].name_parts[-1]
@@ -86,12 +86,12 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
 
 
 def _is_plain(item: Aggregate, snapshot: TableSnapshot, called: str) -> bool:
-    """Whether its column is one of the table's, spelled as there (Spark names the result by the spelling)."""
+    """Returns whether its column is a table column with the same spelling (Spark names the result by the spelling)."""
     return item.column is None or (item.column in snapshot.schema.names and item.qualifier in (None, called))
 
 
 def _selected(question: LogQuestion, pruning: FilePruning) -> Mask | NoAnswer:
-    """The files whose rows, and no others, satisfy the condition."""
+    """Returns the files whose rows all satisfy the condition, if no other file has matching rows."""
     if question.condition is None:
         return np.ones(len(pruning), dtype=bool)
     condition = typed_condition(question.condition, pruning.columns)
@@ -106,7 +106,7 @@ Answered = tuple[tuple[ResultColumn, ...], Rows]
 
 
 class _Answering:
-    """The files that count for one question."""
+    """The selected files for one query."""
 
     def __init__(self, pruning: FilePruning, counted: CountedFiles, selected: Mask) -> None:
         self._pruning = pruning
@@ -114,7 +114,7 @@ class _Answering:
         self._selected = selected
 
     def row(self, question: LogQuestion) -> Answered | NoAnswer:
-        """One row, whatever the number of files."""
+        """Returns one row, for any number of files."""
         columns, values = [], []
         for item in question.items:
             found = self._item(item)
@@ -125,7 +125,7 @@ class _Answering:
         return tuple(columns), (tuple(values),)
 
     def groups(self, question: LogQuestion) -> Answered | NoAnswer:
-        """A row for each value of a partition column that some row has."""
+        """Returns one row for each partition value that occurs in some row."""
         column = self._pruning.columns.resolve((question.group or "",))
         if column is None or not column.is_partition or column.data_type not in _GROUPED or not column.has_byte_order:
             return NoAnswer(f"{question.group} is no partition column of a type whose values the log has as they are")
@@ -140,7 +140,7 @@ class _Answering:
         return tuple(shown for shown, _ in chosen), tuple(zip(*cells, strict=True))
 
     def _item(self, item: Aggregate) -> tuple[ResultColumn, object] | NoAnswer:
-        """The type and value of one aggregate of all rows."""
+        """Returns the type and value of one aggregate over all rows."""
         if item.kind is AggregateKind.COUNT_ROWS:
             return _value(BIGINT, count_rows(self._counted, self._selected))
         name = item.column or ""
@@ -160,7 +160,7 @@ class _Answering:
         return _shown(column), value
 
     def _of_partition(self, item: Aggregate, name: str, column: TableColumn) -> tuple[ResultColumn, object] | NoAnswer:
-        """Of the values of a partition column, those of files that hold rows."""
+        """Aggregates a partition column's values, from files with rows."""
         if column.data_type not in _GROUPED and not isinstance(column.data_type, DecimalType):
             return NoAnswer(f"the partition values of {name} are no exact values of its type")
         counted = self._by_partition(name)

@@ -1,9 +1,9 @@
-"""Which files of a pinned snapshot a condition leaves: what a scan answers when Spark plans with the filters it has.
+"""File pruning for a scan over a pinned snapshot: Spark calls it at planning with its pushed filters.
 
-Conditions on the columns that partition columns are generated from are carried over to these, if the protocol says that
-every writer kept them in step.
+Conditions on the source columns of generated partition columns are translated to the partition columns, if the protocol
+guarantees that every writer kept them consistent.
 
-A LIMIT without an order leaves as many files as have its rows.
+A LIMIT without an order selects only as many files as it needs.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from engine.tables.snapshot import TableSnapshot
 
 _S = TypeVar("_S", bound=np.generic)
 
+# Estimating more files takes longer than a better plan is likely to save.
 _ESTIMATED_FILES_MAX = 50_000
-"""More take longer to be estimated than a better plan is sure to save."""
 
 
 @dataclass(frozen=True)
 class FileChoice:
-    """The files of one snapshot, asked by condition; safe to share between threads.
+    """Prunes one snapshot's files by condition; thread-safe.
 
-    `rows` are the positions of those that a scan has, ascending; None: all.
+    `rows` are the positions of the scan's files, ascending; None: all.
     """
 
     label: str
@@ -50,7 +50,7 @@ class FileChoice:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        """As :meth:`Choice.choose`."""
+        """Implements :meth:`Choice.choose`."""
         if predicate == ALWAYS:
             return ChosenFiles(None, self._read(None, len(self._own(self.snapshot.files["size"]))))
         pruning = self._pruning(zone)
@@ -61,7 +61,7 @@ class FileChoice:
         return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), self._read(kept, by_partition))
 
     def choose_rows(self, predicate: Predicate, zone: tzinfo | None, rows: int) -> ChosenFiles:
-        """As :meth:`CountedChoice.choose_rows`."""
+        """Implements :meth:`CountedChoice.choose_rows`."""
         chosen = self.choose(predicate, zone)
         if chosen.read.files < 2:
             return chosen
@@ -77,7 +77,7 @@ class FileChoice:
         return ChosenFiles(pa.array(some), self._read(kept, chosen.read.files_partition), is_part=True)
 
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
-        """As :meth:`Choice.estimate`."""
+        """Implements :meth:`Choice.estimate`."""
         chosen = self.choose(predicate, zone)
         read = chosen.read
         if self.snapshot.num_files > _ESTIMATED_FILES_MAX:
@@ -94,7 +94,7 @@ class FileChoice:
         return Estimate(files=read.files, bytes=read.bytes, rows=rows, columns=found, largest=self._largest(kept))
 
     def _largest(self, kept: pa.Array | None) -> str | None:
-        """The path of the largest file at the positions `kept` (None: of all)."""
+        """Returns the largest file's path among the positions `kept` (None: all)."""
         files = self.snapshot.files
         sizes = files["size"].to_numpy() if kept is None else files["size"].take(kept).to_numpy()
         if not len(sizes):
@@ -131,19 +131,20 @@ class FileChoice:
 
     @cached_property
     def _generated(self) -> dict[str, GenerationExpression]:
-        """The expressions of the partition columns that are generated."""
+        """Returns the expressions of generated partition columns."""
         found = {name: parse_generation(text) for name, text in self.snapshot.partition_generations.items()}
         return {name: expression for name, expression in found.items() if expression is not None}
 
 
+# Row count limit for one file: no other writer's count makes the sum overflow.
 _ROWS_MAX = 1 << 40
-"""Of one file: no count of another writer makes the sum overflow."""
 
 
 def enough_files(live: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], rows: int) -> npt.NDArray[np.int64] | None:
-    """Positions of files, ascending, that have `rows` rows together: the smallest one that has, or the fewest.
+    """Returns positions of files, ascending, that together have `rows` rows: the smallest sufficient file, or the
+    fewest files.
 
-    `live` are the rows of each file (-1: unknown, or not to be taken), `sizes` its bytes. None: no files are known to.
+    `live` are the row counts (-1: unknown, or excluded), `sizes` the bytes. None: not enough rows are known.
     """
     known = np.flatnonzero(live > 0)
     counts = np.minimum(live[known], _ROWS_MAX)

@@ -1,8 +1,7 @@
-"""Files without a snapshot that a condition leaves: listed files, and files of a change data feed.
+"""File pruning without a snapshot: listed files, and the change data feed's files.
 
-Both are chosen by what is known of each file, its constants and its statistics. The feed's own columns are constants of
-a file as partition columns are, so a condition on versions, times or, in data files, kinds of changes leaves files out;
-statistics are known of added files alone.
+Both use each file's constants and statistics. The feed's own columns are constants of a file, like partition columns,
+so a condition on versions, times or, in data files, change types prunes files; only added files have statistics.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from engine.types.schema import StructType
 
 @dataclass(frozen=True)
 class ListedChoice:
-    """Safe to share between threads."""
+    """Prunes listed files; thread-safe."""
 
     files: BoundFiles
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        """As `Choice.choose`."""
+        """Implements `Choice.choose`."""
         listed = self.files
         columns = TableColumns(
             schema=listed.schema or StructType(()), partition_columns=listed.partition_columns, time_zone=zone
@@ -52,7 +51,7 @@ class ListedChoice:
         return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), read)
 
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
-        """As `Choice.estimate`; rows are not counted."""
+        """Implements `Choice.estimate`; rows are not counted."""
         read = self.choose(predicate, zone).read
         return Estimate(files=read.files, bytes=read.bytes)
 
@@ -61,7 +60,7 @@ class ListedChoice:
         return pa.chunked_array([pc.map_lookup(values, pa.scalar(name), "last").cast(pa.string()).dictionary_encode()])
 
     def _statistics(self, rows: Rows | None, columns: Collection[str]) -> pa.Table:
-        """As Delta's: what is not known of any file is null of all."""
+        """Returns statistics in Delta's form: a value that is unknown for every file is null for all."""
         known, count = self.files.statistics, self.files.files.num_rows
         bounds = known.schema.field("max_values").type if known is not None else pa.struct([])
         nothing = {name: pa.nulls(count, kind) for name, kind in (("num_records", pa.int64()), ("min_values", bounds))}
@@ -72,14 +71,14 @@ class ListedChoice:
 
 @dataclass(frozen=True)
 class ChangeChoice:
-    """Files of a feed, asked by condition; safe to share between threads."""
+    """Prunes a feed's files by condition; thread-safe."""
 
     label: str
     feed: TableChanges
     kind: ChangeFiles
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        """As `Choice.choose`."""
+        """Implements `Choice.choose`."""
         pruning = self.feed.pruning(self.kind, zone)
         versions = self.feed.versions
         kept = pruning.prune(predicate)
@@ -97,6 +96,6 @@ class ChangeChoice:
         return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), read)
 
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
-        """As `Choice.estimate`; rows are not counted."""
+        """Implements `Choice.estimate`; rows are not counted."""
         read = self.choose(predicate, zone).read
         return Estimate(files=read.files, bytes=read.bytes)

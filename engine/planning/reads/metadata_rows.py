@@ -1,7 +1,7 @@
-"""Rows of the metadata of a table: an object of JSON each, which a query takes apart.
+"""Rows of metadata tables: one JSON object each, which a query parses.
 
-Spark's JSON has maps with keys of text alone, so others come as lists of pairs. How it spells times depends on the
-settings of a session; how text is cast does not, so times come as text.
+Spark's JSON only has maps with text keys, so other maps are written as lists of pairs. The format of times in JSON
+depends on session settings, but a cast from text does not, so times are written as text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def metadata_rows(table: MetadataTable) -> GivenRows:
 
 
 def metadata_query(table: MetadataTable, rows: str) -> str:
-    """Returns a query that answers the rows under their names, over the relation `rows` of their texts."""
+    """Returns a query for the rows with their column names, over the relation `rows` with their texts."""
     fields = ", ".join(f"{_quoted(field)}: {ddl_type(_in_json(field.data_type))}" for field in table.schema.fields)
     typed = ", ".join(
         f"CAST({_quoted(field)} AS {ddl_type(_paired(field.data_type))}) AS {_quoted(field)}"
@@ -45,12 +45,12 @@ def _escaped(text: str) -> str:
 
 
 def _in_json(kind: DataType) -> DataType:
-    """The type as JSON has it."""
+    """Returns the type's JSON form."""
     return _replaced(_paired(kind), lambda each: PrimitiveType.STRING if each in _TIMES else each)
 
 
 def _paired(kind: DataType) -> DataType:
-    """The type with lists of pairs for maps."""
+    """Returns the type with lists of pairs for maps."""
     match kind:
         case MapType(key, value):
             pair = StructType((StructField("key", _paired(key)), StructField("value", _paired(value))))
@@ -66,7 +66,7 @@ def _paired(kind: DataType) -> DataType:
 
 
 def _replaced(kind: DataType, replace: Callable[[DataType], DataType]) -> DataType:
-    """A type without maps, with other ones for its leaves."""
+    """Returns a type without maps, with its leaf types replaced."""
     match kind:
         case StructType(fields):
             return StructType(tuple(StructField(each.name, _replaced(each.data_type, replace)) for each in fields))
@@ -79,7 +79,7 @@ def _replaced(kind: DataType, replace: Callable[[DataType], DataType]) -> DataTy
 
 
 def _shown(field: StructField, around: str = "") -> str:
-    """The SQL of a column, of what JSON has. Maps are columns, or fields of one that is a struct."""
+    """Returns a column's SQL over its JSON form. Maps are columns, or fields in a struct column."""
     path = f"{around}{_quoted(field)}"
     match field.data_type:
         case MapType():

@@ -1,7 +1,7 @@
-"""What the text of a query says of the rows that it needs, before Spark has planned it: for the format of its table.
+"""Conditions from the query text, available before Spark has planned it: for the table's format.
 
-A format may look at less of the table's metadata then (`TableSnapshot.narrowed`). Conditions count where Spark would
-compare the same two values, and a time of the session's zone as all the instants that it is in some zone.
+With them a format can read less table metadata (`TableSnapshot.narrowed`). Conditions count only if Spark would compare
+the same two values; a time in the session's zone stands for all its instants in any zone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ABOVE = {Operator.GREATER, Operator.GREATER_OR_EQUAL, Operator.EQUAL}
 
 
 def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[BoundRelation, ...]:
-    """The relations, a table as far as the query needs it. What policies hide is not looked at."""
+    """Returns the relations, each table narrowed to the query's needs. Tables hidden by policies are not changed."""
     if query.needed is None or len(relations) != 1:
         return relations
     (table,) = relations
@@ -43,13 +43,13 @@ def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[Bou
 
 
 def needed_condition(needed: NeededRows, columns: TableColumns) -> Predicate:
-    """What is true of all rows that are needed."""
+    """Returns a predicate that is true for all needed rows."""
     parts = (each for condition in needed.conditions for each in conjuncts(condition))
     return conjunction(tuple(part for each in parts for part in weakened(each, columns)))
 
 
 def weakened(condition: Predicate, columns: TableColumns) -> Iterator[Predicate]:
-    """What is true of all rows of which a plain condition is; nothing where its values are not compared as they are."""
+    """Yields predicates that are true whenever the simple condition is; nothing if its values would be cast."""
     if isinstance(condition, Compare) and isinstance(condition.operand, Column):
         path = condition.operand.path
         column = columns.resolve(path)
@@ -80,5 +80,5 @@ def _local_us(literal: Literal) -> int | None:
         case Literal(value=str() as text, type=PrimitiveType.STRING):
             found = parse_local_time(text)
             return found.value if found is not None and isinstance(found.value, int) else None
-        case _:  # a literal of another type
+        case _:  # a literal with another type
             return None

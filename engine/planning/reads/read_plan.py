@@ -1,9 +1,9 @@
-"""The plan of a query: the user's text with each relation replaced by the name of a scan or of a view.
+"""A query's plan: the user's text with each relation replaced by the name of a scan or a view.
 
-A table with a row filter or column masks is read through a view. Rows are filtered first, by stored values, and masked
-then; all columns are listed, so that hidden ones (`_metadata`, row ids) are out of reach. What the session asks is
-above the view, and above the barrier that the view is: Spark moves nothing of it below (`Statement.java`), where it
-would be evaluated on hidden rows, and its errors would show them.
+A table with a row filter or column masks is read through a view. Rows are filtered first, by stored values, and then
+masked; all columns are listed, so that hidden ones (`_metadata`, row ids) are inaccessible. The session's query is
+above the view, which is a barrier: Spark pushes no expression below it (`Statement.java`), where it would be evaluated
+on hidden rows and its errors would reveal them.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from engine.types.sql_types import column_sql_type
 def read_plan(
     query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = (), *, is_definition: bool = False
 ) -> ReadPlan:
-    """`others` are more edits of the query's text. Raises for a table whose features we cannot read, by name.
+    """Plans a query. `others` are additional edits of its text. Raises for a table with unsupported features, by name.
 
-    The query of a view's definition may read a table without columns, which may have some when the view is read.
+    A view definition's query may read a table without columns, which may have some when the view is read.
     """
     reading = Reading(Names(texts_of(query, relations)), is_definition=is_definition)
     text = reading.spliced(query, with_needed(query, relations), others)
@@ -54,7 +54,7 @@ def read_plan(
 
 
 def texts_of(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
-    """Of the query and of all that is below it: views, bodies of functions, policies."""
+    """Yields the texts of the query and of everything below it: views, function bodies, policies."""
     yield query.text
     yield from (readable(piece) for call in query.inlined for piece in call.pieces if isinstance(piece, str))
     for relation in relations:
@@ -72,7 +72,7 @@ def _full_names(relations: tuple[BoundRelation, ...]) -> list[tuple[str, ...]]:
 
 
 class _BySchema:
-    """A schema as a part of a key: looked into only where two tables are else the same."""
+    """A schema as part of a key: compared only if two tables are otherwise equal."""
 
     __slots__ = ("schema",)
 
@@ -87,7 +87,7 @@ class _BySchema:
 
 
 class Reading:
-    """The scans and views of one query, each once however often it is named, if the names mean the same version."""
+    """The scans and views of one query; names for the same version share one scan."""
 
     def __init__(self, names: Names, *, is_definition: bool = False) -> None:
         self._new_names = names
@@ -96,13 +96,13 @@ class Reading:
         self.views: list[ViewScan] = []
         self.given: list[RowScan] = []
         self._names: dict[Hashable, str] = {}
+        # A policy reads the current relations.
         self._is_policy = False
-        """What is read now is read by a policy."""
+        # A catalog view's text reads the current relations.
         self._is_in_view = False
-        """What is read now is read by the text of a view of the catalog."""
 
     def plan(self, text: str) -> ReadPlan:
-        """Returns the plan of a text that names what was read."""
+        """Returns the plan for a text that names the relations added before."""
         return ReadPlan(text=text, scans=tuple(self.scans), views=tuple(self.views), given=tuple(self.given))
 
     def spliced(
@@ -114,7 +114,7 @@ class Reading:
         apart: Collection[int] = (),
         instead: Sequence[Edit] = (),
     ) -> str:
-        """`names` are those of the relations, where not all of them are this reading's."""
+        """Returns the spliced text. `names` are the relation names, if some belong to another reading."""
         names = names or [self.name(relation) for relation in relations]
         return splice(query, names, _full_names(relations), others, apart, instead)
 
@@ -134,7 +134,7 @@ class Reading:
             case BoundView(entry=entry, rows=GivenRows() as rows):
                 return self._once(entry.name, lambda: self._given(relation.label, rows))
             case BoundView(entry=entry):
-                # A view that a policy reads has no policies below it, and one of the same name elsewhere may have.
+                # A view that a policy reads has no policies below it, while the same view elsewhere may have.
                 policies = tuple(table.policy for table in tables_of((relation,)))
                 view_key = (entry.name, policies, self._is_policy, self._is_in_view)
                 return self._once(view_key, lambda: self._view(relation))
@@ -154,7 +154,7 @@ class Reading:
         return self._add(read_scan(self._new_names.new("scan"), table, self._new_names.are_said))
 
     def _add(self, scan: Scan | ComposedScan, *, is_hidden: bool = False) -> str:
-        """The name under which the rows of a table are read, of one scan or of a query over several."""
+        """Returns the relation name for a table's rows, from one scan or a query over several."""
         parts = tuple(part.scan for part in scan.parts) if isinstance(scan, ComposedScan) else (scan,)
         self.scans += (replace(each, is_hidden=True) for each in parts) if is_hidden else parts
         if isinstance(scan, ComposedScan):
@@ -176,7 +176,9 @@ class Reading:
         return self._policed(table, table.snapshot.schema, self._add(scan, is_hidden=True))
 
     def _policed(self, table: BoundTable, schema: StructType, relation: str) -> str:
-        """The name under which the rows of `relation` are read: its own, or that of a view that hides some."""
+        """Returns the relation name for the visible rows of `relation`: its own, or the name of a view that hides
+        some.
+        """
         if table.policy is None:
             return relation
         texts = self.policy_texts(table.policy)
@@ -193,7 +195,7 @@ class Reading:
         )
 
     def policy_texts(self, policy: BoundPolicy) -> PolicyTexts:
-        """Nothing is told of what it reads."""
+        """Returns the policy's SQL; its reads are not reported."""
         before, self._is_policy = len(self.scans), True
         texts = PolicyTexts(
             filters=tuple(map(self._expression, policy.filters)),
@@ -208,7 +210,7 @@ class Reading:
         return expression_in(self.spliced(expression.query, expression.relations))
 
     def _changes(self, changes: BoundChanges) -> str:
-        """One scan, or a view of two."""
+        """Adds one scan, or a view over two."""
         names = []
         for kind in changes.feed.kinds:
             names.append(self._new_names.new("scan"))
@@ -241,7 +243,7 @@ class Reading:
         return self.given[-1].relation
 
     def _add_view(self, label: str, text: str) -> str:
-        """A view of the statement's own: the changes of a table, or its metadata."""
+        """Adds a view that belongs to the statement: a table's changes, or its metadata."""
         settings = () if self._is_policy else None
         return self._append(
             ViewScan(relation=self._new_names.new("view"), label=label, text=text, columns=(), settings=settings)
@@ -254,8 +256,8 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTexts:
-    """A bound policy as SQL over the table's columns and the scans of what it reads besides, and the settings under
-    which its functions were created.
+    """A bound policy as SQL over the table's columns and the scans that it also reads, with the settings under which
+    its functions were created.
     """
 
     filters: tuple[str, ...]
@@ -266,8 +268,8 @@ class PolicyTexts:
 def policy_text(
     policy: PolicyTexts, schema: StructType, relation: str, more: Sequence[str] = (), *, is_filtered: bool = True
 ) -> str:
-    """A query over `relation`, which has the columns of `schema` and maybe hidden ones. `more` are items to select
-    besides. Not `is_filtered`: values are masked, and all rows are read.
+    """Returns a query over `relation`, which has the columns of `schema` and possibly hidden ones. `more` are
+    additional select items. Not `is_filtered`: values are masked, and all rows are read.
     """
     masks = {fold(name): mask for name, mask in policy.masks}
     columns = []

@@ -1,6 +1,6 @@
-"""The scan of a bound table: what of its snapshot a read needs, once we know that we can read it.
+"""A bound table's scan: the parts of its snapshot that a read needs, after checking that they are supported.
 
-`empty_scan` is over a table without rows: expressions are analyzed over it before the table exists.
+`empty_scan` covers a table without rows: expressions are analyzed over it before the table exists.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from engine.types.schema import PrimitiveType, StructField, StructType
 
 
 def scan_of(relation: str, table: BoundTable) -> Scan:
-    """As :func:`read_scan`, for a table that is changed: its files hold its rows, which are known by their places.
+    """Returns the scan as :func:`read_scan`, for a target table: its files must contain its rows, identified by
+    position.
 
     Raises, by name, for a table whose files do not (`TableOperation.DML`).
     """
@@ -36,16 +37,16 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
 
 
 def read_scan(relation: str, table: BoundTable, asks: Callable[[str], bool] | None = None) -> Scan | ComposedScan:
-    """The scan that the rewritten text calls `relation`; `asks` as for `TableSnapshot.scan_for_query`.
+    """Returns the scan with the name `relation`; `asks` as for `TableSnapshot.scan_for_query`.
 
-    Raises, by name, what of the table we cannot read (`TableSnapshot.ensure_supported`, `TableSnapshot.scan`).
+    Raises, by name, for unsupported parts of the table (`TableSnapshot.ensure_supported`, `TableSnapshot.scan`).
     """
     assert table.policy is None, "its rows are read through a view"
     return unfiltered_scan(relation, table, asks)
 
 
 def unfiltered_scan(relation: str, table: BoundTable, asks: Callable[[str], bool] | None = None) -> Scan | ComposedScan:
-    """As :func:`read_scan`, for who applies the table's policy above it."""
+    """Returns the scan as :func:`read_scan`, for a caller that applies the table's policy above it."""
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
         own = table.snapshot
@@ -65,8 +66,8 @@ def _chosen(part: ScanPart, table: BoundTable) -> ScanPart:
 
 
 def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructField, ...]:
-    """The columns in which new files keep the ids and commit versions of rows that they take over; none for a table
-    that does not track its rows.
+    """Returns the columns in which new files store ids and commit versions of copied rows; none for a table without row
+    tracking.
     """
     if tracking is None:
         return ()
@@ -82,8 +83,8 @@ def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructFiel
 
 
 def with_row_ids_if_asked(plan: ReadPlan) -> ReadPlan:
-    """Row ids are left out where no text names the column they are in: they make every file's constants different. A
-    scan whose column has a name of its own is made for who asks.
+    """Removes row ids if no text names their column: they make each file's constants different. A scan whose column has
+    a generated name is made for a reader that needs it.
     """
     texts = (plan.text, *(view.text for view in plan.views))
     if any(FILE_METADATA in text.casefold() for text in texts):
@@ -93,7 +94,7 @@ def with_row_ids_if_asked(plan: ReadPlan) -> ReadPlan:
 
 
 def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan:
-    """The scan of one kind of files of a change data feed."""
+    """Returns the scan over one kind of change feed files."""
     feed = changes.feed
     return Scan(
         relation=relation,
@@ -115,7 +116,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
 
 
 def files_scan(relation: str, files: BoundFiles) -> Scan:
-    """The scan of files that are no table's; where their columns are not known, Spark finds them."""
+    """Returns the scan over files that belong to no table; if their columns are unknown, Spark infers them."""
     return Scan(
         relation=relation,
         label=files.label,
@@ -133,7 +134,7 @@ def files_scan(relation: str, files: BoundFiles) -> Scan:
 
 
 def empty_scan(schema: StructType, location: str) -> Scan:
-    """A relation with the columns of a table and no rows."""
+    """Returns a relation with a table's columns and no rows."""
     plain = StructType(tuple(StructField(field.name, field.data_type) for field in schema.fields))
     return Scan(
         relation=Names(schema.names).new("scan"),

@@ -1,17 +1,16 @@
-"""Reads of the table that a statement changes: the places of rows, and their new values.
+"""Reads of a statement's target table: row positions, and the new values.
 
-The table is one relation of the statement's text, with a scan of its own: what is read of it in subqueries is the table
-as it was, whatever files the scan is given when the read runs (`engine.execution.writes.found_rows`). The hidden column
-of that scan, which tells the place of a row, has a name of its own too, so that no other relation and no column hides
-it. The source of a MERGE has the same: its text has a placeholder for it.
+The target is one relation in the statement's text, with its own scan: subqueries read the table in its original state,
+independent of the files that the scan receives at execution (`engine.execution.writes.found_rows`). The scan's hidden
+column with the row position also has a generated name, so that no other relation and no column hides it. A MERGE source
+is handled the same way: its text has a placeholder for it.
 
-Where row filters or column masks apply to the table, the statement's expressions are evaluated over views
-(:class:`PolicedTarget`), above the barrier that they are: rows that are hidden are not found, so they stay as they are,
-and conditions and new values see masked values. Columns that are not assigned keep what is stored, which the views have
-too, under names that occur nowhere in the statement; so has the place of each row. A `*` would name these, and is
-refused (`engine.planning.rules.conditions`). The rows that were found are read a second time, by their places, for
-their new values. Then the filter is not evaluated again: that read decides what is written in the places of rows that
-go.
+If row filters or column masks apply to the table, the statement's expressions are evaluated over views
+(:class:`PolicedTarget`), above their barrier: hidden rows are not matched, so they stay unchanged, and conditions and
+new values see masked values. Unassigned columns keep their stored values, which the views also contain, under names
+that occur nowhere in the statement; the same holds for each row's position. A `*` would include these columns, and is
+rejected (`engine.planning.rules.conditions`). The matched rows are read a second time, by position, for their new
+values. The filter is not evaluated again then: that read determines the values that replace deleted rows.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ BoundQuery = tuple[Query, tuple[BoundRelation, ...]]
 
 
 class TargetReading:
-    """The reads of one statement, which share names: of relations, of hidden columns, and of values under way."""
+    """The reads of one statement, which share names for relations, hidden columns, and intermediate values."""
 
     def __init__(
         self,
@@ -48,9 +47,9 @@ class TargetReading:
         policy: BoundPolicy | None = None,
         apart: bool = False,
     ) -> None:
-        """`queries` are all that the statement has; `taken` are names besides those in their texts. `policy` is what is
-        read of the table (:func:`policy_of_target`). `apart`: the table and the source have one name, and get aliases
-        (`engine.sql.query.splice.own_alias`).
+        """Starts the reads. `queries` are all queries in the statement; `taken` are names besides those in their texts.
+        `policy` is the target's policy for reading (:func:`policy_of_target`). `apart`: table and source have the same
+        name, and get aliases (`engine.sql.query.splice.own_alias`).
         """
         assert policy is not None or not table.is_policed
         texts = [text for query, relations in queries for text in texts_of(query, relations)]
@@ -65,7 +64,7 @@ class TargetReading:
         self._apart = apart
 
     def stored(self, column: str) -> str:
-        """SQL for the stored value of a column, in the queries of this reading."""
+        """Returns SQL for a column's stored value, in this reading's queries."""
         masked = {} if self._policed is None else self._policed.stored
         return masked.get(fold(column)) or quote(column)
 
@@ -79,8 +78,8 @@ class TargetReading:
         *,
         are_found: bool = False,
     ) -> str:
-        """The text of a query with more `items` to select, and `others` edits (see :func:`splice`), over this reading's
-        scans. `are_found`: the target's scan has the rows alone that were found.
+        """Returns a query's text with additional select `items`, and `others` edits (see :func:`splice`), over this
+        reading's scans. `are_found`: the target's scan contains only the matched rows.
         """
         edits: list[Edit] = [(query.items, items), *others]
         own = {query.target: self._target_name(are_found=are_found)}
@@ -100,25 +99,25 @@ class TargetReading:
         return (self._policed.chosen if are_found else self._policed.visible).relation
 
     def read_source(self, query: Query, relations: tuple[BoundRelation, ...]) -> ReadPlan:
-        """The query of a source by itself."""
+        """Reads a source query on its own."""
         return self.beside_target(self._reading.spliced(query, relations))
 
     def beside_target(self, text: str) -> ReadPlan:
-        """A read of a text that does not name the table as the one that changes."""
+        """Reads a text that does not name the target as the changing table."""
         plan = self._reading.plan(text)
         return with_row_ids_if_asked(plan)
 
     def read_places(self, text: str, *, is_once: bool) -> TargetRead:
-        """A read of a composed text that asks for the numbers of files."""
+        """Reads a composed text that selects file numbers."""
         return with_numbers(self.read(text, is_once=is_once))
 
     def read(self, text: str, *, of: Scan | None = None, is_once: bool = False, with_ids: bool = False) -> TargetRead:
-        """A read of a composed text, whose target is the table or another scan. `with_ids`: it asks for row ids."""
+        """Reads a composed text whose target is the table or another scan. `with_ids`: it selects row ids."""
         target = self.target if with_ids else replace(self.target, row_tracking=None)
         own = (target,) if self.source is None else (target, self.source)
         others = self.beside_target(text)
         views = [view for view in self._policed.views if view.relation in text] if self._policed is not None else []
-        # What the target's policies read is made first.
+        # The relations that the target's policies read come first.
         plan = replace(others, scans=(*own, *others.scans), views=(*others.views, *views))
         source = None if self.source is None else self.source.relation
         is_once = is_once and self._policed is None
@@ -126,7 +125,7 @@ class TargetReading:
 
 
 def policy_of_target(relations: Sequence[BoundRelation], at: int | None) -> BoundPolicy | None:
-    """What is read of the table that a statement changes, which is its relation `at`."""
+    """Returns the policy for reading the statement's target table, which is its relation `at`."""
     target = None if at is None else relations[at]
     return target.policy if isinstance(target, BoundTable) else None
 
@@ -134,32 +133,33 @@ def policy_of_target(relations: Sequence[BoundRelation], at: int | None) -> Boun
 def places_of(
     reading: TargetReading, query: TargetQuery, relations: tuple[BoundRelation, ...], *, is_once: bool
 ) -> TargetRead:
-    """The places of the rows that `query` means, as bitmaps."""
+    """Reads the positions of the rows that `query` selects, as bitmaps."""
     return reading.read_places(
         bitmaps(reading.spliced(query, relations, place_columns(reading.target))), is_once=is_once
     )
 
 
 def place_columns(scan: Scan, kind: str = "0") -> str:
-    """A list to select: the number of the file, what happens to the row (an expression), its index from 1."""
+    """Returns select items: the file number, the row's action (an expression), its index from 1."""
     return f"{scan.metadata}.base_row_id AS f, {kind} AS k, {scan.metadata}.row_index + 1 AS i"
 
 
 def bitmaps(places: str) -> str:
-    """A query for the rows that a query of place columns answers, as `engine.execution.writes.found_rows` reads
-    them."""
+    """Returns a query that aggregates a place query's rows into bitmaps, for `engine.execution.writes.found_rows`."""
     bucket, bits = "bitmap_bucket_number(i)", "bitmap_construct_agg(bitmap_bit_position(i))"
     return joined((f"SELECT f, k, {bucket}, {bits}, count(*) FROM (", places, f"\n) GROUP BY f, k, {bucket}"))
 
 
 def arranged(text: str, names: Sequence[str], items: Sequence[str], condition: str | None = None) -> str:
-    """A query for `items`, SQL over the columns of a query, which get these names."""
+    """Returns a query for `items`, SQL over the columns of a query, which get these names."""
     where = "" if condition is None else f" WHERE {condition}"
     return joined((f"SELECT {', '.join(items)} FROM (", text, f"\n) AS given({', '.join(names)}){where}"))
 
 
 def places_where(table: BoundTable, rest: str, scans: Sequence[Scan] = ()) -> TargetRead:
-    """The places of the rows of `table` that are left by SQL after its name in FROM; it may name other `scans`."""
+    """Reads the positions of the rows of `table` that remain under SQL after its name in FROM; it may name other
+    `scans`.
+    """
     names = Names((rest, *table.snapshot.schema.names, *(scan.relation for scan in scans)))
     scan = numbered(replace(scan_of(names.new("scan"), table), metadata=names.new("place")))
     text = bitmaps(f"SELECT {place_columns(scan)} FROM {scan.relation} {rest}")
@@ -167,14 +167,14 @@ def places_where(table: BoundTable, rest: str, scans: Sequence[Scan] = ()) -> Ta
 
 
 def with_numbers(read: TargetRead) -> TargetRead:
-    """With numbers for the files of the target and of the source of a MERGE. Other scans keep the row ids that they
-    have, which a subquery may ask for.
+    """Returns the read with file numbers for the target and a MERGE source. Other scans keep their row ids, which a
+    subquery may use.
     """
     return read.over(*(numbered(scan) for scan in read.read.scans if scan.relation in (read.target, read.source)))
 
 
 def numbered(scan: Scan) -> Scan:
-    """A scan that numbers its files, for the hidden column that has a name of its own."""
+    """Returns a scan that numbers its files, for the hidden column with a generated name."""
     files = scan.files
     positions = pa.array(np.arange(scan.files.num_rows))
     for name in ("base_row_id", "default_row_commit_version"):
@@ -186,8 +186,8 @@ def numbered(scan: Scan) -> Scan:
 
 @dataclass(frozen=True, slots=True)
 class PolicedTarget:
-    """`visible` is the view of the rows that may be found, `chosen` that of rows that were. `stored` are SQL names, by
-    the folded names of masked columns.
+    """Views over a protected target: `visible` contains the rows that may be matched, `chosen` the matched rows.
+    `stored` are SQL names, by the folded names of masked columns.
     """
 
     visible: ViewScan
@@ -200,7 +200,7 @@ class PolicedTarget:
 
     @classmethod
     def of(cls, policy: PolicyTexts, scan: Scan, names: Names) -> PolicedTarget:
-        """`scan` has a name of its own for its hidden column."""
+        """Creates the views; `scan` has a generated name for its hidden column."""
         stored = {fold(column): names.new("stored") for column, _ in policy.masks}
         items = [scan.metadata, *(f"{quote(column)} AS {stored[fold(column)]}" for column, _ in policy.masks)]
 

@@ -1,4 +1,4 @@
-"""Rules for expressions of tables, conditions and assignments, which Spark's analyzer decides with us.
+"""Rules for stored expressions, conditions and assignments, which are checked together with Spark's analyzer.
 
 Imports `engine.planning.reads`, `engine.enforcement` and `engine.sql`. Start at `expression_checks.py` and
 `conditions.py`.

@@ -1,8 +1,8 @@
-"""The checks of expressions that a table keeps, and of conditions that choose rows: what each may not depend on.
+"""Checks on expressions that a table stores, and on row conditions: the dependencies that each may not have.
 
-A rule looks at one row, and gives the same value whenever it is asked. A CHECK may compare with the time, since it is
-asked once, when the row is written; a generated column may not, since every writer and reader must be able to compute
-it again. A default may be anything that is known before the first row is written.
+A stored expression depends on one row only, and returns the same value at any time. A CHECK may use the current time,
+because it is evaluated once, when the row is written; a generated column may not, because every writer and reader must
+be able to recompute it. A default may be anything that is known before the first row is written.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _A_SUBQUERY = "a subquery"
 
 
 def column_checks(column: StructField, schema: StructType) -> Iterator[ExpressionCheck]:
-    """Of a column's default and generation expression. Raises for what is wrong already as text."""
+    """Yields the checks for a column's default and generation expression. Raises if the text itself is invalid."""
     default, generation = column.metadata.get(DEFAULT), column.metadata.get(GENERATION)
     if isinstance(default, str):
         yield _default_check(column, default)
@@ -79,7 +79,7 @@ def _default_check(column: StructField, text: str) -> ExpressionCheck:
 
 
 def _value(text: str, declared: str) -> str:
-    """SQL that fails where a constant is no value of a type."""
+    """Returns SQL that fails if a constant is not a valid value for a type."""
     length = _CHARACTERS.fullmatch(declared)
     if length is None:
         return f"CAST({text} AS {declared})"
@@ -92,7 +92,7 @@ def _too_long(declared: str, text: str, failure: SparkFailure) -> LengthExceeded
 
 
 def _are_foreign(one: str, other: str) -> bool:
-    """Whether one is a boolean and the other a number, which an assignment does not take for one another."""
+    """Returns whether one is a boolean and the other a number, which are not assignable to each other."""
     return any(first == "boolean" and second.startswith(_NUMBERS) for first, second in ((one, other), (other, one)))
 
 
@@ -120,7 +120,7 @@ def _generation_check(column: StructField, text: str, schema: StructType) -> Exp
 
 
 def constraint_check(name: str, text: str, schema: StructType) -> ExpressionCheck:
-    """Of a CHECK constraint."""
+    """Returns the check for a CHECK constraint."""
     unsupported = partial(UnsupportedInCheck, name)
     expression = parse_expression(text, subquery=unsupported(_A_SUBQUERY))
     if any(fold(path[0]) == FILE_METADATA for path in expression.columns) and schema.field(FILE_METADATA) is None:
@@ -145,7 +145,7 @@ def constraint_check(name: str, text: str, schema: StructType) -> ExpressionChec
 
 
 def condition_check(clause: str, shown: str, text: str) -> ExpressionCheck:
-    """Of a condition that chooses rows, `shown` in messages about its `clause`; `text` is what is analyzed."""
+    """Returns the check for a row condition, shown as `shown` in messages about its `clause`; `text` is analyzed."""
     return ExpressionCheck(
         text=text,
         mistyped=lambda found: None if found == "boolean" else ConditionNotBoolean(clause, shown, found),
@@ -154,7 +154,7 @@ def condition_check(clause: str, shown: str, text: str) -> ExpressionCheck:
 
 
 def condition_refusals(clause: str) -> Refusals:
-    """What a condition that chooses rows cannot depend on."""
+    """Returns the dependencies that a row condition must not have."""
     unsupported = partial(UnsupportedInCondition, clause)
     return {
         Dependency.WINDOW: unsupported,

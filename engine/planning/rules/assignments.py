@@ -1,9 +1,9 @@
-"""Assignments of UPDATE and MERGE: what each column of a changed row becomes.
+"""UPDATE and MERGE assignments: the new value of each column in a changed row.
 
-A column that is not assigned keeps its value, but for a generated one, which is computed again from the new row; one
-that is assigned DEFAULT is left to the table, as in an INSERT that does not give it. Where fields of a struct are
-assigned, the struct is made again of these and its other fields; a struct that was NULL then is one of NULLs. Where a
-MERGE evolves the schema, UPDATE SET * keeps the fields of a struct that the source's struct does not have.
+An unassigned column keeps its value, except a generated one, which is recomputed from the new row; DEFAULT leaves the
+column to the table, like an INSERT without the column. If struct fields are assigned, the struct is rebuilt from them
+and its other fields; a NULL struct becomes a struct with NULL fields. If a MERGE evolves the schema, UPDATE SET * keeps
+the struct fields that the source's struct does not have.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from engine.tables.rules import TableRules
 from engine.types.schema import DataType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 
+# An assignment's number, or new values for struct fields, by name.
 Tree = int | dict[str, "Tree"]
-"""The number of an assignment, or what the fields of a struct become, by their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewValues:
-    """`columns` are those whose values the statement says: an assigned one, or an old value that stays; `before` is the
-    schema of the old values.
+    """New row values. `columns` have a value in the statement: assigned, or an old value that stays; `before` is the
+    schema for the old values.
     """
 
     columns: tuple[StructField, ...]
+    # Column -> its assigned parts; other parts stay.
     trees: Mapping[str, Tree]
-    """Column -> what of it is assigned; the others stay."""
     before: StructType
+    # Column -> type of the struct that is assigned to it; old fields missing from this type stay.
     given: Mapping[str, DataType] = field(default_factory=lambda: MappingProxyType({}))
-    """Column -> type of the struct that is assigned to it; the old one's fields that it lacks stay."""
 
     @property
     def kept(self) -> tuple[StructField, ...]:
-        """The columns whose old values are needed."""
+        """Returns the columns whose old values are needed."""
         return tuple(
             column
             for column in self.columns
@@ -57,13 +57,13 @@ class NewValues:
         )
 
     def with_kept_fields(self, assigned: Iterable[StructField]) -> NewValues:
-        """Lets fields of structs stay that the `assigned` values, by the names of their columns, do not have."""
+        """Keeps struct fields that are missing in the `assigned` values, which are matched by column name."""
         pairs = [(self.before.field(each.name), each.data_type) for each in assigned]
         given = {own.name: type_ for own, type_ in pairs if own is not None and _lacks_field(own.data_type, type_)}
         return replace(self, given=MappingProxyType(given))
 
     def items(self, given: Sequence[str], old: Sequence[str]) -> list[str]:
-        """SQL of the `columns`: `given` are names of the assigned values, `old` of those of `kept`."""
+        """Returns SQL for the `columns`: `given` are names for the assigned values, `old` names for `kept`."""
         known = dict(zip((column.name for column in self.kept), old, strict=True))
         return [self._item(column, known.get(column.name, ""), given) for column in self.columns]
 
@@ -78,9 +78,9 @@ class NewValues:
 def assigned_values(
     table: BoundTable, config: TableRules, assignments: Sequence[Assignment], alias: str | None
 ) -> NewValues:
-    """New values of rows of `table`, whose definition is `config` by then.
+    """Returns new values for rows of `table`, whose definition is then `config`.
 
-    Raises for columns that are not there, are assigned twice, or cannot be.
+    Raises for columns that do not exist, are assigned twice, or cannot be assigned.
     """
     trees: dict[str, Tree] = {}
     defaults: set[str] = set()
@@ -99,7 +99,9 @@ def assigned_values(
 
 
 def assignment_refusals(clause: str) -> Refusals:
-    """What new values cannot depend on: anything but one row. They are made once, so they may be random."""
+    """Returns the dependencies that new values must not have: only one row is allowed. They are computed once, so they
+    may be random.
+    """
     unsupported = partial(UnsupportedInAssignment, clause)
     return {
         Dependency.AGGREGATE: partial(AggregateOfRow, f"A value of {clause}"),
@@ -116,12 +118,12 @@ def _said(config: TableRules, trees: Mapping[str, Tree], defaults: set[str]) -> 
 
 
 def own_path(table: BoundTable, schema: StructType, parts: tuple[str, ...], alias: str | None) -> tuple[str, ...]:
-    """Without the table, or its alias, in front."""
+    """Removes the table name, or its alias, from the front."""
     return without_qualifier([alias] if alias is not None else table.name.parts if table.name else (), schema, parts)
 
 
 def without_qualifier(full: Sequence[str], schema: StructType, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Without the end of a relation's name in front, if a column of that name follows."""
+    """Removes a relation name's end from the front, if a column follows."""
     for count in range(len(full), 0, -1):
         is_qualified = [fold(part) for part in parts[:count]] == [fold(part) for part in full[-count:]]
         if len(parts) > count and is_qualified and schema.field(parts[count]) is not None:
@@ -130,7 +132,7 @@ def without_qualifier(full: Sequence[str], schema: StructType, parts: tuple[str,
 
 
 def _resolved(schema: StructType, path: Sequence[str]) -> list[StructField]:
-    """The column, and the fields below it that the path names."""
+    """Returns the column, and the nested fields that the path names."""
     found: list[StructField] = []
     data_type: DataType = schema
     for name in path:
@@ -158,7 +160,7 @@ def _add(trees: dict[str, Tree], names: Sequence[str], number: int) -> None:
 
 
 def _value(data_type: DataType, own: DataType | None, old: str, tree: Tree | None, given: Sequence[str]) -> str:
-    """SQL of a value of `data_type`; `own` is the type of the `old` one, None if there is none."""
+    """Returns SQL for a value with type `data_type`; `own` is the type of the `old` one, None without an old value."""
     if isinstance(tree, int):
         return given[tree]
     if tree is None or own is None and not isinstance(data_type, StructType):
@@ -173,8 +175,8 @@ def _value(data_type: DataType, own: DataType | None, old: str, tree: Tree | Non
 
 
 def _completed(value: str, given: DataType, old: str, own: DataType) -> str:
-    """SQL of the struct `value`, of the type `given`, with the fields of the `old` one, of the type `own`, that it
-    lacks; it is NULL where both are.
+    """Returns SQL for the struct `value`, with type `given`, plus the fields of the `old` one, with type `own`, that it
+    lacks; it is NULL if both are.
     """
     if not isinstance(given, StructType) or not isinstance(own, StructType) or not _lacks_field(own, given):
         return value
@@ -189,7 +191,7 @@ def _completed(value: str, given: DataType, old: str, own: DataType) -> str:
 
 
 def _lacks_field(own: DataType, given: DataType) -> bool:
-    """Returns whether a struct of `given` lacks a field of `own`; elements of arrays and maps are not looked into."""
+    """Returns whether a struct in `given` lacks a field of `own`; array elements and maps are not compared."""
     if not isinstance(own, StructType) or not isinstance(given, StructType):
         return False
     pairs = [(each, given.field(each.name)) for each in own.fields]
@@ -197,7 +199,7 @@ def _lacks_field(own: DataType, given: DataType) -> bool:
 
 
 def _struct(parts: Iterable[tuple[str, str]]) -> str:
-    """SQL of a struct of these names and values."""
+    """Returns SQL for a struct with these names and values."""
     items = []
     for name, value in parts:
         literal = name.replace("\\", "\\\\").replace("'", "\\'")

@@ -1,8 +1,8 @@
-"""Conditions that choose rows of a table: what their names mean, and what is refused before Spark sees them.
+"""Row conditions on a table: name resolution, and checks before Spark's analysis.
 
-A column may be written with the table in front (`t.x`, `s.t.x`). As everywhere in SQL that is column x of the table,
-and hides field x of a column t. Where the condition refers to more than the table (REPLACE ON), the short form is
-left as it is, since the table has that name there.
+A column may be qualified with the table (`t.x`, `s.t.x`). As in SQL in general this is column x of the table, and hides
+field x of a column t. If the condition refers to other relations too (REPLACE ON), the short form stays unchanged,
+because the table has that name there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.tables.scan import FILE_METADATA
 
 
 def own_condition(table: BoundTable, clause: str, text: str, alias: str | None = None) -> Expression:
-    """A condition over the columns of `table` alone, all of them without the table, or its alias, in front."""
+    """Returns a condition over the columns of `table` alone, each without the table, or its alias, in front."""
     _ensure_allowed(table, clause, text)
 
     def unqualified(parts: Sequence[str]) -> tuple[int, str] | None:
@@ -41,17 +41,17 @@ def own_condition(table: BoundTable, clause: str, text: str, alias: str | None =
 
 
 def rows_matching(table: BoundTable, own: Expression) -> ReplaceMatching | ReplaceRows:
-    """The rows for which an own condition is true go: by whole files where the partition columns decide."""
+    """Deletes the rows for which a condition is true: by whole files if the partition columns decide."""
     matching = partitions_matching(table, own)
     if matching is not None:
         return matching
-    # Spark reads `t WHERE (flag)` as a table called WHERE, with one column called flag: a list of columns has no
+    # Spark reads `t WHERE (flag)` as a table with the alias WHERE and one column alias flag: a column alias list has no
     # second parentheses.
     return ReplaceRows(places=places_where(table, f"WHERE ({own.in_parentheses})"), shown=f"({one_line(own.text)})")
 
 
 def partitions_matching(table: BoundTable, own: Expression) -> ReplaceMatching | None:
-    """The partitions for which an own condition is true, where partition columns alone decide."""
+    """Returns the partitions for which a condition is true, if partition columns alone decide."""
     partitions = {fold(name) for name in table.snapshot.partition_columns}
     if not own.columns or any(fold(path[0]) not in partitions for path in own.columns):
         return None
@@ -59,7 +59,7 @@ def partitions_matching(table: BoundTable, own: Expression) -> ReplaceMatching |
 
 
 def whole_files_matching(table: BoundTable, own: Expression) -> ReplaceWholeFiles | None:
-    """The files for whose rows an own condition is true, where it is a plain one and the format tells them."""
+    """Returns the files whose rows all satisfy a condition, if it is simple and the format can determine them."""
     is_told = table.snapshot.rules.has(Capability.WHOLE_FILES) and not table.has_dates_as_texts
     plain = plain_condition(own.text) if is_told else None
     typed = None if plain is None else typed_condition(plain, table.snapshot.columns())
@@ -69,7 +69,7 @@ def whole_files_matching(table: BoundTable, own: Expression) -> ReplaceWholeFile
 
 
 def joint_condition(table: BoundTable, clause: str, text: str, *, has_alias: bool) -> Expression:
-    """A condition over `table`, which has its last name there if it has no alias, and something else."""
+    """Returns a condition over `table`, which has its last name there if it has no alias, and another relation."""
     _ensure_allowed(table, clause, text)
 
     def shortened(parts: Sequence[str]) -> tuple[int, str] | None:
@@ -79,21 +79,21 @@ def joint_condition(table: BoundTable, clause: str, text: str, *, has_alias: boo
 
 
 def own_condition_check(table: BoundTable, clause: str, condition: Expression) -> ExpressionCheckPlan:
-    """What has to be asked of an own condition."""
+    """Returns the analysis that a condition requires."""
     scan = empty_scan(table.snapshot.schema, table.entry.location)
     check = condition_check(clause, condition.text, condition.in_parentheses)
     return ExpressionCheckPlan(over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), checks=(check,))
 
 
 def _qualifiers(table: BoundTable, parts: Sequence[str], counts: Iterable[int]) -> list[int]:
-    """Those of `counts` of the first parts that are the end of the table's name."""
+    """Returns the elements of `counts` for which the first parts are the end of the table's name."""
     full = [fold(part) for part in table.name.parts] if table.name else []
     folded = [fold(part) for part in parts]
     return [count for count in counts if count < len(parts) and folded[:count] == full[-count:]]
 
 
 def _alias_of(alias: str, parts: Sequence[str]) -> list[int]:
-    """Where the table has an alias, its name means nothing."""
+    """Matches the alias; a table with an alias cannot be referred to by its name."""
     return [1] if len(parts) > 1 and fold(parts[0]) == fold(alias) else []
 
 
@@ -104,8 +104,8 @@ def _ensure_allowed(table: BoundTable, clause: str, text: str) -> None:
 def ensure_no_metadata(
     table: BoundTable, clause: str, expression: Expression, what: Literal["The condition", "A value"] = "The condition"
 ) -> None:
-    """Raises `MetadataInExpression`, unless the table has a column of that name, and `PolicyForbidsStatement` for a `*`
-    over a table with policies, where it would name what is stored (`engine.planning.reads.target_reads`).
+    """Raises `MetadataInExpression`, unless the table has a column with that name, and `PolicyForbidsStatement` for a
+    `*` over a table with policies, which would include stored values (`engine.planning.reads.target_reads`).
     """
     if expression.has_star and table.is_policed:
         raise PolicyForbidsStatement(f"A * in {clause}", table.label)

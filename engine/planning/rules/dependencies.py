@@ -1,7 +1,7 @@
-"""What in a table is computed from a column, so that the column cannot be another one.
+"""Dependencies on a column, which prevent changing the column.
 
-Constraints and generated columns are kept as SQL text, so that a renamed or dropped column would leave them without
-meaning, and one of another type would give them another.
+Constraints and generation expressions are stored as SQL text: after a rename or drop they would be invalid, and after a
+type change they would have another meaning.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.types.schema_changes import resolve_path
 
 
 def ensure_unused(table: BoundTable, path: tuple[str, ...]) -> None:
-    """No constraint and no generated column may use a column that gets another name or type, or goes."""
+    """Raises if a constraint or a generated column uses a column that is renamed, retyped or dropped."""
     snapshot = table.snapshot
     found = resolve_path(snapshot.schema, path)
     constraints = [constraint.name for constraint in snapshot.checks if uses(constraint.expression, found)]
@@ -30,9 +30,9 @@ def ensure_unused(table: BoundTable, path: tuple[str, ...]) -> None:
 
 
 def uses(expression: str, path: tuple[str, ...], *, whole: bool = False) -> bool:
-    """Whether the expression has the column, something in it (not if only the `whole` counts), or around it.
+    """Returns whether the expression uses the column, a part of it (not if only the `whole` counts), or its parent.
 
-    Expressions do not name what is inside of an array or a map; who has the array has all of it.
+    Expressions do not name parts of arrays or maps; an expression with the array uses all of it.
     """
     wanted = [part.casefold() for part in path]
     used = ([part.casefold() for part in column] for column in parse_expression(expression).columns)

@@ -1,10 +1,10 @@
-"""Analysis by Spark of an expression before it becomes a rule of a table, or a condition that selects rows.
+"""Analysis by Spark for an expression that becomes a table's rule, or a condition that selects rows.
 
-Whether an expression can be evaluated, to what type, and on what its value depends, only Spark knows. For an
-`ExpressionCheck` Spark analyzes the expression over an empty relation; but for constants nothing runs. All checks of a
-statement are analyzed as one query, and one by one only where it fails, to find the one to blame.
+Only Spark can determine whether an expression can be evaluated, its type, and its dependencies. For an
+`ExpressionCheck` Spark analyzes the expression over an empty relation; only constants are evaluated. All checks in a
+statement are analyzed as one query, and individually only if it fails, to find the failing one.
 
-`plan_row_checks` checks a table's existing rows before constraints are added: one query for all of them.
+`plan_row_checks` checks a table's existing rows before constraints are added: one query for all.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from engine.sql.query.source_text import joined
 
 
 class ExpressionAnalyzer(Protocol):
-    """Who asks Spark."""
+    """An interface to Spark."""
 
     def examine(self, plan: ReadPlan) -> Examination:
         """Analyzes `plan`."""
 
     def compute(self, plan: ReadPlan) -> None:
-        """Runs `plan`, for what it raises."""
+        """Runs `plan` for its errors."""
 
 
+# Spark's error conditions for an aggregate next to columns.
 _UNGROUPED = frozenset({"MISSING_AGGREGATION", "MISSING_GROUP_BY"})
-"""Conditions of Spark for an aggregate next to columns."""
 
+# Spark's error condition if it rejects a nondeterministic expression itself, for example in a join.
 _RANDOM = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
-"""Spark's condition where it refuses such an expression itself, as in that of a join."""
 
 
 def ensure_checked(plan: ExpressionCheckPlan, analyzer: ExpressionAnalyzer) -> None:
-    """Raises for the first expression that does not pass its check, or whatever Spark raises for it."""
+    """Raises for the first expression that does not pass its check, or Spark's error for it."""
     try:
         found = analyzer.examine(_question(plan, plan.checks))
         is_fine = all(_objection(check, found, at) is None for at, check in enumerate(plan.checks))
@@ -66,7 +66,7 @@ def ensure_checked(plan: ExpressionCheckPlan, analyzer: ExpressionAnalyzer) -> N
 
 
 def ensure_examined(check: QueryCheck, analyzer: ExpressionAnalyzer) -> None:
-    """Raises for what the query depends on, or whatever Spark raises for it."""
+    """Raises for the query's dependencies, or Spark's error for it."""
     try:
         found = analyzer.examine(check.read)
     except SparkFailure as failure:
@@ -115,7 +115,7 @@ def _ensure_value(check: ExpressionCheck, value: str, analyzer: ExpressionAnalyz
 def plan_row_checks(
     table: BoundTable, constraints: Sequence[tuple[str, str]], not_nulls: Sequence[tuple[str, ...]]
 ) -> RowChecks | None:
-    """The rows that break a constraint (name, expression: false or null), or have no value in a column."""
+    """Plans a count of rows that violate a constraint (name, expression: false or null), or have a null in a column."""
     broken: list[tuple[str, NewRuleViolated]] = []
     for name, text in constraints:
         condition = parse_expression(text).in_parentheses
@@ -132,7 +132,7 @@ def plan_row_checks(
 
 
 def ensure_kept(checks: RowChecks, counts: Sequence[int]) -> None:
-    """Raises for the first rule that rows break; `counts` is the row that the query answered."""
+    """Raises for the first violated rule; `counts` is the query's result row."""
     for refusal, rows in zip(checks.refusals, counts, strict=True):
         if rows:
             refusal.rows = rows

@@ -1,15 +1,15 @@
-"""Writes that may be sent again: an application numbers its writes, and one that is there already is left out.
+"""Idempotent writes: an application numbers its writes, and a write that is already committed is skipped.
 
-The session says who it is and which number its next write has (`spark.databricks.delta.write.txnAppId` and
-`.txnVersion`, as Delta has them); the commit carries both. A write whose number is not above the table's last one for
-this application does nothing. Two that run at once conflict, so one number is written once. The settings remain until
-they are changed: a client that sends another write gives it another number first.
+The session settings contain the application id and the next write's version (`spark.databricks.delta.write.txnAppId`
+and `.txnVersion`, as in Delta); the commit records both. A write whose version does not exceed the table's last version
+for this application does nothing. Two concurrent ones conflict, so each version is written once. The settings stay
+until they are changed: before another write, the client must set another version.
 
-INSERT in all its forms and REPLACE TABLE AS are left out that way. A CREATE TABLE AS notes its number, so that what is
-sent again as CREATE OR REPLACE, or as an INSERT of the same number, is left out; by itself it fails, since the table
-is there.
+All forms of INSERT and REPLACE TABLE AS are skipped this way. A CREATE TABLE AS records its version, so that a retry as
+CREATE OR REPLACE, or as an INSERT with the same version, is skipped; a repeated CREATE TABLE AS fails, because the
+table exists.
 
-`was_written` compares a number with the table's last one, `stage_number` adds it to the commit.
+`was_written` compares a version with the table's last one, `stage_number` adds it to the commit.
 
 Protocol: "Transaction Identifiers".
 """
@@ -25,7 +25,9 @@ from engine.tables.transaction import TableTransaction
 
 
 def numbered_write(state: SessionState) -> NumberedWrite | None:
-    """What the session's settings say; None without them. Raises `IncompleteIdempotence` for one alone."""
+    """Returns the write version from the session's settings, None without them. Raises `IncompleteIdempotence` if only
+    one is set.
+    """
     app_id, version = state.value(TXN_APP_ID), state.value(TXN_VERSION)
     if not app_id and not version:
         return None
@@ -35,7 +37,7 @@ def numbered_write(state: SessionState) -> NumberedWrite | None:
 
 
 def was_written(numbered: NumberedWrite | None, snapshot: TableSnapshot) -> bool:
-    """Whether the table has this write of the application, or a later one."""
+    """Returns whether the table has this application's write, or a later one."""
     if numbered is None:
         return False
     last = snapshot.last_write_of(numbered.app_id)
@@ -43,6 +45,6 @@ def was_written(numbered: NumberedWrite | None, snapshot: TableSnapshot) -> bool
 
 
 def stage_number(transaction: TableTransaction, numbered: NumberedWrite | None, now_ms: int) -> None:
-    """Two that stage numbers of one application at once conflict."""
+    """Stages the version; concurrent transactions with the same application id conflict."""
     if numbered is not None:
         transaction.note_write(numbered, now_ms)

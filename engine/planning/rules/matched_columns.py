@@ -1,8 +1,8 @@
-"""Columns whose values match those of a query or a source: which of them are compared as they are.
+"""Columns that match columns of a query or a source, if Spark compares their values without a cast.
 
-That a type of one side is not that of the other means that Spark compares both as a third one; such a pair is none, but
-for whole numbers, whose order no width changes. Nor are floating point numbers, since nobody joins by them, collated
-texts, and CHAR, which is compared with blanks at its end as far as the longer one goes.
+If the types differ, Spark casts both sides to a common type; such a pair does not match, except for whole numbers,
+whose order does not depend on the width. Excluded too are floating-point numbers, which nobody joins on, collated
+texts, and CHAR, which is compared with trailing blanks up to the longer length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COMPARED = frozenset(
 
 
 def fields_down(schema: StructType, path: Path) -> list[StructField]:
-    """The fields down a path; empty where there is no such."""
+    """Returns the fields along a path; empty if it does not exist."""
     found: list[StructField] = []
     level: DataType = schema
     for name in path:
@@ -38,7 +38,7 @@ def fields_down(schema: StructType, path: Path) -> list[StructField]:
 
 
 def is_compared(own: StructField, other: StructField) -> bool:
-    """Whether values are compared as they are."""
+    """Returns whether values are compared without a cast."""
     if any(field.metadata.get(COLLATIONS) or _is_char(field) for field in (own, other)):
         return False
     if isinstance(own.data_type, DecimalType):

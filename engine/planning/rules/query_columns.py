@@ -1,6 +1,6 @@
-"""Columns of a query as columns of a table, or of files that keep its rows while a statement runs.
+"""Query columns as table columns, or as columns in files that store its rows while a statement runs.
 
-Such files (`engine.execution.writes.kept_rows`) have columns of our names, which the scan maps to those of the query.
+These files (`engine.execution.writes.kept_rows`) have generated column names, which the scan maps to the query's.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from engine.types.schema import (
 
 
 def given_fields(columns: Iterable[QueryColumn]) -> tuple[StructField, ...]:
-    """Returns the columns with their types. Raises `UnsupportedDataType` for what no table has."""
+    """Returns the columns with their types. Raises `UnsupportedDataType` for a type that tables do not support."""
     return tuple(StructField(column.name, parse_data_type(column.json_type)) for column in columns)
 
 
 def table_fields(columns: Iterable[QueryColumn]) -> tuple[StructField, ...]:
-    """Raises `UnsupportedDataType` for what no table has."""
+    """Returns the columns as table columns. Raises `UnsupportedDataType` for a type that tables do not support."""
     return tuple(StructField(field.name, table_type(field.data_type)) for field in given_fields(columns))
 
 
 def table_type(data_type: DataType) -> DataType:
-    """The type of a query's column as a table has it: everything may be null."""
+    """Returns a query column's type as a table stores it: everything is nullable."""
     match data_type:
         case StructType(fields):
             return StructType(tuple(StructField(field.name, table_type(field.data_type)) for field in fields))
@@ -49,9 +49,9 @@ def table_type(data_type: DataType) -> DataType:
 
 
 def kept_scan(relation: str, columns: Sequence[QueryColumn], folder: str, metadata: str = FILE_METADATA) -> Scan:
-    """A scan without files yet, below `folder`. Raises for columns that no file can have.
+    """Returns a scan without files yet, below `folder`. Raises for columns that files cannot store.
 
-    Of columns of one name all but the first have another: a text that names them is refused before.
+    Duplicate column names are renamed except for the first: a text that refers to them is rejected earlier.
     """
     names = Names(column.name for column in columns)
     seen: set[str] = set()
@@ -74,6 +74,6 @@ def kept_scan(relation: str, columns: Sequence[QueryColumn], folder: str, metada
 
 
 def kept_columns(scan: Scan) -> StructType:
-    """The columns of the files, by position; Parquet has no type for what is nothing but NULL."""
+    """Returns the file columns, by position; Parquet has no type for a column with only NULL."""
     assert scan.layout is not None
     return StructType(tuple(field for field in scan.layout.schema.fields if field.data_type is not PrimitiveType.VOID))

@@ -1,7 +1,7 @@
-"""Lengths of texts inside of columns, while the columns change.
+"""Text lengths inside columns, during column changes.
 
-Spark keeps `char(n)` and `varchar(n)` as the spelling of the whole type, in the metadata of the column at the top. If a
-field in it comes, goes, moves, or gets another name or type, that is spelled anew: rows are written by it.
+Spark stores `char(n)` and `varchar(n)` as the complete type's spelling, in the top-level column's metadata. If a nested
+field is added, dropped, moved, renamed or retyped, the spelling is updated, because writes follow it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from engine.types.sql_types import column_sql_type, format_sql_type
 
 
 def characters_of(column: StructField) -> Mapping[Path, str]:
-    """`char(n)` and `varchar(n)` in the type of a column, by their paths in it."""
+    """Returns `char(n)` and `varchar(n)` in a column's type, by their paths."""
     return dict(parse_type(column_sql_type(column)).characters) if CHAR_VARCHAR_TYPE in column.metadata else {}
 
 
 def respelled(data_type: DataType, characters: Mapping[Path, str], path: Path = ()) -> str:
-    """Spark's spelling of a type, with `char(n)` and `varchar(n)` at these paths."""
+    """Returns Spark's spelling for a type, with `char(n)` and `varchar(n)` at these paths."""
     match data_type:
         case ArrayType(element):
             return f"array<{respelled(element, characters, (*path, 'element'))}>"
@@ -43,9 +43,9 @@ def respelled(data_type: DataType, characters: Mapping[Path, str], path: Path = 
 
 
 def with_lengths(schema: StructType, changed: Iterable[DefinitionChange]) -> Iterator[DefinitionChange]:
-    """The changes of a table with these columns, with what follows of them for the lengths of texts.
+    """Yields the changes for a table with these columns, plus the resulting changes of text lengths.
 
-    What is no change of columns that are there passes; what is wrong with a change the format says.
+    Changes that do not affect existing columns pass through; the format reports invalid changes.
     """
     lengths = {(field.name, *path): text for field in schema.fields for path, text in characters_of(field).items()}
     for change in changed:
@@ -102,7 +102,7 @@ def _typed(data_type: DataType) -> Callable[[StructField], StructField]:
 
 
 def _spelled_anew(schema: StructType, name: str, lengths: Mapping[Path, str]) -> Iterator[DefinitionChange]:
-    """Yields the changes of declared lengths of a column, if it has or had any."""
+    """Yields the length changes for a column with declared lengths."""
     top = find_field(schema, (name,))
     inner = {place[1:]: text for place, text in lengths.items() if place[0] == top.name}
     if inner or CHAR_VARCHAR_TYPE in top.metadata:

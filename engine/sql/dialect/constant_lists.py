@@ -1,11 +1,11 @@
-"""Long lists of constants, which readers of a statement only have to know to be constants.
+"""Collapses long lists of constants to one token each.
 
-`IN (1, 2, …)` and `VALUES (1, 'a'), (2, 'b'), …` may have a hundred thousand of them. Spark reads them; as tokens and
-tree nodes of sqlglot they take seconds, and again for each part of the statement that is tokenized by itself. So a long
-list is one token of the type :data:`CONSTANTS`, with all of its text, in the place where it begins. Of a list of rows
-the first and the last stay as they are.
+`IN (1, 2, …)` and `VALUES (1, 'a'), (2, 'b'), …` may have a hundred thousand values. Spark reads them; as sqlglot
+tokens and tree nodes they take seconds, again for each part of the statement that is tokenized separately. So a long
+list is one token with the type :data:`CONSTANTS`, with all its text, at its first character. In a list of rows the
+first and the last row stay unchanged.
 
-No constant here names anything, depends on the time (`DATE 'today'`), or ends elsewhere under another setting.
+No collapsed constant contains a name, depends on the time (`DATE 'today'`), or ends elsewhere under another setting.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+# A token type that Spark's grammar does not use.
 CONSTANTS = TokenType.HEREDOC_STRING
-"""Which Spark does not have."""
 
+# Minimum length in characters. Conditions with shorter lists are compared with the table's log (`conditions.py`).
 _CHARS_MIN = 10_000
-"""Characters of a list that is long. Conditions with shorter ones are compared with a table's log (`conditions.py`)."""
 
 _TEXT = r"(?:'(?:[^'\\]|\\.)*+')++"
 _CONSTANT = rf"""(?:
@@ -33,22 +33,22 @@ _ROW = rf"\(\s*+{_VALUES}\s*+\)"
 _IN_LIST = re.compile(rf"(?isx)\s*+({_VALUES})\s*+\)")
 _ROWS = re.compile(rf"(?isx)(?P<first>{_ROW}\s*+,\s*+) (?:{_ROW}\s*+,\s*+)++")
 _EACH_VALUE = re.compile(rf"(?isx){_VALUE}")
+# Strings, quoted names and comments, which are skipped, and possible starts of a list.
 _OPENINGS = re.compile(
     r"""(?isx) \br(?:'[^']*+'|"[^"]*+") | '(?:[^'\\]|\\.)*+' | "(?:[^"\\]|\\.)*+" | `[^`]*+` | --[^\r\n]*+ | /\*
     | (?P<in> \bIN\s*+\() | (?P<row> (?=\(\s*+[^\s(ABEG-MO-SU-WYZ_`"?:]))"""
 )
-"""Strings, quoted names and comments, which are skipped, and where a list may begin."""
 
 
 class Place(NamedTuple):
-    """`end` is exclusive."""
+    """A text range; `end` is exclusive."""
 
     start: int
     end: int
 
 
 def long_lists(text: str) -> list[Place]:
-    """Finds long lists in `text`, without the parentheses of an IN and the first and last of several rows."""
+    """Finds long lists in `text`, excluding the parentheses of an IN and the first and last of several rows."""
     return list(_long_lists(text)) if len(text) >= _CHARS_MIN else []
 
 
@@ -58,8 +58,8 @@ def _long_lists(text: str) -> Iterator[Place]:
         place = opening.end()
         if opening[0] == "/*":
             if text.startswith("+", place):
-                continue  # a hint, whose words are read
-            return  # comments nest, and are seldom among constants
+                continue  # a hint: its words are parsed
+            return  # comments nest, and are rare among constants
         found = None
         if opening["in"] is not None:
             found = _IN_LIST.match(text, place)
@@ -76,7 +76,7 @@ def _long_lists(text: str) -> Iterator[Place]:
 
 
 def without_lists(text: str, lists: Sequence[Place]) -> str:
-    """Returns a text of the same length, with a number and blanks for each of `lists`."""
+    """Returns a text with the same length, with a number and blanks for each of `lists`."""
     pieces, done = [], 0
     for span in lists:
         pieces += [text[done : span.start], "0".ljust(_end(text, span) - span.start)]
@@ -85,7 +85,7 @@ def without_lists(text: str, lists: Sequence[Place]) -> str:
 
 
 def marked(tokens: Sequence[Token], text: str, lists: Sequence[Place]) -> None:
-    """Makes lists of the tokens of the numbers that `without_lists` put in."""
+    """Turns the number tokens that `without_lists` inserted into list tokens."""
     ends = {span.start: _end(text, span) for span in lists}
     for token in tokens:
         if token.start in ends:
@@ -96,11 +96,11 @@ def marked(tokens: Sequence[Token], text: str, lists: Sequence[Place]) -> None:
 
 
 def num_values(text: str, lists: Sequence[Place]) -> int:
-    """Counts the values of all lists."""
+    """Counts the values in all lists."""
     return sum(1 for span in lists for _ in _EACH_VALUE.finditer(text, span.start, span.end))
 
 
 def _end(text: str, span: Place) -> int:
-    """Returns where the last value or row ends: the comma in front of the last row stays."""
+    """Returns the end of the last value or row that belongs to the list: the comma before the last row stays."""
     end = len(text[span.start : span.end].rstrip()) + span.start
     return end - 1 if text[end - 1] == "," else end

@@ -1,6 +1,6 @@
-"""A cursor over the tokens of one statement, for the statements that are a few words and names.
+"""A cursor over one statement's tokens, for statements that consist only of keywords and names.
 
-Everything that reads from it names what it expected when it finds something else, with the place.
+Each read error names the expected token and the position.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ _WORD = re.compile(r"\w+")
 _STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _NOT_WORDS = frozenset({*_STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER})
 _CLAUSES = "AS CLUSTER COMMENT LIKE LIMIT LOCATION OPTIONS PARTITION PARTITIONED TBLPROPERTIES USING WITH".split()
+# Words between the parentheses in a WITH clause: `c(x) MAX RECURSION LEVEL 9 AS (…)`.
 _IN_WITH = frozenset({"AS", "MAX"})
-"""Words between the parentheses of a WITH clause: `c(x) MAX RECURSION LEVEL 9 AS (…)`."""
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
 
 class Cursor:
-    """`take_…` answers whether, or what, it took; `read_…` raises `SyntaxFailure` where it cannot."""
+    """A token cursor. `take_…` returns the taken token, or whether it was taken; `read_…` raises `SyntaxFailure` on a
+    mismatch.
+    """
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         self.text = text
@@ -36,12 +38,12 @@ class Cursor:
 
     @property
     def offset(self) -> int:
-        """Where the next token begins; the end of the text after the last."""
+        """Returns the next token's start; after the last token, the end of the text."""
         return self._tokens[self._index].start if not self.is_done else len(self.text)
 
     @property
     def end(self) -> int:
-        """Where the last token ends."""
+        """Returns the last token's end."""
         return self._tokens[-1].end + 1 if self._tokens else len(self.text)
 
     @property
@@ -50,16 +52,16 @@ class Cursor:
 
     @property
     def count(self) -> int:
-        """How many tokens are left."""
+        """Returns the number of remaining tokens."""
         return len(self._tokens) - self._index
 
     @property
     def before(self) -> Token | None:
-        """The token that was read last."""
+        """Returns the token that was read last."""
         return self._tokens[self._index - 1] if self._index else None
 
     def take_alias_at_end(self) -> str | None:
-        """The name in `(…) name` and `(…) AS name`, where that is all that is left; what is in front of it stays."""
+        """Takes the name in `(…) name` or `(…) AS name` if nothing follows it; the tokens before it are not taken."""
         depth = 0
         for index in range(self._index, len(self._tokens)):
             depth += _depth(self._tokens[index], is_type=False)
@@ -75,11 +77,11 @@ class Cursor:
         return rest.read_name()
 
     def is_first(self, token: Token) -> bool:
-        """Whether `token` begins the statement."""
+        """Returns whether `token` begins the statement."""
         return token is self._tokens[0]
 
     def read_rest(self) -> list[Token]:
-        """All that is left, at least one token."""
+        """Reads all remaining tokens, at least one."""
         if self.is_done:
             raise self.fail("the statement ends too early")
         rest = list(self._tokens[self._index :])
@@ -87,12 +89,12 @@ class Cursor:
         return rest
 
     def fail(self, reason: str) -> SyntaxFailure:
-        """The error to raise for what is (not) here."""
+        """Returns a syntax error at the current position."""
         return SyntaxFailure(reason, self.offset)
 
     def fail_among(self, rows: Collection[tuple[str, ...]]) -> SyntaxFailure:
-        """The error to raise for words that begin none of `rows`, which all do otherwise: it shows the first wrong one,
-        and what may have been meant.
+        """Returns the error for words that match none of `rows` (alternatives): it shows the first wrong word and a
+        suggestion.
         """
         words = self.words(max(map(len, rows)))
         count, hint = wrong_word(words, rows)
@@ -103,7 +105,7 @@ class Cursor:
         return SyntaxFailure(f"{word} is not expected here{hint}", offset)
 
     def _offset_of_word(self, number: int) -> int:
-        """Where the word begins that :meth:`words` counts as `number`, from 0."""
+        """Returns the start of the word that :meth:`words` counts as `number`, from 0."""
         for token in self._tokens[self._index :]:
             inside = len(token.text.split())
             if number < inside:
@@ -112,16 +114,18 @@ class Cursor:
         return len(self.text)
 
     def words(self, count: int) -> list[str]:
-        """The next words in upper case, at most `count`; a sign counts as a word, a string or quoted name ends them."""
+        """Returns at most `count` next words in upper case; a sign counts as a word, a string or quoted name ends
+        them.
+        """
         words: list[str] = []
         for token in self._tokens[self._index : self._index + count]:
             if token.token_type in _NOT_WORDS:
                 break
-            words += token.text.upper().split()  # sqlglot has tokens of two words, such as PARTITIONED BY
+            words += token.text.upper().split()  # sqlglot has tokens with two words, for example PARTITIONED BY
         return words[:count]
 
     def take(self, *words: str) -> bool:
-        """Take all of `words` (upper case) in this order, or nothing."""
+        """Takes all `words` (upper case) in this order, or nothing."""
         index, left = self._index, list(words)
         while left:
             if index >= len(self._tokens) or self._tokens[index].token_type in _NOT_WORDS:
@@ -134,7 +138,7 @@ class Cursor:
         return True
 
     def places_ahead(self, word: str, followers: Collection[str]) -> list[int]:
-        """The offsets of each `word` outside of parentheses that one of `followers` comes after."""
+        """Returns the offset of each `word` outside parentheses that is followed by one of `followers`."""
         places, depth = [], 0
         for token, follower in pairwise(self._tokens[self._index :]):
             depth += _depth(token, is_type=False)
@@ -144,7 +148,9 @@ class Cursor:
         return places
 
     def string_behind(self, word: str) -> tuple[int, int, str] | None:
-        """The first string outside of parentheses that comes right after `word`: where it begins and ends, and it."""
+        """Returns the first string outside parentheses that directly follows `word`: its start, its end, and its
+        value.
+        """
         depth = 0
         for token, follower in pairwise(self._tokens[self._index :]):
             depth += _depth(token, is_type=False)
@@ -154,7 +160,7 @@ class Cursor:
         return None
 
     def has_ahead(self, text: str) -> bool:
-        """Whether the token `text` comes outside of parentheses."""
+        """Returns whether the token `text` follows outside parentheses."""
         depth = 0
         for token in self._tokens[self._index :]:
             depth += _depth(token, is_type=False)
@@ -163,7 +169,7 @@ class Cursor:
         return False
 
     def place_after_with(self) -> int | None:
-        """Where what follows the WITH clause here begins; None without one, and where it has no end."""
+        """Returns the offset after the WITH clause that begins here; None without one, and if it does not end."""
         if self.words(1) != ["WITH"]:
             return None
         depth = 0
@@ -175,16 +181,16 @@ class Cursor:
         return None
 
     def copy(self) -> Cursor:
-        """Another cursor at the same place."""
+        """Returns another cursor at the same position."""
         return Cursor(self.text, self._tokens[self._index :])
 
     def skip_to(self, offset: int) -> None:
-        """Go to the token that begins there."""
+        """Moves to the token that begins at `offset`."""
         while not self.is_done and self.offset < offset:
             self._index += 1
 
     def take_any(self, *words: str) -> str | None:
-        """Take the next token if it is one of `words`; which one."""
+        """Takes the next token if it is one of `words`, and returns the word."""
         return next((word for word in words if self.take(word)), None)
 
     def read(self, *words: str) -> None:
@@ -192,12 +198,12 @@ class Cursor:
             raise self.fail(f"{' '.join(words)} is expected")
 
     def take_string(self) -> str | None:
-        """A string; strings that follow one another are one, as in Spark."""
+        """Takes a string; adjacent strings are concatenated, as in Spark."""
         pieces = self.take_strings()
         return "".join(pieces) if pieces else None
 
     def take_strings(self) -> list[str]:
-        """The strings that follow one another here."""
+        """Takes the adjacent strings at this position."""
         pieces = []
         while not self.is_done and self._tokens[self._index].token_type in _STRINGS:
             pieces.append(self._tokens[self._index].text)
@@ -218,12 +224,12 @@ class Cursor:
 
     @property
     def is_last_of_list(self) -> bool:
-        """Whether a comma or a closing parenthesis follows the next token."""
+        """Returns whether a comma or a closing parenthesis follows the next token."""
         follower = self._tokens[self._index + 1] if self.count > 1 else None
         return follower is not None and (follower.token_type in _CLOSING or follower.token_type == TokenType.COMMA)
 
     def is_name(self) -> bool:
-        """Whether a name is here: a quoted one, or any word."""
+        """Returns whether the next token is a name: quoted, or any word."""
         if self.is_done:
             return False
         token = self._tokens[self._index]
@@ -232,7 +238,7 @@ class Cursor:
         return token.token_type not in _NOT_WORDS and _WORD.fullmatch(token.text) is not None
 
     def read_name(self) -> str:
-        """One part of a name, without quotes."""
+        """Reads one part of a name, without quotes."""
         if self.words(2) == ["IDENTIFIER", "("]:
             raise identifier_not_here()
         if not self.is_name():
@@ -241,27 +247,27 @@ class Cursor:
         return self._tokens[self._index - 1].text
 
     def read_names(self) -> tuple[str, ...]:
-        """A dotted name."""
+        """Reads a dotted name."""
         parts = [self.read_name()]
         while self.take("."):
             parts.append(self.read_name())
         return tuple(parts)
 
     def take_number_text(self) -> str | None:
-        """A number as it is written."""
+        """Takes a number as it is written."""
         if self.is_done or self._tokens[self._index].token_type != TokenType.NUMBER:
             return None
         return self.read_any()
 
     def read_any(self) -> str:
-        """The text of the next token, whatever it is."""
+        """Reads the next token's text, for any token."""
         if self.is_done:
             raise self.fail("the statement ends too early")
         self._index += 1
         return self._tokens[self._index - 1].text
 
     def read_parenthesized(self) -> str:
-        """`(anything)`: the text between the parentheses, which pair up inside."""
+        """Reads `(anything)` and returns the text between the parentheses; inner parentheses must match."""
         self.read("(")
         text = self.read_text(ends_at_comma=False)
         self.read(")")
@@ -275,10 +281,10 @@ class Cursor:
         ends_at_comma: bool = True,
         what: str = "an expression",
     ) -> str:
-        """The text up to one of `stops` (words in upper case), a comma, or a parenthesis that closes none of its own.
+        """Reads the text up to one of `stops` (words in upper case), a comma, or an unmatched closing parenthesis.
 
-        `ends_at` may find other ends. Stops and commas count outside of parentheses and CASE expressions only; in a
-        type, angles are parentheses too. Refuses functions that may not be called.
+        `ends_at` may detect other ends. Stops and commas count only outside parentheses and CASE expressions; in a
+        type, angle brackets count as parentheses. Rejects functions that are not allowed.
         """
         first, depth = self._index, 0
         while not self.is_done:
@@ -300,7 +306,9 @@ class Cursor:
         return self.text[self._tokens[first].start : self._tokens[self._index - 1].end + 1]
 
     def _behind_case(self, index: int) -> int | None:
-        """Behind the END of the CASE that begins here; None if none does, as with a column of that name."""
+        """Returns the index after the END of the CASE that begins here; None if there is no END, as for a column named
+        CASE.
+        """
         depth, cases = 0, list[int]()
         for place in range(index, len(self._tokens)):
             kind = self._tokens[place].token_type
@@ -328,7 +336,7 @@ class Cursor:
 
 
 def _depth(token: Token, *, is_type: bool) -> int:
-    """By how much `token` opens (positive) or closes parentheses."""
+    """Returns how many parentheses `token` opens (positive) or closes (negative)."""
     if token.token_type in _OPENING or (is_type and token.token_type == TokenType.LT):
         return 1
     if token.token_type in _CLOSING or (is_type and token.token_type == TokenType.GT):

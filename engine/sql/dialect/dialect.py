@@ -1,18 +1,18 @@
-"""Our dialect of sqlglot: a reader of Spark's queries that keeps positions, loses nothing and never guesses.
+"""A sqlglot dialect that reads Spark's queries, keeps positions, loses nothing and never guesses.
 
-sqlglot is made to translate between dialects; we only want to know where a query names tables. So this dialect differs
-from sqlglot's Databricks one, which it extends:
+sqlglot is made to translate between dialects; here it only locates the tables that a query names. So this dialect
+differs from sqlglot's Databricks dialect, which it extends:
 
-1. *No opaque statements.* Where sqlglot falls back to an `exp.Command`, or knows a statement that is no query, we raise
-   `UnsupportedStatement`: a tree without its tables would hide them from the functions that walk it.
-2. *No rewriting.* A function call stays a call with the name and the arguments of the text: sqlglot's builders drop,
-   copy and rename arguments, and with them subqueries and names.
+1. *No opaque statements.* For an `exp.Command`, sqlglot's fallback, and for each statement that is not a query, it
+raises `UnsupportedStatement`: a tree without its tables would hide them from the functions that walk it.
+2. *No rewriting.* A function call stays a call with the name and the arguments as written: sqlglot's builders drop,
+copy and rename arguments, and with them subqueries and names.
 3. *Time travel.* `t@v3`, `t@20240101000000000` and the four spellings of AS OF become a `Version` with its span;
-   sqlglot reads `@v3` as an alias, which would silently answer from the latest version.
-4. *Positions.* What has no identifier of its own (versions, samples, hints) carries its span in `meta`.
+sqlglot reads `@v3` as an alias, which would silently read the latest version.
+4. *Positions.* Nodes without an identifier (versions, samples, hints) carry their span in `meta`.
 
-The authority on what a text means is still Spark, which runs it: this reader may refuse more than Spark, and where it
-misses a name, Spark does not find a table of that name and the check of its plan refuses the rest.
+Spark runs the text and remains the authority on its meaning: this reader may reject more than Spark. If it misses a
+name, Spark does not find a table with that name, and the check on Spark's plan rejects the query.
 """
 
 from __future__ import annotations
@@ -39,36 +39,36 @@ from engine.types.schema import TYPE_DEPTH_MAX
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
+# Key in a node's `meta`: (start, end) offsets, the end exclusive.
 SPAN = "span"
-"""Key in a node's `meta`: (start, end) offsets, the end exclusive."""
 
+# Key in a table's `meta`: it is written `TABLE t`.
 TABLE_QUERY = "table_query"
-"""Key in a table's `meta`: it is written `TABLE t`."""
 
+# Key in a call's `meta`: the function name, in lower case, if it is one of `CHANGE_FEED_FUNCTIONS`.
 CHANGE_FEED = "change_feed"
-"""Key in a call's `meta`: the function, in lower case, where it is one of `CHANGE_FEED_FUNCTIONS`."""
 
+# Key in the `meta` of a `read_files` call: its arguments.
 FILE_ARGUMENTS = "file_arguments"
-"""Key in the `meta` of a call of `read_files`: its arguments."""
 
+# Key in a call's `meta`, for a function that sqlglot does not have: the start of its last name part.
 CALL_AT = "call_at"
-"""Key in the `meta` of a call of a function that sqlglot does not know: where its last name begins."""
 
+# Key in a table's `meta`: the `Version` that its `@` suffix denotes.
 SUFFIX = "suffix"
-"""Key in a table's `meta`: the `Version` that its `@` suffix means."""
 
+# Token texts, in upper case, that can begin a query.
 QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
-"""Upper-case texts of the tokens that can begin a query."""
 
 
+# Interval units without the optional S at the end.
 _INTERVAL_UNITS = frozenset(
     {"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND"}
 )
-"""Without the S at the end that each may have."""
 
 
 class SyntaxFailure(ParseError):
-    """A syntax error with its offset; `engine/sql/parser.py` gives it line and column."""
+    """A syntax error with its offset; `engine/sql/parser.py` adds line and column."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
@@ -76,10 +76,10 @@ class SyntaxFailure(ParseError):
         self.offset = offset
 
 
+# Functions with three arguments whose first one is a word of Spark's grammar (`datetimeUnit`), not a column.
 _FUNCTIONS_OF_UNITS = frozenset(
     {"timestampadd", "dateadd", "date_add", "timestampdiff", "datediff", "date_diff", "timediff"}
 )
-"""Whose first argument of three is a word of Spark's grammar (`datetimeUnit`), and no column."""
 _UNITS = frozenset(
     {
         "YEAR",
@@ -98,7 +98,7 @@ _UNITS = frozenset(
 
 
 def _read_unit(call: exp.Anonymous) -> None:
-    """Makes the unit of `timestampdiff(MONTH, a, b)` a word, for which sqlglot has a column."""
+    """Turns the unit in `timestampdiff(MONTH, a, b)` into a word; sqlglot parsed a column."""
     arguments = call.expressions
     if call.name.lower() not in _FUNCTIONS_OF_UNITS or len(arguments) != 3:
         return
@@ -110,7 +110,7 @@ def _read_unit(call: exp.Anonymous) -> None:
 
 
 class ConstantList(exp.Expression):
-    """Constants that nobody has to look at (`constant_lists.py`)."""
+    """Constants that need no inspection (`constant_lists.py`)."""
 
 
 class _Parser(PipeParser):
@@ -129,7 +129,7 @@ class _Parser(PipeParser):
         "CASE": DatabricksParser.NO_PAREN_FUNCTION_PARSERS["CASE"],
     }
     STATEMENT_PARSERS: ClassVar[dict[TokenType, Any]] = {}
-    ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}  # else `array(a)[0]` is read as the array [0]
+    ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}  # otherwise `array(a)[0]` is read as the array [0]
 
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         place = token or self._curr
@@ -159,7 +159,7 @@ class _Parser(PipeParser):
         return found
 
     def _parse_statement(self) -> exp.Expr | None:
-        """A query and nothing else; sqlglot also comes here for what follows WITH in parentheses."""
+        """Parses a query and nothing else; sqlglot also calls this for the tokens after WITH in parentheses."""
         head = self._curr.text.upper() if self._curr else ""
         if head not in QUERY_HEADS or self._curr.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             kind = refused_kind([token.text.upper() for token in self._tokens[self._index : self._index + WORDS_MAX]])
@@ -169,7 +169,7 @@ class _Parser(PipeParser):
         return super()._parse_statement()
 
     def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
-        """As it is written; sqlglot's computes the precision of `1.50BD`."""
+        """Builds the cast as written; sqlglot's method computes the precision of `1.50BD`."""
         return exp.Cast(**kwargs) if strict else exp.TryCast(**kwargs)
 
     def _parse_as_command(self, start: Token) -> NoReturn:
@@ -190,7 +190,9 @@ class _Parser(PipeParser):
         parse_bracket: bool = False,
         alias_tokens: Collection[TokenType] | None = None,
     ) -> exp.Join | None:
-        """Spark's joins. sqlglot also reads `a JOIN b JOIN c ON … ON …`, by trying each join twice: 2^n in all."""
+        """Parses Spark's joins. sqlglot also reads `a JOIN b JOIN c ON … ON …`, by trying each join twice: 2^n in
+        all.
+        """
         index = self._index
         if not self._match(TokenType.COMMA):
             self._parse_join_parts()
@@ -210,14 +212,14 @@ class _Parser(PipeParser):
         return join
 
     def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Add | exp.Interval | None:
-        """Spark's intervals of several units, each with a sign of its own: `INTERVAL 1 MONTH -2 DAYS 3 HOURS`."""
+        """Parses Spark's intervals with several units, each with its own sign: `INTERVAL 1 MONTH -2 DAYS 3 HOURS`."""
         interval = super()._parse_interval(*args, **kwargs)
         while interval is not None and (count := self._interval_part()):
             self._advance(count)
         return interval
 
     def _interval_part(self) -> int:
-        """How many tokens a value with its unit takes here: none where it is none."""
+        """Returns how many tokens a value with its unit occupies here; 0 if there is no value."""
         signs = int(self._curr.token_type in (TokenType.DASH, TokenType.PLUS)) if self._curr else 0
         part = self._tokens[self._index + signs : self._index + signs + 2]
         is_part = len(part) == 2 and part[0].token_type in (TokenType.NUMBER, TokenType.STRING)
@@ -228,7 +230,7 @@ class _Parser(PipeParser):
         return self._curr.text.upper() in ("APPROX", "EXACT") and self._next.text.upper() == "NEAREST"
 
     def _parse_nearest(self) -> exp.Expr | None:
-        """`APPROX|EXACT NEAREST [n] BY DISTANCE|SIMILARITY expression`: the expression."""
+        """Parses `APPROX|EXACT NEAREST [n] BY DISTANCE|SIMILARITY expression` and returns the expression."""
         self._advance(2)
         self._match(TokenType.NUMBER)
         if not self._match_text_seq("BY"):
@@ -238,7 +240,7 @@ class _Parser(PipeParser):
         return self._parse_disjunction() or self.raise_error("an expression is expected")
 
     def _parse_pivot_aggregation(self) -> exp.Expr | None:
-        """Any expression over aggregates, as in Spark; sqlglot's is one call."""
+        """Parses any expression over aggregates, as in Spark; sqlglot accepts one call."""
         return self._parse_alias(self._parse_bitwise())
 
     def _parse_stream(self) -> None:
@@ -256,14 +258,14 @@ class _Parser(PipeParser):
         found = super()._parse_function_call(*args, **kwargs)
         call: Any = found
         while isinstance(call, exp.Expr) and not isinstance(call, exp.Anonymous):
-            call = call.this  # what OVER, FILTER and the like are put on
+            call = call.this  # the node that OVER, FILTER and similar clauses wrap
         if isinstance(call, exp.Anonymous):
             call.meta.setdefault(CALL_AT, start.start)
             _read_unit(call)
         return found
 
     def _parse_change_feed(self) -> exp.Anonymous:
-        """A call of `table_changes` or its sister: it and each of its arguments with their spans."""
+        """Parses a call of `table_changes` or `table_changes_by_path`; the call and each argument carry their spans."""
         start = self._curr
         self._advance(2)
         arguments: list[exp.Expr] = []
@@ -281,7 +283,7 @@ class _Parser(PipeParser):
         return call
 
     def _parse_file_call(self) -> exp.Anonymous:
-        """A call of `read_files`: it with its span, and its arguments as pairs of a name, or None, and a constant."""
+        """Parses a `read_files` call: the call with its span, and its arguments as pairs (name or None, constant)."""
         start = self._curr
         self._advance(2)
         arguments: list[tuple[str | None, str]] = []
@@ -304,7 +306,7 @@ class _Parser(PipeParser):
         return call
 
     def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
-        """As sqlglot's, without strings and placeholders."""
+        """Parses like sqlglot, but rejects strings and placeholders."""
         start = self._curr
         part = super()._parse_table_part(schema)
         if isinstance(part, exp.Placeholder) or start.token_type == TokenType.STRING:
@@ -312,12 +314,12 @@ class _Parser(PipeParser):
         return part
 
     def _parse_table_parts_fast(self) -> None:
-        """Switched off: it does not look for `@`."""
+        """Disabled: sqlglot's fast path does not look for `@`."""
 
     def _parse_table_parts(
         self, schema: bool = False, is_db_reference: bool = False, wildcard: bool = False, fast: bool = False
     ) -> exp.Table | exp.Dot | None:
-        """A name, with the `@` suffix where there is one."""
+        """Parses a name, including an `@` suffix."""
         is_table_query = self._prev.token_type == TokenType.TABLE
         table = super()._parse_table_parts(schema, is_db_reference, wildcard, fast)
         if table is not None and is_table_query:
@@ -329,7 +331,7 @@ class _Parser(PipeParser):
         return table
 
     def _parse_suffix(self) -> exp.Version:
-        """`@v3` or `@20240101000000000`, from the `@` on."""
+        """Parses `@v3` or `@20240101000000000`, from the `@` on."""
         start = self._curr
         self._advance()
         value = self._curr
@@ -344,7 +346,9 @@ class _Parser(PipeParser):
         return self._spanned(exp.Version(this=kind, kind="@", expression=exp.Literal.string(text)), start)
 
     def _parse_version(self) -> exp.Version | None:
-        """`[FOR] (VERSION | SYSTEM_VERSION | TIMESTAMP | SYSTEM_TIME) AS OF …`; a lone such word is an alias."""
+        """Parses `[FOR] (VERSION | SYSTEM_VERSION | TIMESTAMP | SYSTEM_TIME) AS OF …`; one of these words alone is an
+        alias.
+        """
         index, start = self._index, self._curr
         self._match(TokenType.FOR)
         kind = _VERSION_KINDS.get(self._curr.text.upper())
@@ -376,7 +380,9 @@ class _Parser(PipeParser):
         return self._spanned(sample, start) if sample else None
 
     def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
-        """As sqlglot's, without aliases that are strings or placeholders, and with a limit behind a recursive CTE's."""
+        """Parses like sqlglot, without aliases that are strings or placeholders, and with a limit after a recursive
+        CTE's alias.
+        """
         alias = None if self._is_nearest() else super()._parse_table_alias(alias_tokens)
         if self._match_text_seq("MAX", "RECURSION", "LEVEL"):
             self._advance()
@@ -389,7 +395,7 @@ class _Parser(PipeParser):
             raise UnsupportedClause("WITH (…) after a table", "Leave the options out.")
 
     def _parse_hint(self) -> exp.Hint | None:
-        """The span only: `engine/sql/query/scopes.py` reads the names in it."""
+        """Records only the span: `engine/sql/query/scopes.py` reads the names in it."""
         if not self._match(TokenType.HINT):
             return None
         return self._spanned(exp.Hint(expressions=[]), self._prev)
@@ -401,15 +407,15 @@ class _Parser(PipeParser):
 
 _CLAUSES = "FROM GROUP HAVING INNER JOIN LATERAL LEFT LIMIT OFFSET ORDER QUALIFY RIGHT UNION WHERE WINDOW".split()
 
+# The start of sqlglot's message for another word at the position of a type, in capital letters.
 _NO_TYPE = "EXPECTED TYPE"
-"""How it begins the message for a word in the place of a type, in capital letters."""
 
 _WITH_BY = frozenset({"GROUP", "ORDER", "PARTITION", "CLUSTER", "DISTRIBUTE", "SORT"})
+# The start of sqlglot's message for leftover tokens.
 _UNEXPECTED = "Invalid expression"
-"""How sqlglot begins the message for tokens that are left over."""
 
+# The start of sqlglot's message for a node with a missing part.
 _INCOMPLETE = "Required keyword"
-"""How it begins the message for a node without one of its parts."""
 
 
 _VERSION_KINDS = {
@@ -421,7 +427,7 @@ _VERSION_KINDS = {
 
 
 def _ensure_plain(expression: exp.Expr, clause: str) -> None:
-    """Refuse what an expression of AS OF may not have; it is evaluated apart from the query."""
+    """Rejects constructs that an AS OF expression must not contain; it is evaluated apart from the query."""
     for node in expression.walk():
         if isinstance(node, exp.Query):
             raise UnsupportedClause(f"A subquery in {clause}", "Write the time, or the version.")
@@ -430,7 +436,7 @@ def _ensure_plain(expression: exp.Expr, clause: str) -> None:
 
 
 def ensure_function(call: exp.Anonymous) -> None:
-    """Refuse what may not be called in an expression, by name."""
+    """Rejects, by name, a function that an expression must not call."""
     if CHANGE_FEED in call.meta or FILE_ARGUMENTS in call.meta:
         raise UnsupportedClause(f"{call.name} outside of FROM", "Put it in FROM or JOIN.")
     if call.name.lower() == "table":
@@ -439,7 +445,7 @@ def ensure_function(call: exp.Anonymous) -> None:
 
 
 def _ensure_constant(argument: exp.Expr, function: str) -> None:
-    """As AS OF, and no columns or parameters by position, of which others would take the places."""
+    """Checks like AS OF, and rejects columns and positional parameters, which would shift the positions of others."""
     _ensure_plain(argument, function)
     for node in argument.walk():
         if isinstance(node, exp.Column):
@@ -449,10 +455,10 @@ def _ensure_constant(argument: exp.Expr, function: str) -> None:
 
 
 class GatewayDialect(Databricks):
-    """Spark's queries, as far as we read them."""
+    """Spark's queries, to the extent that the gateway reads them."""
 
     def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
-        """As it is written; sqlglot's logs what it cannot read."""
+        """Returns the path as written; sqlglot's method logs paths that it cannot read."""
         return path
 
     Tokenizer = GatewayTokenizer
@@ -461,23 +467,23 @@ class GatewayDialect(Databricks):
 
 _DIALECT = GatewayDialect()
 
+# Exceptions besides sqlglot's own errors that its parser may raise on an unexpected text.
 _BUGS = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""What sqlglot's parser may raise on a text that it did not expect, besides its own errors."""
 
 
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 _TYPE_BRACKET = re.compile(r"(?i)\b(?:ARRAY|MAP|STRUCT)\s*<|>")
 
 
+# Parsing this many tokens takes about ten seconds, during which no other statement is parsed.
 TOKENS_MAX = 500_000
-"""Parsing takes some ten seconds for so many, in which no other statement is parsed."""
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of `text`; `end` of a token is inclusive, and a long list of constants is one token.
+    """Returns the tokens of `text`; a token's `end` is inclusive, and a long list of constants is one token.
 
     Raises sqlglot's `TokenError`, `SyntaxFailure`, `StatementHasTooManyTokens`, and `StatementTooComplex` for a type
-    that is nested deeper than any table's may be.
+    that is nested deeper than any table's type may be.
     """
     lists = long_lists(text)
     tokens = _tokens(text if not lists else without_lists(text, lists))
@@ -492,7 +498,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def each_token(text: str) -> list[Token]:
-    """Tokenizes as :func:`tokenize`, with the tokens of each constant."""
+    """Tokenizes as :func:`tokenize`, but returns a token for each constant."""
     tokens = _tokens(text)
     if len(tokens) > TOKENS_MAX:
         raise StatementHasTooManyTokens(len(tokens), TOKENS_MAX)
@@ -507,9 +513,10 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _ensure_types_are_shallow(tokens: list[Token]) -> None:
-    """Before anything walks them: what parses types takes seconds for a few hundred levels, and Spark's stack ends.
+    """Checks the nesting depth before the tokens are walked: type parsers take seconds for a few hundred levels, and
+    Spark's stack overflows.
 
-    Strings are looked into, since `from_json` and others take a type as one; those in a row are one.
+    Strings are checked too, because `from_json` and other functions take a type as a string; adjacent strings are one.
     """
     depth, before, depth_in_string = 0, "", 0
     for token in tokens:
@@ -528,7 +535,7 @@ def _ensure_types_are_shallow(tokens: list[Token]) -> None:
 
 
 def _depth_behind(text: str, depth: int) -> int:
-    """How deep a type is at the end of `text`, which began `depth` deep."""
+    """Returns the nesting depth at the end of `text`, which began at `depth`."""
     for found in _TYPE_BRACKET.finditer(text):
         depth = max(0, depth - 1) if found[0] == ">" else depth + 1
         if depth > TYPE_DEPTH_MAX:
@@ -537,7 +544,9 @@ def _depth_behind(text: str, depth: int) -> int:
 
 
 def parse_query_tree(tokens: list[Token], text: str) -> exp.Expr:
-    """The tree of one query. Raises `SyntaxFailure`, `StatementTooComplex`, or a `SqlError` for what is refused."""
+    """Parses one query into a tree. Raises `SyntaxFailure`, `StatementTooComplex`, or a `SqlError` for a rejected
+    construct.
+    """
     try:
         trees = _Parser(dialect=_DIALECT).parse(normalize(tokens), text)
     except RecursionError:

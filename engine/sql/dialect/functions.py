@@ -1,12 +1,12 @@
-"""Which of Spark's built-in functions a statement may call: a list by allowance, reviewed name by name.
+"""The allowlist of Spark's built-in functions, reviewed name by name.
 
-`functions.tsv` beside this file has the allowed ones (`scalar` includes aggregate, window and generator
-functions; `table` for those in FROM), :data:`EXCLUDED_FUNCTIONS` the others, each with its reason. Together they are
-all built-in functions of the Spark release that is shipped; a test compares them with Spark's registry, so an upgrade
-that brings new ones fails until somebody has looked at them.
+`functions.tsv` in this directory lists the allowed functions (`scalar` includes aggregate, window and generator
+functions; `table` is for functions in FROM), :data:`EXCLUDED_FUNCTIONS` the others, each with its reason. Together they
+are all built-in functions in the shipped Spark release; a test compares them with Spark's registry, so an upgrade that
+adds functions fails until they are reviewed.
 
-The authoritative check is made on Spark's own parsed plan (`engine/spark`). The parser refuses the excluded ones
-already, with their reason; a name that is in neither list is left to Spark, which does not find it.
+The authoritative check uses Spark's own parsed plan (`engine/spark`). The parser already rejects excluded functions,
+with their reason; a name in neither list is passed to Spark, which does not find it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _VALIDATES_XML = "reads any file of the server as an XML schema, by the option r
 _READS_AVRO_SCHEMA = "reads its schema from any file or address, by the option avroSchemaUrl"
 _READS_DESCRIPTOR = "reads its message descriptor from any file of the server"
 
+# Spark's built-in functions that are not allowed, and the reason: `it {reason}`.
 EXCLUDED_FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {
         "from_avro": _READS_AVRO_SCHEMA,
@@ -47,8 +48,8 @@ EXCLUDED_FUNCTIONS: Mapping[str, str] = MappingProxyType(
         "xpath_string": _OPENS_XML,
     }
 )
-"""Built-in functions of Spark that may not run, and why: `it {reason}`."""
 
+# Functions of other products that users may expect; Spark does not have them, but a reason helps more than "not found".
 UNAVAILABLE_FUNCTIONS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
         ("cloud_files", "read_kafka", "read_statestore", "read_state_metadata", "file_content"),
@@ -56,7 +57,6 @@ UNAVAILABLE_FUNCTIONS: Mapping[str, str] = MappingProxyType(
     )
     | dict.fromkeys(("ai_query", "http_request"), "sends data to a service outside")
 )
-"""Functions of other products that users know; Spark has none of them, but a refusal with the reason says more."""
 
 
 def _load(kind: str) -> frozenset[str]:
@@ -64,27 +64,27 @@ def _load(kind: str) -> frozenset[str]:
     return frozenset(name for row_kind, name in rows if row_kind == kind)
 
 
+# Names, in lower case, of the allowed scalar, aggregate, window and generator functions, operators included.
 ALLOWED_FUNCTIONS = _load("scalar")
-"""Names, in lower case, of the scalar, aggregate, window and generator functions that may run, operators included."""
 
+# Names, in lower case, of the allowed table-valued functions.
 ALLOWED_TABLE_FUNCTIONS = _load("table")
-"""Names, in lower case, of the table-valued functions that may run."""
 
 
 TABLE_CHANGES, TABLE_CHANGES_BY_PATH = "table_changes", "table_changes_by_path"
 CHANGE_FEED_FUNCTIONS = frozenset({TABLE_CHANGES, TABLE_CHANGES_BY_PATH})
+# The gateway's own table-valued functions; Spark does not have them (`engine/sql/query/change_feeds.py`).
 READ_FILES = "read_files"
-"""Table-valued functions of our own; Spark has none of them (`engine/sql/query/change_feeds.py`)."""
 
 
 def ensure_callable(name: str) -> None:
-    """Raise `UnsupportedFunction` for a function that may not be called."""
+    """Raises `UnsupportedFunction` for a function that is not allowed."""
     reason = refusal_reason(name)
     if reason is not None:
         raise UnsupportedFunction(name, reason)
 
 
 def refusal_reason(name: str) -> str | None:
-    """Why the function of this name (any case, last part only) may not be called; None where it may or is unknown."""
+    """Returns why the function `name` (any case, last part only) is not allowed; None if it is allowed or unknown."""
     folded = name.lower()
     return EXCLUDED_FUNCTIONS.get(folded) or UNAVAILABLE_FUNCTIONS.get(folded)

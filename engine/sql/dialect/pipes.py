@@ -1,9 +1,9 @@
-"""Piped queries (`FROM t |> WHERE … |> SELECT …`), read for the names in them.
+"""Parses piped queries (`FROM t |> WHERE … |> SELECT …`) to find the names in them.
 
-sqlglot turns each operator into a CTE, which moves names out of the scope that they were written in and fails on half
-of Spark's operators. Here the operators hang on the query that they follow: joins and aliases join its sources,
-everything else is walked like its own clauses. That is what names mean in Spark too: a table's name stays in sight
-along the pipe.
+sqlglot turns each operator into a CTE, which moves names out of their original scope and fails on half of Spark's
+operators. Here the operators are attached to the query that they follow: joins and aliases join its sources, everything
+else is walked like the query's own clauses. Names have the same meaning in Spark: a table name stays visible along the
+pipe.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from sqlglot import exp
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import TokenType
 
+# Argument of a `Select`: the expressions and queries in its pipe operators.
 PIPED = "piped"
-"""Argument of a `Select`: the expressions and queries of its pipe operators."""
 
+# Argument of a `Select`: the `TableAlias` nodes from `|> AS name`.
 PIPE_ALIASES = "pipe_aliases"
-"""Argument of a `Select`: the `TableAlias`es of `|> AS name`."""
 
 _LISTS = ("SELECT", "EXTEND", "SET", "DROP", "AGGREGATE")
 
 
 class PipeParser(DatabricksParser):
-    """Reads pipe operators into :data:`PIPED`, :data:`PIPE_ALIASES` and the joins of a `Select`."""
+    """Parses pipe operators into :data:`PIPED`, :data:`PIPE_ALIASES` and a `Select`'s joins."""
 
     def _parse_select(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         query = super()._parse_select(*args, **kwargs)
@@ -52,7 +52,7 @@ class PipeParser(DatabricksParser):
             _extend(select, PIPED, self._parse_expressions())
             if operator == "AGGREGATE" and self._match(TokenType.GROUP_BY):
                 _extend(select, PIPED, self._parse_expressions())
-            elif operator == "SELECT":  # with clauses of its own, such as WINDOW
+            elif operator == "SELECT":  # with its own clauses, for example WINDOW
                 self._parse_pipe_clauses(select, exp.Select())
         elif self._match(TokenType.ALIAS):
             _extend(select, PIPE_ALIASES, [self._parse_table_alias()])
@@ -67,7 +67,7 @@ class PipeParser(DatabricksParser):
                 self._parse_pipe_clauses(select, clauses)
 
     def _parse_pipe_clauses(self, select: exp.Select, clauses: exp.Select) -> None:
-        """WHERE, JOIN, LATERAL VIEW, ORDER BY, LIMIT, …: any clauses of a query."""
+        """Parses WHERE, JOIN, LATERAL VIEW, ORDER BY, LIMIT, …: any query clauses."""
         self._parse_query_modifiers(clauses)
         for key, value in clauses.args.items():
             values = value if isinstance(value, list) else [value]
@@ -75,7 +75,7 @@ class PipeParser(DatabricksParser):
 
 
 def _wrap(query: exp.Expr) -> exp.Select:
-    """`SELECT * FROM (query)`"""
+    """Returns `SELECT * FROM (query)`."""
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=query)))
 
 

@@ -1,7 +1,7 @@
-"""The statements that are known by name and do not run here: a table of their first words.
+"""A table with the first words of known statements that are not supported.
 
-The longest row that the text begins with names the refusal, so `CREATE FUNCTION` says more than `CREATE`. A statement
-whose first words are in no row is a syntax error. Rows leave this table as the statements come to be supported.
+The longest matching row determines the error, so `CREATE FUNCTION` is more specific than `CREATE`. A statement whose
+first words match no row is a syntax error. A row is removed when its statement becomes supported.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ DROP PROVIDER | DROP RECIPIENT | DROP ROLE | DROP SHARE | DROP STORAGE CREDENTIA
 DROP TEMP VARIABLE | DROP USER | DROP VARIABLE
 """
 
+# The statement's first words, in upper case → its name in the error.
 REFUSED_STATEMENTS: Mapping[tuple[str, ...], str] = MappingProxyType(
     {tuple(row.split()): row.strip() for line in _ROWS.strip().splitlines() for row in line.split("|")}
     | {
@@ -50,8 +51,8 @@ REFUSED_STATEMENTS: Mapping[tuple[str, ...], str] = MappingProxyType(
         ("REDUCE",): "REDUCE … USING (a script)",
     }
 )
-"""First words of a statement, in upper case → how the refusal calls it."""
 
+# Words that follow SHOW in other systems, rejected by name.
 REFUSED_SHOWS = tuple(
     (word,)
     for word in (
@@ -59,7 +60,6 @@ REFUSED_SHOWS = tuple(
         "INDEXES MATERIALIZED PRINCIPALS PROVIDERS RECIPIENTS ROLE SHARES STORAGE TABLE"
     ).split()
 )
-"""Words that follow SHOW in other systems, rejected by name."""
 
 _CACHE = "Not needed: results and hot columns are cached automatically. SET USE_CACHED_RESULT = false reads again"
 _CODE = "The server does not run user code; use an SQL function: CREATE FUNCTION f(x INT) RETURN x + 1"
@@ -83,6 +83,7 @@ _SHARING = "Use GRANT to let others read a table"
 _SCRIPT = "Use it in a script: BEGIN … END"
 _VARIABLES = "Use EXECUTE IMMEDIATE 'text' USING values, or a variable: DECLARE x INT"
 
+# The first words of a statement's name in an error → the suggested alternative.
 _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
     {
         tuple(head.split()): advice
@@ -160,22 +161,23 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
         for head in heads.split(" | ")
     }
 )
-"""First words of what a refusal calls a statement → what to use in its place."""
 
 
 def advice_on(kind: str) -> str:
-    """Returns a sentence with what to use instead of a statement that a refusal calls `kind`."""
+    """Returns a sentence that suggests an alternative to the rejected statement `kind`."""
     words = kind.replace(",", "").split()
     found = next((advice for at in range(len(words), 0, -1) if (advice := _ADVICE.get(tuple(words[:at])))), None)
     return "Nothing was run." if found is None else f"{found}."
 
 
+# The number of words that :func:`refused_kind` needs from a statement.
 WORDS_MAX = max(map(len, REFUSED_STATEMENTS))
-"""How many words of a statement :func:`refused_kind` looks at."""
 
 
 def refused_kind(words: Sequence[str]) -> str | None:
-    """The longest row of :data:`REFUSED_STATEMENTS` that `words` (upper case) begin with, or None."""
+    """Returns the name for the longest row of :data:`REFUSED_STATEMENTS` that `words` (upper case) begin with, or
+    None.
+    """
     for count in range(min(len(words), WORDS_MAX), 0, -1):
         kind = REFUSED_STATEMENTS.get(tuple(words[:count]))
         if kind is not None:

@@ -1,4 +1,4 @@
-"""Spark's tokens: sqlglot's tokenizer without what Spark does not know, and what only Spark reads otherwise."""
+"""Spark's tokens: adapts sqlglot's tokenizer to the differences in Spark's lexer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from sqlglot.tokenizer_core import TokenType as TokenType
 _WORD = re.compile(r"\w+")
 _NOTHING = Token(TokenType.SEMICOLON, "")
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
+# Literals, quoted names and comments, as Spark's lexer reads them.
 _PIECES = re.compile(
     r"""(?sx) \b[rR](?:'[^']*'|"[^"]*") | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`
     | (?P<line> --(?:\\\r?\n|[^\r\n])*) | (?P<bracketed> /\*(?!\+))"""
 )
-"""Literals, quoted names and comments, as Spark's lexer reads them."""
 _STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _COMMENT_MARK = re.compile(r"/\*(?!\+)|\*/")
 _NOT_NEWLINE = re.compile(r"[^\r\n]")
+# Words that may follow `|` in a pipe operator and that are rarely a column after the bitwise operator.
 _PIPE_WORDS = frozenset(
     {
         *"AGGREGATE ANTI AS CROSS DISTRIBUTE DROP EXCEPT EXTEND FULL INNER INTERSECT JOIN LATERAL LEFT LIMIT".split(),
@@ -29,12 +30,11 @@ _PIPE_WORDS = frozenset(
         *("CLUSTER BY", "DISTRIBUTE BY", "ORDER BY", "SORT BY"),
     }
 )
-"""What may follow `|` as a pipe operator, and is rarely a column behind the operator of bits."""
 _LITERALS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER})
 
 
 class GatewayTokenizer(Databricks.Tokenizer):
-    """Spark's tokens: no templating, and statement names are words like any other."""
+    """Spark's tokens: no templating, and statement names are ordinary words."""
 
     COMMANDS: ClassVar[set[TokenType]] = set()
     KEYWORDS: ClassVar[dict[str, TokenType]] = {
@@ -48,7 +48,9 @@ GatewayTokenizer._COMMENTS = {start: end for start, end in GatewayTokenizer._COM
 
 
 def join_doubled_quotes(tokens: list[Token], text: str) -> list[Token]:
-    """The tokens with `'it''s'` as one string, as Spark reads it; `'it' 's'` are two, and so are raw ones."""
+    """Returns the tokens with `'it''s'` as one string, as Spark reads it; `'it' 's'` are two, and so are raw
+    strings.
+    """
     kept: list[Token] = []
     for token in tokens:
         before = kept[-1] if kept else _NOTHING
@@ -72,7 +74,7 @@ def join_doubled_quotes(tokens: list[Token], text: str) -> list[Token]:
 
 
 class UnclosedComment(Exception):
-    """`offset` is where it begins."""
+    """A bracketed comment without an end; `offset` is its start."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(offset)
@@ -80,8 +82,9 @@ class UnclosedComment(Exception):
 
 
 def blank_comments(text: str) -> str:
-    """`text` of the same length, with blanks for comments that Spark reads otherwise than sqlglot: those in brackets
-    nest, and a line of a comment that ends with a backslash goes on in the next. Raises `UnclosedComment`.
+    """Returns `text` with the same length, with blanks for comments that Spark reads differently from sqlglot:
+    bracketed comments nest, and a line comment that ends with a backslash continues on the next line. Raises
+    `UnclosedComment`.
     """
     if text.count("/*") < 2 and "\\\n" not in text and "\\\r" not in text:
         return text
@@ -95,12 +98,12 @@ def blank_comments(text: str) -> str:
 
 
 def unclosed_comment(text: str) -> int | None:
-    """Where a comment in brackets begins that has no end."""
+    """Returns the start of an unclosed bracketed comment, or None."""
     return next((start for start, end in _comments(text) if end < 0), None)
 
 
 def literals_and_comments(text: str) -> Iterator[tuple[int, int]]:
-    """The begins and ends of strings, quoted names and comments, which reach to the end of `text` if not closed."""
+    """Yields the start and end of each string, quoted name and comment; an unclosed one ends with `text`."""
     place = 0
     while (piece := _PIECES.search(text, place)) is not None:
         place = _comment_end(text, piece.end()) if piece["bracketed"] else piece.end()
@@ -110,7 +113,7 @@ def literals_and_comments(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, int]]:
-    """The comments of `text`; the end of one that has none is -1, and nothing follows."""
+    """Yields the comments in `text`; an unclosed comment ends at -1 and is the last."""
     place = 0
     while (piece := _PIECES.search(text, place)) is not None:
         place = piece.end()
@@ -133,10 +136,10 @@ def _comment_end(text: str, place: int) -> int:
 
 
 def normalize(tokens: list[Token]) -> list[Token]:
-    """The tokens as Spark sees them.
+    """Returns the tokens as Spark's lexer produces them.
 
-    A word after a dot is a name, so is `window` before `(`; `X '1F'` is a number; a raw string and what follows it are
-    one string; `>>>` is one operator, except where it closes three types; `|` before the word of a pipe operator is
+    A word after a dot is a name, and so is `window` before `(`; `X '1F'` is a number; a raw string and the strings
+    after it are one string; `>>>` is one operator, unless it closes three types; `|` before a pipe operator's word is
     `|>`.
     """
     kept: list[Token] = []
@@ -160,7 +163,7 @@ def normalize(tokens: list[Token]) -> list[Token]:
             types_open -= 1
         elif kind == TokenType.GT and [last.token_type for last in kept[-2:]] == [kind, kind]:
             kept.pop()
-            kept[-1].token_type = TokenType.CARET  # any binary operator will do
+            kept[-1].token_type = TokenType.CARET  # any binary operator works here
             continue
         elif kind == TokenType.PIPE and _is_pipe_operator(tokens[index + 1 : index + 3]):
             token.token_type = TokenType.PIPE_GT
@@ -169,7 +172,7 @@ def normalize(tokens: list[Token]) -> list[Token]:
 
 
 def _is_pipe_operator(tokens: list[Token]) -> bool:
-    """Whether they begin one; the last word of an expression is a column."""
+    """Returns whether the tokens begin a pipe operator; a word that ends an expression is a column."""
     if len(tokens) < 2 or tokens[1].token_type in (TokenType.COMMA, TokenType.R_PAREN):
         return False
     return tokens[0].token_type not in _LITERALS and tokens[0].text.upper() in _PIPE_WORDS

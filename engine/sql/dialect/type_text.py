@@ -1,7 +1,7 @@
-"""Types as DDL spells them: `decimal(10,2)`, `struct<a: int NOT NULL COMMENT 'x', b: array<varchar(5)>>`.
+"""Types in DDL spelling: `decimal(10,2)`, `struct<a: int NOT NULL COMMENT 'x', b: array<varchar(5)>>`.
 
-The names are Spark's, in any case, its synonyms included. `char(n)` and `varchar(n)` are strings in a table's log; what
-was declared is kept beside the column, in the spelling that Spark gives it, so a parsed type has both.
+The names are Spark's, in any case, with its synonyms. `char(n)` and `varchar(n)` are strings in a table's log; the
+declared type is stored with the column, in Spark's spelling, so a parsed type has both.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _PRECISION_MAX = 38
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """`declared` is Spark's spelling of a type in which `char(n)` or `varchar(n)` occurs, else None; `characters` are
-    these, by their paths in the type.
+    """A parsed type. `declared` is Spark's spelling if the type contains `char(n)` or `varchar(n)`, else None;
+    `characters` has these types by their paths in the type.
     """
 
     data_type: DataType
@@ -40,7 +40,7 @@ class SqlType:
 
 
 class NoType(Exception):
-    """A text that has another word in the place of a type, or something behind it; `offset` is where."""
+    """A text with another word instead of a type, or with text after the type; `offset` is the position."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
@@ -49,7 +49,7 @@ class NoType(Exception):
 
 
 def parse_type(text: str) -> SqlType:
-    """The type of a text. Raises `UnsupportedDataType` for one that no Delta table can have."""
+    """Parses a type. Raises `UnsupportedDataType` for a type that Delta tables do not support."""
     reader = _Reader(text)
     try:
         found = reader.read_type()
@@ -60,7 +60,7 @@ def parse_type(text: str) -> SqlType:
 
 
 def ensure_is_type(text: str) -> None:
-    """Raise `NoType` where `text` is none; one that is misspelled otherwise (its numbers, its brackets) passes."""
+    """Raises `NoType` if `text` is not a type; other errors in a type (its numbers, its brackets) are not detected."""
     reader = _Reader(text)
     with suppress(UnsupportedDataType):
         reader.read_type()
@@ -72,7 +72,7 @@ def _below(name: str, kind: SqlType) -> tuple[tuple[Path, str], ...]:
 
 
 class _Reader:
-    """The tokens of a type, taken from the left."""
+    """A reader over a type's tokens, from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -186,7 +186,7 @@ class _Reader:
         return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
     def _string(self) -> str:
-        """As anywhere else in a statement: strings that follow one another are one."""
+        """Reads a string as elsewhere in a statement: adjacent strings are one."""
         pieces = [self._next()]
         while re.fullmatch(_STRING, self._peek(), re.DOTALL):
             pieces.append(self._next())

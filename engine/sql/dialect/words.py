@@ -1,4 +1,4 @@
-"""Words of the dialect: names of types, with what each means in a table, and suggestions for mistyped words."""
+"""Words in the dialect: type names with their meaning in a table, and suggestions for mistyped words."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ PRIMITIVES: Mapping[str, PrimitiveType] = MappingProxyType(
 DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 CHARACTERS: Mapping[str, str] = MappingProxyType({"CHAR": "char", "CHARACTER": "char", "VARCHAR": "varchar"})
 
+# Type names that Spark or other systems have and Delta tables do not support.
 ELSEWHERE = ("GEOGRAPHY", "GEOMETRY", "INTERVAL", "JSON", "NULL", "OBJECT", "TIME", "UUID", "VOID")
-"""Names of types that Spark or others have, and Delta tables do not."""
 
+# Names that a type may begin with.
 TYPE_NAMES = (*PRIMITIVES, *DECIMALS, *CHARACTERS, "ARRAY", "MAP", "STRUCT", *ELSEWHERE)
-"""Names that a type may begin with."""
 
 
 _NEAR = 0.7
@@ -47,7 +47,7 @@ _WORD_CHARS_MAX = 40
 
 
 def hint(word: str, known: Iterable[str]) -> str:
-    """`; did you mean X?`, or nothing where no known word (upper case) is near."""
+    """Returns `; did you mean X?`, or an empty text if no known word (upper case) is similar."""
     if len(word) > _WORD_CHARS_MAX:
         return ""
     near = get_close_matches(word.upper(), known, n=1, cutoff=_NEAR)
@@ -55,7 +55,9 @@ def hint(word: str, known: Iterable[str]) -> str:
 
 
 def wrong_word(words: Sequence[str], rows: Collection[tuple[str, ...]]) -> tuple[int, str]:
-    """Of `words` (upper case) that begin none of `rows`: which one is the first wrong one, and a hint for it."""
+    """Returns the first wrong word's index in `words` (upper case, they match none of `rows`), and a suggestion
+    for it.
+    """
     count = 0
     left = list(rows)
     while count < len(words):

@@ -1,5 +1,5 @@
-"""Queries: where a text names tables, and how other names are put there.
+"""Queries: the positions of table names in a text, and their replacement.
 
 Imports `engine.sql.dialect` and values of `engine.tables`. Start at `query.py`; `values.py` has the results,
-`scopes.py` the walk.
+`scopes.py` the tree walk.
 """

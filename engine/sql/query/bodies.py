@@ -1,17 +1,17 @@
-"""Bodies of SQL functions: one expression over the parameters, which is put in the place of a call.
+"""SQL function bodies: one expression over the parameters, which replaces a call.
 
-Without a query in it, a body names its parameters and nothing else that a query around it could mean: no variables, no
-names that it declares itself (of lambdas), under which a column in an argument would be taken for something else. The
-texts of arguments come in the places of parameters.
+A body without a query refers only to its parameters. It contains no other name that the surrounding query could
+resolve: no variables, and no names that it declares itself (lambda parameters), which would capture a column in an
+argument. Argument texts replace the parameters.
 
-A body with queries names columns of tables too, and a name in it means a column of these first, and a parameter then,
-as in Spark. So the parameters are columns of a relation of one row with the function's name, whose values are the
-arguments: `(SELECT body FROM (SELECT argument, …) AS function(parameter, …))`. Nothing in the body is in sight of an
-argument, and nothing around the call is in sight of the body, but what an argument brings in.
+A body with queries refers to table columns too, and a name in it refers first to a column and then to a parameter, as
+in Spark. So the parameters are columns of a one-row relation with the function's name, whose values are the arguments:
+`(SELECT body FROM (SELECT argument, …) AS function(parameter, …))`. An argument cannot refer to names in the body, and
+the body cannot refer to names around the call, except those that an argument brings in.
 
-A function that was created under other settings than those of its caller keeps its body apart: the call names
-:data:`BODY_CALL`, and Spark parses and analyzes the body by itself (`FunctionBodies.java`). So does each call of a
-table function, whose body is a query in FROM, beside the row of its arguments: `(SELECT argument, …) AS
+A function that was created under other settings than its caller's has its body analyzed separately: the call uses the
+name :data:`BODY_CALL`, and Spark parses and analyzes the body on its own (`FunctionBodies.java`). The same holds for
+each table function call, whose body is a query in FROM after a row with its arguments: `(SELECT argument, …) AS
 function(parameter, …), LATERAL (body)`.
 """
 
@@ -41,44 +41,44 @@ from engine.sql.query.splice import Edit, apply_edits, splice
 from engine.sql.query.values import Call, InlinedCall, Piece, Query, RelationName, Span
 
 _HEAD = "SELECT "
+# Functions about the current user's groups, which Spark does not have.
 MEMBERSHIP = frozenset({"is_account_group_member", "is_member"})
-"""Functions about who asks, which Spark does not have."""
 
+# Functions that need no parentheses.
 _BARE_FUNCTIONS = frozenset(
     {"current_catalog", "current_database", "current_date", "current_schema", "current_time", "current_timestamp"}
     | {"current_user", "localtime", "localtimestamp", "session_user", "user"}
 )
-"""Functions that need no parentheses."""
 
 _OF_ROW = (exp.Case, exp.Cast, exp.Connector, exp.If, exp.TryCast)
 
+# Encloses an argument's number in an intermediate text; SQL text does not contain it.
 _MARK = "\0"
-"""Around the number of an argument in a text under way; no text of SQL has it."""
 
+# Precedes a relation's number between two marks.
 _RELATION = "relation"
-"""Before the number of a relation between two marks."""
 
+# The name for calls whose body is analyzed under its own settings. It does not occur in user text.
 BODY_CALL = f"__body_{secrets.token_hex(12)}"
-"""The name of calls with a body that is analyzed under its own settings. No text of a user has it."""
 
 _BODY = re.compile(rf"{BODY_CALL}\('([^']*)'")
 _RELATIONS_OF_CALL = re.compile(rf"{BODY_CALL}\('([^']*)'(?:, '[^']*')*(?:, )?")
+# Characters in a body that stay unescaped, so that its words are found in displayed texts.
 _UNCHANGED = " ()=<>,.[]!|&*/;:"
-"""Characters of a body that stay, so that its words are found in texts that are looked at."""
 
 _NOT_DETERMINISTIC = frozenset(
     {"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"}
 )
 
 
+# A parameter or column name, and its SQL type.
 Typed = tuple[str, str]
-"""The name of a parameter or a column, and its SQL type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """`query` selects the expression alone; `uses` are the places of parameters in it, with their numbers; empty where
-    it `has_query`, to which they are columns.
+    """A parsed body. `query` selects the expression alone; `uses` are the spans of parameters in it, with their
+    numbers; empty if it `has_query`, which resolves them as columns.
     """
 
     query: Query
@@ -87,19 +87,19 @@ class Body:
 
 
 def expression_query(text: str) -> Query:
-    """A query of the expression alone, whose calls are no columns."""
+    """Returns a query that selects only the expression, whose calls are not columns."""
     select = f"{_HEAD}{text}\n"
     query = parse_query(Cursor(select, tokenize(select)))
     return replace(query, calls=tuple(replace(call, is_column=False) for call in query.calls))
 
 
 def inlined_expression(query: Query) -> str:
-    """The expression of :func:`expression_query` with its calls inlined."""
+    """Returns the expression in :func:`expression_query`'s result with its calls inlined."""
     return apply_edits(query.text, [], query.inlined)[len(_HEAD) :].rstrip("\n")
 
 
 def parse_table_body(text: str, function: str) -> Body:
-    """Parses the body of a table function, a query in parentheses. Raises as :func:`parse_body`."""
+    """Parses a table function's body, a query in parentheses. Raises as :func:`parse_body`."""
     query = expression_query(text)
     tree = query_tree(f"{_HEAD}{text}\n")
     for node in tree.walk():
@@ -109,7 +109,9 @@ def parse_table_body(text: str, function: str) -> Body:
 
 
 def parse_body(text: str, parameters: Sequence[str], function: str) -> Body:
-    """Raises `SyntaxFailure`, and `BodyNotPossible` for what no body may have."""
+    """Parses a scalar body. Raises `SyntaxFailure`, and `BodyNotPossible` for constructs that a body must not
+    contain.
+    """
     query = expression_query(text)
     tree = query_tree(f"{_HEAD}{text}\n")
     if not isinstance(tree, exp.Select) or any(tree.args[clause] for clause in tree.args if clause != "expressions"):
@@ -132,8 +134,8 @@ def parse_body(text: str, parameters: Sequence[str], function: str) -> Body:
 
 
 def free_names(text: str) -> frozenset[str]:
-    """The first names of all columns in a body, in lower case, but for those that a query in it declares: the others
-    are columns of the tables that it reads, or parameters. Spark would look for them around the call too.
+    """Returns the first name part of all columns in a body, in lower case, except names that a query in it declares:
+    these are columns of the tables that it reads, or parameters. Spark would look for them around the call too.
     """
     tree = query_tree(f"{_HEAD}{text}\n")
     declared = {node.alias.lower() for node in tree.find_all(exp.Alias, exp.CTE)}
@@ -141,15 +143,15 @@ def free_names(text: str) -> frozenset[str]:
         declared |= {node.name.lower(), *(column.name.lower() for column in node.columns)}
     columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
     names = {column.parts[0].name.lower() for column in columns}
-    for token, after in pairwise(tokenize(f"{text}\n;")):  # what is a function, where no column has the name
+    for token, after in pairwise(tokenize(f"{text}\n;")):  # functions without parentheses, if no column has the name
         if token.text.lower() in _BARE_FUNCTIONS and after.token_type is not TokenType.L_PAREN:
             names.add(token.text.lower())
     return frozenset(names) - declared
 
 
 def mentioned_names(text: str) -> frozenset[str] | None:
-    """All parts of the names of columns in a body, in lower case; None where it means columns that it does not name."""
-    if any(token.text.upper() == "NATURAL" for token in tokenize(text)):  # a join by all columns of one name
+    """Returns all name parts of columns in a body, in lower case; None if it refers to columns without naming them."""
+    if any(token.text.upper() == "NATURAL" for token in tokenize(text)):  # a join on all columns with equal names
         return None
     tree = query_tree(f"{_HEAD}{text}\n")
     parts = (part.name.lower() for column in tree.find_all(exp.Column) for part in column.parts)
@@ -157,13 +159,13 @@ def mentioned_names(text: str) -> frozenset[str] | None:
 
 
 def parse_expression(text: str) -> Query:
-    """A query that selects one expression of ours, whose calls are not columns."""
+    """Parses a generated expression as a query, whose calls are not columns."""
     query = parse_query(Cursor(text, tokenize(text)))
     return replace(query, calls=tuple(replace(call, is_column=False) for call in query.calls))
 
 
 def expression_in(text: str) -> str:
-    """What the text of such a query selects."""
+    """Returns the expression that such a query selects."""
     return text[len(_HEAD) :]
 
 
@@ -175,12 +177,14 @@ def _refusal(node: exp.Expr) -> str | None:
             return "it has a window in it"
         case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
             return "it has a parameter of a statement in it"
-        case _:  # sqlglot's tree
+        case _:  # a sqlglot tree
             return None
 
 
 def _use(column: exp.Column, parameters: Sequence[str], function: str) -> tuple[Span, int]:
-    """The first name is a parameter, or the function whose parameter the second one is; more are fields."""
+    """Resolves a use: the first name part is a parameter, or the function, whose parameter is the second part; further
+    parts are fields.
+    """
     parts = [part for part in column.parts if isinstance(part, exp.Identifier) and "start" in part.meta]
     names = [part.name.lower() for part in parts]
     for skipped in (0, 1):
@@ -191,10 +195,10 @@ def _use(column: exp.Column, parameters: Sequence[str], function: str) -> tuple[
 
 
 def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int) -> InlinedCall:
-    """Returns what replaces `call`: the body, with arguments cast to the types of the parameters. `inner` is its
-    query with its own calls inlined, whose relations are `first` and those behind it in the query of the call.
+    """Returns the replacement for `call`: the body, with arguments cast to the parameter types. `inner` is its query
+    with its own calls inlined; in the calling query its relations are numbered from `first`.
 
-    A column that it is all of is called as the function, as Spark calls it.
+    If the call is a whole result column, the column gets the function's name, as in Spark.
     """
     if inner.relations or body.has_query:
         return queried_call(call, entry, inner, first)
@@ -212,10 +216,10 @@ def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, fir
 def separate_call(
     call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int, *, is_hidden: bool = False
 ) -> InlinedCall:
-    """Returns what replaces a call of a function that is evaluated under its own settings.
+    """Returns the replacement for a call whose function is evaluated under its own settings.
 
-    The body selects from one row, whose columns are its parameters: defaults, and NULL for what `call` gives.
-    `is_hidden`: who calls it may not read what a table function reads.
+    The body selects from one row whose columns are its parameters: defaults, and NULL for the arguments of `call`.
+    `is_hidden`: the caller may not read the tables that a table function reads.
     """
     relations = range(first, first + len(inner.relations))
     text = splice(inner, [f"{_MARK}{_RELATION}{number}{_MARK}" for number in relations])
@@ -242,7 +246,7 @@ def separate_call(
 
 
 def readable(text: str) -> str:
-    """A text that is looked at, with the bodies of :func:`separate_call` as they were written."""
+    """Returns a displayable text, with the bodies of :func:`separate_call` as they were written."""
     while BODY_CALL in text:
         text = _readable_once(text)
     return text
@@ -258,12 +262,14 @@ def has_queried_body(text: str) -> bool:
 
 
 def separate_functions(text: str) -> list[str]:
-    """The names of the functions that :func:`separate_call` put into `text`."""
+    """Returns the names of the functions that :func:`separate_call` inserted into `text`."""
     return [str(_body_in(found)["function"]) for found in _BODY.finditer(text)]
 
 
 def with_function_names(text: str) -> str:
-    """A part of a text of Spark's messages, with calls of functions as the user wrote them, but for their arguments."""
+    """Returns a part of Spark's message text, with function calls as the user wrote them, except for their
+    arguments.
+    """
     shown = _RELATIONS_OF_CALL.sub(lambda found: f"{_body_in(found)['function']}(", text)
     return shown.replace(BODY_CALL, "function")
 
@@ -278,8 +284,8 @@ def _body_in(found: re.Match[str]) -> dict[str, Any]:
 
 
 def _selected(entry: FunctionEntry, text: str, values: Sequence[str]) -> str:
-    """Returns a query of a function's value: its body, which the query `text` selects, over a row of `values` of its
-    parameters.
+    """Returns a query for a function's value: its body, which the query `text` selects, over one row with the
+    parameters' `values`.
     """
     rows = f" FROM {_argument_row(entry.name.table, _pairs(entry.parameters), values)}" if values else ""
     selected = text[len(_HEAD) :].rstrip("\n")
@@ -292,7 +298,7 @@ def _pairs(items: Sequence[FunctionParameter | FunctionColumn]) -> list[Typed]:
 
 def _argument_row(function: str, parameters: Sequence[Typed], values: Sequence[str]) -> str:
     columns = ", ".join(
-        # Not called as the parameter: what is called so is in sight of the values behind it.
+        # The alias differs from the parameter name, which would be visible to the values after it.
         f"CAST(({value}) AS {sql_type}) AS `__argument {number}`"
         for number, ((_, sql_type), value) in enumerate(zip(parameters, values, strict=True))
     )
@@ -308,8 +314,8 @@ def _table_text(entry: FunctionEntry, text: str, values: Sequence[str]) -> str:
 def table_query(
     function: str, parameters: Sequence[Typed], columns: Sequence[Typed], body: str, values: Sequence[str]
 ) -> str:
-    """Returns a query of the rows of a table function, whose `body` is a query in parentheses, over a row of `values`
-    of its parameters. Without `columns` they are those of the body.
+    """Returns a query for a table function's rows: `body`, a query in parentheses, over one row with the parameters'
+    `values`. Without `columns` the result has the body's columns.
     """
     sources = [_argument_row(function, parameters, values)] if values else []
     names = [f"`__column {number}`" for number in range(len(columns))]
@@ -329,8 +335,8 @@ def _alias(call: Call) -> str:
 
 
 def queried_call(call: Call, entry: FunctionEntry, body: Query, first: int) -> InlinedCall:
-    """Returns what replaces a call of a function with queries in its `body`, whose relations are `first` and those
-    behind it in the query of the call.
+    """Returns the replacement for a call whose function has queries in its `body`; in the calling query its relations
+    are numbered from `first`.
     """
     text = splice(body, [f"{_MARK}{_RELATION}{first + at}{_MARK}" for at in range(len(body.relations))])
     values = [f"{_MARK}{number}{_MARK}" for number in range(len(entry.parameters))]
@@ -348,7 +354,7 @@ def _piece(text: str) -> int | RelationName:
 
 
 def with_named_markers(query: Query) -> Query:
-    """Names the markers `?` of a query with inlined calls, whose arguments come in another order, or more than once."""
+    """Names the `?` markers in a query with inlined calls, because their arguments may be reordered or repeated."""
     markers = [token for token in tokenize(query.text) if token.token_type is TokenType.PLACEHOLDER]
     named = tuple(
         InlinedCall(span=Span(token.start, token.end + 1), arguments=(), pieces=(f":{MARKER}{number}",))
@@ -358,13 +364,13 @@ def with_named_markers(query: Query) -> Query:
 
 
 def literal_call(call: Call, text: str) -> InlinedCall:
-    """Returns what replaces a call whose value is known."""
+    """Returns the replacement for a call with a known value."""
     alias = f" AS {quote(call.name_parts[-1])}" if call.is_column else ""
     return InlinedCall(span=call.span, arguments=call.arguments, pieces=(text + alias,))
 
 
 def with_arguments(call: Call, defaults: Sequence[str | None], inlined: InlinedCall) -> InlinedCall:
-    """Puts the arguments of `call` in for the numbers of their parameters, and `defaults` for the others."""
+    """Inserts the arguments of `call` for the parameter numbers, and `defaults` for the others."""
 
     def put(piece: Piece) -> Piece:
         if not isinstance(piece, int):
@@ -375,12 +381,12 @@ def with_arguments(call: Call, defaults: Sequence[str | None], inlined: InlinedC
 
 
 def is_known_function(name: str) -> bool:
-    """Whether a name without a schema means a function that nobody made."""
+    """Returns whether a name without a schema is a built-in function."""
     return name.lower() in MEMBERSHIP or name.lower() in ALLOWED_FUNCTIONS or name.lower() in EXCLUDED_FUNCTIONS
 
 
 def is_called_by_name(name: str) -> bool:
-    """Whether a call of that name is read as one of a function of the catalog."""
+    """Returns whether a call with this name is parsed as a catalog function."""
     text = f"SELECT {name}(1)"
     try:
         return bool(parse_query(Cursor(text, tokenize(text))).calls)
@@ -389,12 +395,12 @@ def is_called_by_name(name: str) -> bool:
 
 
 def repeats(body: Body, number: int) -> bool:
-    """Whether an argument comes more than once."""
+    """Returns whether an argument occurs more than once."""
     return sum(used == number for _, used in body.uses) > 1
 
 
 def is_deterministic(text: str) -> bool:
-    """Whether evaluating an argument twice gives the same value."""
+    """Returns whether evaluating an argument twice gives the same value."""
     followed = pairwise(tokenize(text))
     return not any(
         token.text.lower() in _NOT_DETERMINISTIC and after.token_type is TokenType.L_PAREN for token, after in followed
@@ -402,8 +408,8 @@ def is_deterministic(text: str) -> bool:
 
 
 def is_of_row(text: str) -> bool:
-    """Whether an argument is made of columns and constants by operators, CASE and casts, and so is one of a row in any
-    query: Spark would take an aggregate that is put into a query for one of that query.
+    """Returns whether an argument consists of columns and constants with operators, CASE and casts, and so depends on
+    one row in any query: Spark would treat an inserted aggregate as an aggregate of the surrounding query.
     """
     tree = query_tree(f"{_HEAD}{text}\n")
     nodes = tree.expressions[0].walk() if isinstance(tree, exp.Select) else [tree]
@@ -415,7 +421,7 @@ def is_of_row(text: str) -> bool:
 
 
 def string_literal(text: str) -> str | None:
-    """The value of an argument that is one string."""
+    """Returns an argument's value if it is one string."""
     cursor = Cursor(text, tokenize(text))
     value = cursor.take_string()
     return value if cursor.is_done else None

@@ -1,6 +1,6 @@
-"""Where a query calls functions that are none of Spark's, with the places of their arguments.
+"""Finds function calls in a query that are not Spark built-ins, with the spans of their arguments.
 
-The tree says which names are called; the tokens around a name say what qualifies it and where its arguments are.
+The tree contains the called names; the tokens around a name contain its qualifier and the argument spans.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 def read_calls(
     tokens: Sequence[Token], offsets: Iterable[int], columns: Container[int], sources: Mapping[int, bool]
 ) -> tuple[Call, ...]:
-    """Returns the calls whose functions' last names begin at `offsets`, in the order of the text.
+    """Returns the calls whose last name parts begin at `offsets`, in text order.
 
-    `columns` are offsets of columns, `sources` those of calls in FROM, which have an alias or not.
+    `columns` are column offsets, `sources` the offsets of calls in FROM and whether they have an alias.
     """
     places = {token.start: index for index, token in enumerate(tokens)}
     found = {offset: _call(tokens, places[offset]) for offset in sorted(set(offsets)) if offset in places}
@@ -35,7 +35,7 @@ def read_calls(
 
 
 def _call(tokens: Sequence[Token], index: int) -> Call | None:
-    """None where no parenthesis follows the name."""
+    """Returns the call, or None if no parenthesis follows the name."""
     first = index
     while first >= 2 and tokens[first - 1].token_type is TokenType.DOT:
         first -= 2

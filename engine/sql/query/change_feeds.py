@@ -1,7 +1,7 @@
-"""`table_changes('name', start[, end])` and `table_changes_by_path('/path', start[, end])` as relations of a query.
+"""`table_changes('name', start[, end])` and `table_changes_by_path('/path', start[, end])` as a query's relations.
 
-To the grammar they are functions in FROM, to everybody after it they name a table, as any relation does: so the table
-is resolved, pinned and authorised like one that is read by its name. The first argument is a literal, for that reason;
+The grammar treats them as functions in FROM; later stages treat them as relations that name a table. So the table is
+resolved, pinned and authorized like a table that is read by its name. For that reason the first argument is a literal;
 the others are expressions without columns, which are evaluated when the table is bound.
 """
 
@@ -24,14 +24,14 @@ _ARGUMENTS_MIN, _ARGUMENTS_MAX = 2, 3
 
 
 def is_change_feed(node: exp.Table) -> bool:
-    """Whether `node` is a call of one of the two functions."""
+    """Returns whether `node` is a call of one of the two functions."""
     return isinstance(node.this, exp.Anonymous) and CHANGE_FEED in node.this.meta
 
 
 def read_change_feed(node: exp.Table, text: str) -> Relation:
-    """The relation that the call in `node` means.
+    """Returns the relation for the call in `node`.
 
-    Raises `WrongArgumentCount`, `UnsupportedClause` for a name that is computed, and for AS OF after the call.
+    Raises `WrongArgumentCount`, `UnsupportedClause` for a computed name, and for AS OF after the call.
     """
     call = node.this
     function = call.meta[CHANGE_FEED]
@@ -57,7 +57,7 @@ def _literal(argument: exp.Expr, function: str) -> str:
 
 
 def _parts_of_name(name: str, offset: int) -> tuple[str, ...]:
-    """The parts of a name in a string, where each may be in backticks."""
+    """Returns the parts of a name in a string; each part may be in backticks."""
     try:
         cursor = Cursor(name, tokenize(name))
         parts = read_table(cursor)

@@ -1,10 +1,10 @@
-"""SQL that we compose for Spark: of pieces of a statement, and of names that nothing else in the text can mean.
+"""SQL that the gateway composes for Spark from pieces of a statement, with names that occur nowhere else in the text.
 
-A composed text joins what the user wrote with what we add: scans of listed files, positions of rows, values under way.
-A name of ours must be no column, common table expression, alias or variable of the user's part. So :class:`Names` is
-given all of these texts, and gives out names that occur in none of them, not even as a part of a longer name.
+A composed text joins the user's text with generated text: scans of listed files, row positions, intermediate values. A
+generated name must not equal a column, common table expression, alias or variable in the user's part. So :class:`Names`
+receives all these texts, and generates names that occur in none of them, not even as a part of a longer name.
 
-A relation is kept apart from columns too: `t.x` is column x of relation t, and hides field x of a column t.
+Relation names differ from column names too: `t.x` is column x of relation t, and hides field x of a column t.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from engine.sql.query.values import Query, Span, TargetQuery
 
 
 class Names:
-    """Each name is given out once. `taken` are texts of SQL and single names, in any case."""
+    """A generator for unique names. `taken` are SQL texts and single names, in any case."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = "\n".join(taken).casefold()
         self._counts: Counter[str] = Counter()
 
     def new(self, kind: str) -> str:
-        """A name that says what it is of: `__kind_0`, `__kind_1`, …; it needs no quotes."""
+        """Returns a name that describes its use: `__kind_0`, `__kind_1`, …; it needs no quotes."""
         stem = f"__{kind}_"
         while stem in self._taken:
             stem = f"_{stem}"
@@ -40,7 +40,7 @@ class Names:
         return f"{stem}{self._counts[kind] - 1}"
 
     def are_said(self, name: str) -> bool:
-        """Whether the texts have this word."""
+        """Returns whether the texts contain this word."""
         return re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", self._taken) is not None
 
     def several(self, kind: str, count: int) -> list[str]:
@@ -48,31 +48,34 @@ class Names:
 
 
 class ComposedQuery:
-    """A query made of pieces of a statement's text and of our own, which is parsed as if a user had written it.
+    """A query composed from pieces of a statement's text and generated text, parsed as if a user had written it.
 
-    Markers without a name (`?`) get names by their number in the statement, since a piece may come more than once and
-    in another order (`engine.runtime.parameters.named_by_position`).
+    Markers without a name (`?`) are named by their number in the statement, because a piece may be repeated or
+    reordered (`engine.runtime.parameters.named_by_position`).
     """
 
     def __init__(self, text: str, markers: Sequence[int] | None = None) -> None:
-        """`markers` are the statement's, as `marker_places` returns them; None: they are looked for."""
+        """Starts an empty query. `markers` are the statement's, as `marker_places` returns them; None: they are
+        searched for.
+        """
         self._source = text
         self._markers = marker_places(text) if markers is None else markers
         self._pieces: list[tuple[int, str, int | None]] = []
         self._length = 0
 
     def own(self, text: str) -> Span:
-        """Adds text of ours; its position."""
+        """Adds generated text and returns its span."""
         return self._add(text, None)
 
     def piece(self, span: Span) -> Span:
-        """Adds a part of the statement; its position."""
+        """Adds a part of the statement and returns its span."""
         return self._add(self.text_of(span), span.start)
 
     def in_parentheses(self, span: Span) -> Span:
-        """Adds an expression of the statement so that nothing after it belongs to it, not even to a comment.
+        """Adds an expression of the statement in parentheses, so that nothing after it is parsed with it, or in its
+        comment.
 
-        Its position is that of the parentheses.
+        Returns the span of the parentheses.
         """
         start = self.own("(").start
         self.piece(span)
@@ -85,11 +88,11 @@ class ComposedQuery:
         return Span(start, self._length)
 
     def text_of(self, span: Span) -> str:
-        """A part of the statement as :meth:`piece` adds it."""
+        """Returns a part of the statement as :meth:`piece` adds it."""
         return _with_named_markers(self._source, self._markers, span)
 
     def over_target(self, items: Span, target: Span | None, source: Span | None = None) -> TargetQuery:
-        """The query, in whose FROM the table that the statement changes is at `target`. Raises as `parsed`, and for a
+        """Returns the query with the statement's target table at `target` in its FROM. Raises as `parsed`, and for a
         WITH clause that gives its name to a query.
         """
         query = self.parsed()
@@ -104,7 +107,7 @@ class ComposedQuery:
         return TargetQuery(query=query, items=items, target=number, source=source, source_relation=other)
 
     def parsed(self) -> Query:
-        """Raises `SyntaxFailure` for a place in the statement."""
+        """Parses the text. Raises `SyntaxFailure` with a position in the statement."""
         text = joined(piece for _, piece, _ in self._pieces)
         try:
             return parse_query(Cursor(text, tokenize(text)))
@@ -112,7 +115,7 @@ class ComposedQuery:
             raise SyntaxFailure(failure.reason, self._origin(failure.offset)) from None
 
     def _origin(self, offset: int) -> int:
-        """The place in the statement, or the end of the piece before it."""
+        """Returns the position in the statement, or the end of the piece before it."""
         found = 0
         for start, piece, origin in self._pieces:
             if start <= offset and origin is not None:
@@ -121,12 +124,12 @@ class ComposedQuery:
 
 
 def marker_places(text: str) -> list[int]:
-    """Returns where the markers without a name (`?`) of a statement begin."""
+    """Returns the start of each unnamed marker (`?`) in a statement."""
     return [token.start for token in tokenize(text) if token.token_type is TokenType.PLACEHOLDER] if "?" in text else []
 
 
 def _with_named_markers(text: str, markers: Sequence[int], span: Span) -> str:
-    """A part of `text`, whose markers without a name begin at `markers`."""
+    """Returns a part of `text` with names for the unnamed markers, which begin at `markers`."""
     pieces: list[str] = []
     done = span.start
     for number, start in enumerate(markers):

@@ -1,8 +1,8 @@
-"""Simple conditions as predicates: columns of one table compared with literals, joined by AND, OR and NOT.
+"""Simple conditions as predicates: columns of one table compared with literals, combined by AND, OR and NOT.
 
-Spark decides what any condition means. Only what the log may answer by itself is read here, so that it must be plain:
-what is not recognized means that the table is read. Literals have the types that they are written with; a caller that
-knows the columns decides whether they can be compared.
+Spark decides the meaning of any condition. Only conditions that the log alone may answer are parsed here, so they must
+be simple: for an unrecognized condition the table is read. Literals have the types that they are written with; a caller
+that has the column types decides whether they can be compared.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?",
 
 
 def parse_condition(node: exp.Expr, called: str) -> Predicate | None:
-    """The condition over the columns of the table that the query calls `called`; None where it is not plain."""
+    """Returns the condition over the columns of the table with the alias `called`; None if it is not simple."""
     node = node.unnest()
     match node:
         case exp.And() | exp.Or():
@@ -64,7 +64,7 @@ def parse_condition(node: exp.Expr, called: str) -> Predicate | None:
             return _between(node, called)
         case exp.In():
             return _in(node, called)
-        case _:  # sqlglot's tree
+        case _:  # a sqlglot tree
             return _compare(node, called)
 
 
@@ -96,7 +96,7 @@ def _in(node: exp.In, called: str) -> Predicate | None:
 
 
 def _column(node: exp.Expr, called: str) -> Column | None:
-    """A column of the table itself; a field of a struct is none."""
+    """Returns a top-level column; None for a struct field."""
     node = node.unnest()
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
         return None
@@ -107,7 +107,7 @@ def _column(node: exp.Expr, called: str) -> Column | None:
 
 
 def _literal(node: exp.Expr) -> Literal | None:
-    """A text, a whole number, a date, or a timestamp as the local time that it says."""
+    """Returns a text, a whole number, a date, or a timestamp as the written local time."""
     node = node.unnest()
     match node:
         case exp.Literal(this=str(text), is_string=True):
@@ -123,12 +123,12 @@ def _literal(node: exp.Expr) -> Literal | None:
             return parse_date(text)
         case exp.Cast(this=exp.Literal(this=str(text), is_string=True)) if node.to.this in _TIMESTAMPS:
             return parse_local_time(text)
-        case _:  # sqlglot's tree
+        case _:  # a sqlglot tree
             return None
 
 
 def parse_date(text: str) -> Literal | None:
-    """`yyyy-mm-dd`, in which all of Spark's ways to write a date agree."""
+    """Parses `yyyy-mm-dd`, the form that has one meaning in all of Spark's date parsers."""
     try:
         return Literal.of(date.fromisoformat(text)) if len(text) == len("yyyy-mm-dd") else None
     except ValueError:
@@ -136,7 +136,7 @@ def parse_date(text: str) -> Literal | None:
 
 
 def parse_local_time(text: str) -> Literal | None:
-    """`yyyy-mm-dd[ hh:mm[:ss[.ffffff]]]`, a timestamp without a time zone; None for a text in any other form."""
+    """Parses `yyyy-mm-dd[ hh:mm[:ss[.ffffff]]]`, a timestamp without a time zone; returns None for any other form."""
     if not _LOCAL_TIME.fullmatch(text):
         return None
     head, point, fraction = text.partition(".")

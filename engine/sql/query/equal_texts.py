@@ -1,4 +1,4 @@
-"""What two texts of a query have in common if Spark cannot tell them apart, and what of a text means the time."""
+"""Normalized query texts that are equal for Spark, and detection of texts that depend on the time."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TIME = re.compile(r"(?i)[\x00-\x20]*(now|today|tomorrow|yesterday)|(?s:.*)\\")
 
 
 def without_comments(text: str) -> str:
-    """`text` with one blank for each comment and whatever white space is around it: hints stay.
+    """Returns `text` with one blank for each comment and its surrounding white space; hints stay.
 
-    Where a blank was there is one, as `> >` is not `>>`. What cannot be read is left as it is.
+    A blank is never removed completely, because `> >` is not `>>`. Unreadable text is left unchanged.
     """
     try:
         tokens = tokenize(text)
@@ -39,11 +39,11 @@ def without_comments(text: str) -> str:
 
 
 def has_literal_of_now(text: str) -> bool:
-    """Whether a typed literal may be the time at which it is read, as DATE 'today' is to Spark's parser.
+    """Returns whether a typed literal may denote the current time, as DATE 'today' does in Spark's parser.
 
-    One with a backslash may be, and so may all that cannot be read.
+    True also for a literal with a backslash, and for unreadable text.
     """
-    if _MAY_BE_TYPED.search(text) is None:  # as in the rows of a system view, of which there may be megabytes
+    if _MAY_BE_TYPED.search(text) is None:  # as in a system view's rows, which may be megabytes
         return False
     try:
         tokens = tokenize(text)

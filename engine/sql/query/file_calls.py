@@ -1,10 +1,10 @@
-"""`read_files('path', format => 'csv', header => true, schema => 'a INT, …')` as a relation of a query.
+"""`read_files('path', format => 'csv', header => true, schema => 'a INT, …')` as a query's relation.
 
-To the grammar it is a function in FROM, to everybody after it it names files, under the rules for COPY INTO. Its
-arguments are constants. Without a format the end of the path says which one it is; without a schema Spark finds the
-columns, of CSV files with their types unless `inferColumnTypes` (or `inferSchema`) is false.
+The grammar treats it as a function in FROM; later stages treat it as files, under COPY INTO's rules. Its arguments are
+constants. Without a format, the path's extension determines it; without a schema Spark infers the columns, for CSV
+files with their types unless `inferColumnTypes` (or `inferSchema`) is false.
 
-Formats and their options are a list, so that none has a meaning that nobody looked at.
+Formats and their options are an allowlist, so that each one has been reviewed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def is_file_call(node: exp.Table) -> bool:
 
 
 def read_file_call(node: exp.Table) -> Relation:
-    """Returns the relation that the call in `node` means.
+    """Returns the relation for the call in `node`.
 
-    Raises `WrongArgumentCount`, `UnsupportedClause` for an argument given twice, for a format that is not read, or AS
-    OF after the call, `CopyOptionNotSupported`, `UnsupportedDataType`.
+    Raises `WrongArgumentCount`, `UnsupportedClause` for a repeated argument, an unsupported format, or AS OF after the
+    call, `CopyOptionNotSupported`, `UnsupportedDataType`.
     """
     call = node.this
     if node.args.get("version"):
@@ -91,6 +91,7 @@ _JSON = (
     "allowSingleQuotes allowUnquotedControlChars allowUnquotedFieldNames dropFieldIfAllNull inferTimestamp "
     "prefersDecimal primitivesAsString"
 )
+# Names in lower case.
 _OPTIONS: Mapping[FileKind, frozenset[str]] = MappingProxyType(
     {
         kind: frozenset(f"{names} {_RECURSIVE}".lower().split())
@@ -102,11 +103,10 @@ _OPTIONS: Mapping[FileKind, frozenset[str]] = MappingProxyType(
         }.items()
     }
 )
-"""Names in lower case."""
 
 
 def file_format(kind: FileKind, options: Properties) -> tuple[FileFormat, bool]:
-    """Returns how files are read, and whether also those of folders below the path. Raises `CopyOptionNotSupported`."""
+    """Returns the file format, and whether subdirectories are read too. Raises `CopyOptionNotSupported`."""
     for name, _ in options:
         if name.lower() not in _OPTIONS[kind]:
             raise CopyOptionNotSupported(name, f"files of the format {kind.value.upper()}")
@@ -116,7 +116,7 @@ def file_format(kind: FileKind, options: Properties) -> tuple[FileFormat, bool]:
 
 
 def file_kind(name: str, clause: str) -> FileKind:
-    """Raises `UnsupportedClause` for a format whose files are not read by themselves."""
+    """Returns the file kind. Raises `UnsupportedClause` for a format whose files cannot be read directly."""
     if name.lower() not in _OPTIONS:
         raise UnsupportedClause(f"{clause} {name.upper()}", "The formats are PARQUET, CSV, JSON and ORC.")
     return FileKind(name.lower())

@@ -1,11 +1,11 @@
-"""Which queries ask for nothing but what the log of one table may know, so that it may answer them.
+"""Detects metadata-only queries: queries that one table's log may be able to answer.
 
     SELECT count(*), min(day) AS first, max(t.day) FROM s.t WHERE region = 'north'
     SELECT region, count(*) FROM t GROUP BY region
     SELECT DISTINCT day FROM t
 
-Anything beside such a list, a plain condition and one column to group by (an order, a limit, a sample, a hint that does
-something) makes it another query. Whether the log knows the answer is not decided here.
+Anything besides a select list, a simple condition and one grouping column (an order, a limit, a sample, an effective
+hint) disqualifies the query. Whether the log has the answer is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OF_COLUMN: Mapping[str, AggregateKind] = MappingProxyType(
 
 
 def log_question(tree: exp.Query | exp.Values) -> LogQuestion | None:
-    """What the query asks, in the order of the result's columns; None for every other query."""
+    """Returns the requested values, in the result's column order; None for every other query."""
     if not isinstance(tree, exp.Select) or given(tree) - _SELECT_ARGUMENTS:
         return None
     called = table_called(tree)
@@ -43,7 +43,7 @@ def log_question(tree: exp.Query | exp.Values) -> LogQuestion | None:
 
 
 def table_called(tree: exp.Select) -> str | None:
-    """What columns of the one table may be qualified with; None where the query reads anything else."""
+    """Returns the qualifier for columns of the query's only table; None if the query reads anything else."""
     source = tree.args.get("from_")
     table = source.this if source is not None else None
     if not isinstance(table, exp.Table) or isinstance(table.this, exp.Func) or given(table) - _TABLE_ARGUMENTS:
@@ -55,7 +55,7 @@ def table_called(tree: exp.Select) -> str | None:
 
 
 def _group(tree: exp.Select) -> str | None:
-    """The one column of GROUP BY, or of a SELECT DISTINCT that has no other."""
+    """Returns the only column in GROUP BY, or in a SELECT DISTINCT."""
     group = tree.args.get("group")
     if group is not None and given(group) == {"expressions"}:
         expressions = group.expressions
@@ -68,7 +68,9 @@ def _group(tree: exp.Select) -> str | None:
 
 
 def _is_whole(tree: exp.Select, items: tuple[Aggregate, ...], group: str | None) -> bool:
-    """Whether the grouping was understood, and with both DISTINCT and GROUP BY nothing is grouped twice."""
+    """Returns whether the grouping was understood, and whether a query with both DISTINCT and GROUP BY groups only
+    once.
+    """
     is_grouped = tree.args.get("group") is not None
     is_distinct = tree.args.get("distinct") is not None
     if is_grouped and is_distinct:
@@ -81,7 +83,7 @@ def given(node: exp.Expr) -> set[str]:
 
 
 def _item(expression: exp.Expr, group: str | None) -> Aggregate | None:
-    """One item of the list; its name is the alias, or what Spark calls such a column."""
+    """Returns one item of the select list; its name is the alias, or Spark's name for the column."""
     alias = expression.alias if isinstance(expression, exp.Alias) else None
     inner = expression.unalias()
     if isinstance(inner, exp.Column):
@@ -108,7 +110,7 @@ def _aggregate(call: exp.Expr, alias: str | None) -> Aggregate | None:
 
 
 def _column_name(column: exp.Column) -> tuple[str | None, str | None]:
-    """The name and its qualifier; no name where more parts may be fields of a struct."""
+    """Returns the column name and its qualifier; no name if further parts may be struct fields."""
     if not isinstance(column.this, exp.Identifier) or column.args.get("db") or column.args.get("catalog"):
         return None, None
     qualifier = column.args.get("table")

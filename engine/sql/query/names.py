@@ -1,4 +1,4 @@
-"""Names of objects in statements that are no queries, with the number of parts that each may have."""
+"""Object names in statements that are not queries, with the number of parts that each may have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
 
 
 def read_table(cursor: Cursor) -> tuple[str, ...]:
-    """A table, by name or as ``delta.`/path` ``, or a branch of one: `t.branch_x`. Refuses names that are files."""
+    """Reads a table, by name or as ``delta.`/path` ``, or a table's branch: `t.branch_x`. Rejects file names."""
     parts = cursor.read_names()
     is_branch = parts[-1].lower().startswith(_BRANCH_PREFIX)
     _ensure_few(parts, _TABLE_PARTS_MAX + is_branch)
@@ -24,7 +24,7 @@ def read_table(cursor: Cursor) -> tuple[str, ...]:
 
 
 def read_table_or_path(cursor: Cursor) -> tuple[str, ...]:
-    """As :func:`read_table`; `'/path'` is `("delta", "/path")`."""
+    """Reads like :func:`read_table`; `'/path'` is `("delta", "/path")`."""
     path = cursor.take_string()
     return ("delta", path) if path is not None else read_table(cursor)
 
@@ -40,17 +40,17 @@ def read_schema(cursor: Cursor) -> tuple[str, ...]:
 
 
 def take_schema(cursor: Cursor) -> tuple[str, ...]:
-    """`FROM|IN schema`, or () for the current one."""
+    """Takes `FROM|IN schema`, or returns () for the current schema."""
     return read_schema(cursor) if cursor.take_any("FROM", "IN") else ()
 
 
 def take_pattern(cursor: Cursor) -> str | None:
-    """`[LIKE] 'pattern'`"""
+    """Takes `[LIKE] 'pattern'`."""
     return cursor.read_string() if cursor.take("LIKE") else cursor.take_string()
 
 
 def read_catalog(cursor: Cursor) -> str:
-    """A name, or a string, as Databricks' clients write it."""
+    """Reads a name, or a string, as Databricks' clients write it."""
     name = cursor.take_string()
     return name if name is not None else _read_parts(cursor, _CATALOG_PARTS_MAX)[0]
 

@@ -1,12 +1,12 @@
-"""Which rows of the one relation that it names a query needs, as far as its text says so.
+"""Derives, from the text alone, the rows that a query needs from its only relation.
 
     SELECT … FROM (SELECT * FROM s.t WHERE day >= '2024-01-01' AND f(x)) WHERE …     rows of 2024 and later
     WITH r AS (SELECT * FROM s.t WHERE day = '2024-01-01') SELECT … FROM r JOIN r    rows of one day
 
-Before Spark has planned a query this is known, and so a format may look at less of a table's metadata. Spark evaluates
-the conditions all the same. What is not recognized needs all rows: conditions beside a join or of an outer query.
-A LIMIT says nothing here: whether some of the metadata names enough rows is known when they were read, and the query
-has to have the rest of it then.
+The result is available before Spark has planned the query, so a format can read less table metadata. Spark evaluates
+the conditions all the same. An unrecognized query needs all rows; conditions next to a join or in an outer query are
+not recognized. LIMIT is not used: whether part of the metadata lists enough rows is known only after reading it, and
+the query then needs the rest.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from engine.sql.query.conditions import parse_condition
 from engine.sql.query.log_questions import given, table_called
 from engine.sql.query.values import NeededRows
 
+# SELECT clauses that see only rows for which WHERE is true.
 _AFTER_WHERE = frozenset(
     {
         *("expressions", "from_", "hint", "where", "group", "having", "windows", "qualify", "distinct", "order"),
         *("limit", "offset", "sort", "cluster", "distribute"),
     }
 )
-"""Clauses of a SELECT that see no row for which its WHERE is not true."""
 
 
 def needed_rows(tree: exp.Query | exp.Values) -> NeededRows | None:
-    """Of a query that names one relation, once; None: all."""
+    """Returns the needed rows if the query names one relation, once; None: all rows."""
     select = _reading(tree)
     if select is None or given(select) - _AFTER_WHERE:
         return None
@@ -43,7 +43,7 @@ def needed_rows(tree: exp.Query | exp.Values) -> NeededRows | None:
 
 
 def _reading(tree: exp.Expr) -> exp.Select | None:
-    """The SELECT that reads the relation itself, through queries that read one source, and a WITH of one name."""
+    """Returns the SELECT that reads the relation itself, through queries with one source, and a WITH with one name."""
     while isinstance(tree, exp.Select):
         ctes = tree.args.get("with_")
         if ctes is not None:
@@ -59,7 +59,7 @@ def _reading(tree: exp.Expr) -> exp.Select | None:
 
 
 def _conditions(node: exp.Expr, called: str) -> Iterator[Predicate]:
-    """The conjuncts that are plain."""
+    """Yields the simple conjuncts."""
     node = node.unnest()
     if isinstance(node, exp.And):
         yield from _conditions(node.left, called)

@@ -1,8 +1,8 @@
-"""Rows of VALUES whose every value is a plain literal or a marker for one, read without Spark.
+"""Reads VALUES rows that contain only simple literals and markers, without Spark.
 
-Plain is what has one meaning under every setting: NULL, TRUE, FALSE, numbers without a suffix, texts in single quotes
-without quotes or backslashes inside, and DATE 'yyyy-mm-dd'. A list with anything else in it (a call, a comment,
-an alias) is no such list, and Spark reads it. So is one with a marker whose value is no plain one of its type.
+A simple literal has one meaning under every setting: NULL, TRUE, FALSE, numbers without a suffix, texts in single
+quotes without quotes or backslashes inside, and DATE 'yyyy-mm-dd'. A list with anything else (a call, a comment, an
+alias), or with a marker whose value is not a simple one, is left to Spark.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 
 from engine.runtime.parameters import Parameter
 
+# A `Decimal` is a number with a point, a `float` one with an exponent, which Spark reads as DOUBLE.
 PlainValue: TypeAlias = bool | int | Decimal | float | str | date | None
-"""A `Decimal` is a number with a point, a `float` one with an exponent, which Spark takes for a DOUBLE."""
 
 _TEXT_MAX = 2_000_000
 _START = re.compile(r"(?i)\s*VALUES\s*")
@@ -46,7 +46,7 @@ _WORDS = {"NULL": None, "TRUE": True, "FALSE": False}
 
 
 def plain_rows(query: str, parameters: Sequence[Parameter] = ()) -> tuple[tuple[PlainValue, ...], ...] | None:
-    """The rows of `query`; None where it is anything but `VALUES (literal, …), …`, or long."""
+    """Returns the rows in `query`; None if it is not `VALUES (literal, …), …`, or too long."""
     start = _START.match(query) if len(query) <= _TEXT_MAX else None
     if start is None:
         return None
@@ -60,7 +60,7 @@ def plain_rows(query: str, parameters: Sequence[Parameter] = ()) -> tuple[tuple[
 
 
 class _Values:
-    """The values of markers."""
+    """The values for markers."""
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self._named = {each.name: each for each in parameters if each.name is not None}
@@ -68,7 +68,7 @@ class _Values:
         self._taken = 0
 
     def take(self, name: str | None) -> PlainValue:
-        """Returns that of `:name`, or of the next `?`. Raises `ValueError` for a value that is not plain."""
+        """Returns the value for `:name`, or for the next `?`. Raises `ValueError` for a value that is not simple."""
         if name is not None:
             if name not in self._named or self._positional:
                 raise ValueError("no value of that name")
@@ -103,7 +103,7 @@ def _read_double(text: str) -> float:
 
 
 def _read_float(text: str) -> float:
-    """The nearest FLOAT. Raises `ValueError` where the nearest DOUBLE is as near to another one."""
+    """Returns the nearest FLOAT. Raises `ValueError` if the nearest DOUBLE is equally near to another FLOAT."""
     exact = _read_double(text)
     if abs(exact) > _FLOAT_MAX:
         raise ValueError("no plain number")
@@ -121,7 +121,7 @@ def _read_boolean(text: str) -> bool:
 
 
 def read_date(text: str) -> date:
-    """The day of `yyyy-mm-dd`. Raises `ValueError` for any other form."""
+    """Parses `yyyy-mm-dd`. Raises `ValueError` for any other form."""
     if not _DATE.fullmatch(text):
         raise ValueError("no plain date")
     return date.fromisoformat(text)
@@ -143,7 +143,7 @@ _READERS: Mapping[str, Callable[[str], PlainValue]] = MappingProxyType(
 
 
 def _rows(query: str, place: int, values: _Values) -> Iterator[tuple[PlainValue, ...]]:
-    """Raises `ValueError` for what is not plain."""
+    """Yields the rows. Raises `ValueError` for a value that is not simple."""
     while True:
         opening = _OPENING.match(query, place)
         if opening is None:

@@ -1,4 +1,4 @@
-"""The rest of a statement as a query: tokens → tree → where it names tables."""
+"""Parses the rest of a statement as a query: tokens → tree → positions of table names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from engine.sql.query.scopes import read_names
 from engine.sql.query.source_text import copied
 from engine.sql.query.values import Query
 
+# Tokens that follow USING if a script is named; a JOIN's USING is followed by a parenthesis.
 _SCRIPT_MARKS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.COLON, TokenType.PLACEHOLDER})
-"""What follows USING where a script is named; a JOIN's USING is followed by a parenthesis."""
 
 
 def is_query(cursor: Cursor) -> bool:
-    """Whether a query is here. In parentheses it must begin with a word that could be no column there."""
+    """Returns whether a query begins here. In parentheses it must begin with a word that cannot be a column there."""
     words = cursor.words(cursor.count)
     opening = next((index for index, word in enumerate(words) if word != "("), len(words))
     head = words[opening : opening + 2]
@@ -33,7 +33,7 @@ def is_query(cursor: Cursor) -> bool:
 
 
 def parse_query(cursor: Cursor) -> Query:
-    """All that is left at `cursor`. The query's text keeps white space and comments before it, and nothing else."""
+    """Parses all remaining tokens. The query's text keeps white space and comments before it, and nothing else."""
     tokens = cursor.read_rest()
     start = 0 if cursor.is_first(tokens[0]) else tokens[0].start
     text = copied(cursor.text, start, tokens[-1].end + 1)
@@ -63,12 +63,12 @@ def _ensure_one_limit(tokens: Sequence[Token], start: int) -> None:
 
 
 def query_tree(text: str) -> exp.Expr:
-    """The tree of a text that is one query."""
+    """Parses a text that is one query into a tree."""
     return parse_query_tree(tokenize(text), text)
 
 
 def lone_source(text: str, several: SyntaxFailure) -> tuple[str, bool]:
-    """Of a query that reads one source: what it is called, empty without a name, and whether it is a table alone."""
+    """Returns the only source's name in the query (empty without a name), and whether it is just a table."""
     tree = parse_query_tree(tokenize(text), text)
     source = tree.args["from_"].this
     if any(tree.args.get(clause) for clause in tree.args if clause not in ("expressions", "from_", "with_", "kind")):

@@ -1,12 +1,12 @@
-"""One table of a query as a value: its name, its time travel, and the refusal of names that are files.
+"""One table in a query as a value: its name and time travel. Rejects names that are files.
 
 Rule for two-part names: ``delta.`/path` `` is the Delta table at a path, ``iceberg.`/path` `` the Iceberg table there.
-``format.`…` `` is refused as a query of files where the second part is no plain word (letters, digits, `_`) and the
-first is a file format that Spark knows, or where the second part holds a slash. So a schema that is really called `csv`
-keeps working, for tables with plain names.
+``format.`…` `` is rejected as a file query if the second part is not a plain word (letters, digits, `_`) and the first
+is one of Spark's file formats, or if the second part contains a slash. So a schema that is really called `csv` keeps
+working, for tables with plain names.
 
-Time travel may be written as a clause, as a suffix of the name (`t@v3`), or at the end of a quoted path
-(``delta.`/p@v3` ``), which Delta reads as a suffix too; a path that really ends so cannot be named.
+Time travel may be written as a clause, as a suffix (`t@v3`), or at the end of a quoted path (``delta.`/p@v3` ``), which
+Delta reads as a suffix too; a path that really ends like this cannot be named.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from catalog.volumes.paths import names_volume_files
 from engine.sql.dialect.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
 from engine.sql.query.values import AsOfReference, AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
 
+# First parts, in lower case, that make a two-part name a query over files or a service.
 FILE_FORMATS = frozenset(
     {
         *(
@@ -47,20 +48,19 @@ FILE_FORMATS = frozenset(
         *("state-metadata", "text", "xml"),
     }
 )
-"""First parts, in lower case, that make a two-part name a query of files or of a service."""
 
+# Maximum number of name parts: a table and one of its metadata tables.
 _PARTS_MAX = 4
-"""Of a table, and of a part of its metadata."""
 _WORD = re.compile(r"\w+")
 _PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
 _VERSION = re.compile(r"[0-9]{1,20}")
+# Maximum snapshot id; some are unsigned.
 _VERSION_MAX = 2**64 - 1
-"""Of ids of snapshots, some of which have no sign."""
 _TIMESTAMP_SUFFIX = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})", re.ASCII)
 
 
 def table_name(node: exp.Table) -> tuple[tuple[str, ...], Span]:
-    """The parts of a table's name, without quotes, and its position. Refuses more than three parts."""
+    """Returns the parts of a table name, without quotes, and its span. Rejects more than three parts."""
     parts = node.parts
     names = tuple(part.name for part in parts)
     if any("start" not in part.meta for part in parts):
@@ -75,7 +75,7 @@ def has_time_travel(node: exp.Table) -> bool:
 
 
 def read_relation(node: exp.Table, text: str) -> Relation:
-    """The relation that `node` names in `text`. Refuses files and invalid time travel by name."""
+    """Returns the relation that `node` names in `text`. Rejects files and invalid time travel by name."""
     parts, span = table_name(node)
     if not names_volume_files(parts):
         ensure_not_files(parts)
@@ -100,7 +100,7 @@ def read_relation(node: exp.Table, text: str) -> Relation:
 
 
 def split_path_suffix(parts: tuple[str, ...]) -> tuple[tuple[str, ...], TimeTravel | None]:
-    """The name without the time travel at the end of its quoted path, and that."""
+    """Returns the name without the time travel at the end of its quoted path, and the time travel."""
     suffixed = _PATH_SUFFIX.fullmatch(parts[1]) if len(parts) == 2 and parts[0].lower() == "delta" else None
     if suffixed is None:
         return parts, None
@@ -109,13 +109,13 @@ def split_path_suffix(parts: tuple[str, ...]) -> tuple[tuple[str, ...], TimeTrav
 
 
 def ensure_not_files(parts: tuple[str, ...]) -> None:
-    """Refuse a name that Spark would read as files, by the rule above."""
+    """Rejects a name that Spark would read as files, by the module's rule."""
     if is_file_name(parts):
         raise UnsupportedPathRelation(parts[0])
 
 
 def is_file_name(parts: tuple[str, ...]) -> bool:
-    """Whether Spark would read a name as files, by the rule above."""
+    """Returns whether Spark would read a name as files, by the module's rule."""
     if len(parts) != 2 or parts[0].lower() in (DELTA, ICEBERG):
         return False
     is_word = _WORD.fullmatch(parts[1]) is not None
@@ -123,7 +123,7 @@ def is_file_name(parts: tuple[str, ...]) -> bool:
 
 
 def parse_timestamp_suffix(digits: str) -> AsOfTimestamp:
-    """`20240131120000000` (yyyyMMddHHmmssSSS) → a timestamp in the session's time zone."""
+    """Parses `20240131120000000` (yyyyMMddHHmmssSSS) as a timestamp in the session's time zone."""
     match = _TIMESTAMP_SUFFIX.fullmatch(digits)
     if match is None:
         raise InvalidTimeTravel(f"@{digits}")

@@ -1,20 +1,20 @@
-"""Where a query names tables, and which names before columns stand for them: a walk over the tree with SQL's scopes.
+"""Finds the table names in a query and the column qualifiers that refer to them, by a tree walk with SQL's scopes.
 
-**Relations.** A name in FROM is a table unless a WITH clause in sight defines it. A definition is visible after its own
-WITH element (with RECURSIVE also inside of it), in the query that follows and in all that is nested there; so a CTE may
-read the real table of its own name, and an inner WITH shadows an outer one. Names compare without case, as in Spark.
+**Relations.** A name in FROM is a table unless a visible WITH clause defines it. A definition is visible after its own
+WITH element (with RECURSIVE also inside it), in the query that follows and in all queries nested there; so a CTE may
+read the real table with its own name, and an inner WITH shadows an outer one. Names compare without case, as in Spark.
 
 **Qualifiers.** A query's sources (tables, subqueries, functions, lateral views) form a scope; nested queries see the
-scopes around them, except that a plain subquery in FROM does not see its siblings. Spark tries a column's longest
-qualifier first, and so do we: `a.b.c.d` is column d of table a.b.c, else column c of a.b, else column b of a. Without
-the columns we cannot know whether the match has such a column, but the rest is left to Spark: the short form `t.c` is
-never touched unless its table had to get another alias (see `engine/sql/query/splice.py`).
+surrounding scopes, except that a plain subquery in FROM does not see its siblings. Spark tries a column's longest
+qualifier first, and so does this module: `a.b.c.d` is column d of table a.b.c, else column c of a.b, else column b of
+a. The columns are unknown here, so the match cannot be verified, but the rest is left to Spark: the short form `t.c` is
+never changed unless its table had to get another alias (see `engine/sql/query/splice.py`).
 
-Expressions are walked with a stack, not by recursion: a chain of a thousand ORs is a tree a thousand deep.
+Expressions are walked with a stack, not by recursion: a chain with a thousand ORs is a tree with a thousand levels.
 
-**Hints.** sqlglot gives a hint (`/*+ BROADCAST(t, s.u), REPARTITION(8, t.c) */`) as the text of a comment. Arguments
-are numbers or dotted names: in join hints the names of relations, in partitioning hints those of columns, whose
-qualifiers are names of relations. Others are left alone; Spark warns of hints that it does not know and ignores them.
+**Hints.** sqlglot returns a hint (`/*+ BROADCAST(t, s.u), REPARTITION(8, t.c) */`) as comment text. Arguments are
+numbers or dotted names: relation names in join hints, column names in partitioning hints, whose qualifiers are relation
+names. Other arguments are left alone; Spark ignores unknown hints with a warning.
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ from engine.sql.query.relations import has_time_travel, read_relation, table_nam
 from engine.sql.query.values import Candidate, Qualifier, Query, Relation, Span
 
 _QUALIFIER_PARTS_MAX = 3
+# Arguments of a Select that are not expressions over its sources.
 _SOURCES = frozenset({"with_", "from_", "joins", "laterals", "hint", PIPE_ALIASES})
-"""Arguments of a Select that are not expressions over its sources."""
 
+# Arguments of other queries that are not expressions.
 _OPERANDS = frozenset({"with_", "this", "expression", "alias", "joins", "laterals", "pivots"})
-"""Arguments of other queries that are not expressions."""
 
 
 @dataclass(slots=True)
 class _Source:
-    """One thing in FROM: `label` is its alias or last name, folded; `relation` its index if it has no written alias."""
+    """An item in FROM: `label` is its alias or last name part, folded; `relation` its index if it has no written
+    alias.
+    """
 
     label: str
     relation: int | None = None
@@ -54,7 +56,7 @@ class _Source:
 
 @dataclass(slots=True)
 class _Scope:
-    """Sources of one query and the scope around it."""
+    """The sources of one query and the surrounding scope."""
 
     outer: _Scope | None
     sources: list[_Source] = field(default_factory=list)
@@ -62,14 +64,14 @@ class _Scope:
 
 @dataclass(slots=True)
 class _Place:
-    """What names mean at one place of the tree: the CTEs in sight (folded) and the scope."""
+    """The name resolution at one tree node: the visible CTEs (folded) and the scope."""
 
     ctes: frozenset[str]
     scope: _Scope | None
 
 
 def read_names(tree: exp.Expr, text: str, tokens: Sequence[Token]) -> Query:
-    """The query with its relations, qualifiers and calls. Raises `SqlError` for what is refused by name."""
+    """Returns the query with its relations, qualifiers and calls. Raises `SqlError` for a rejected construct."""
     walker = _Walker(text)
     walker.query(tree, _Place(frozenset(), None))
     if not walker.calls:
@@ -84,11 +86,11 @@ class _Walker:
         self._qualifiers: dict[int, Qualifier] = {}
         self.calls: list[int] = []
         self.columns: set[int] = set()
+        # Offsets of calls in FROM, and whether they have an alias.
         self.table_calls: dict[int, bool] = {}
-        """Offsets of calls in FROM, and whether they have an alias."""
 
     def result(self) -> Query:
-        """Relations in the order of the text, and the qualifiers that point to them."""
+        """Returns the relations in text order, and the qualifiers that point to them."""
         order = sorted(range(len(self._relations)), key=lambda index: self._relations[index].span.start)
         place = {index: position for position, index in enumerate(order)}
         return Query(
@@ -108,7 +110,7 @@ class _Walker:
         )
 
     def query(self, node: exp.Expr, place: _Place) -> None:
-        """A query at `place`, whose scope is what surrounds it."""
+        """Walks a query at `place`, which holds the surrounding scope."""
         pending = [(node, place)]
         while pending:
             node, place = pending.pop()
@@ -117,21 +119,21 @@ class _Walker:
                 case exp.Select():
                     self._select(node, inner)
                 case exp.SetOperation():
-                    # The left side nests as deep as there are operands, so it must not be walked by recursion.
+                    # The left side is nested once per operand, so it must not be walked by recursion.
                     pending.append((node.this, inner))
                     self.query(node.expression, inner)
                 case exp.Subquery():
                     pending.append((node.this, inner))
                 case exp.Values():
                     pass
-                case _:  # sqlglot's tree
+                case _:  # a sqlglot tree
                     raise UnsupportedClause(f"{node.key.upper()} as a query", "Write SELECT, VALUES or TABLE.")
             if not isinstance(node, exp.Select):
                 for child in _children(node, apart=_OPERANDS):
                     self._expression(child, inner)
 
     def _definitions(self, node: exp.Expr, place: _Place) -> frozenset[str]:
-        """Walk the WITH clause of `node`, if it has one; the CTEs in sight after it."""
+        """Walks the WITH clause of `node`, if it has one; returns the CTEs that are visible after it."""
         ctes = place.ctes
         clause = node.args.get("with_")
         if clause is None:
@@ -160,7 +162,9 @@ class _Walker:
             self._hint(node.args["hint"], scope)
 
     def _joined(self, node: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
-        """The sources that hang on `node`: joins and lateral views. What refers to sources is put off to `later`."""
+        """Adds the sources attached to `node`: joins and lateral views. Expressions over sources are deferred to
+        `later`.
+        """
         for join in node.args.get("joins") or ():
             self._source(join.this, inside, later)
             later.extend(_children(join, apart=frozenset({"this"})))
@@ -168,7 +172,7 @@ class _Walker:
             self._source(lateral, inside, later)
 
     def _source(self, node: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
-        """Add a thing of FROM to the scope of `inside`."""
+        """Adds an item in FROM to the scope of `inside`."""
         assert inside.scope is not None
         sources = inside.scope.sources
         beside = _Place(inside.ctes, inside.scope.outer)
@@ -195,7 +199,7 @@ class _Walker:
             case exp.Lateral():
                 later.append(node.this)
                 sources.append(_Source(node.alias.lower()) if node.args.get("view") else self._called(node))
-            case _:  # sqlglot's tree
+            case _:  # a sqlglot tree
                 raise UnsupportedClause(f"{node.key.upper()} in FROM", "Name a table, a subquery or a function.")
         for pivot in node.args.get("pivots") or ():
             later.append(pivot)
@@ -203,7 +207,7 @@ class _Walker:
         self._joined(node, inside, later)
 
     def _wrapped(self, node: exp.Subquery, wrapped: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
-        """A relation in parentheses: its sources are in sight outside of them, unless an alias hides them."""
+        """Walks a relation in parentheses: its sources are visible outside, unless an alias hides them."""
         if not node.alias:
             self._source(wrapped, inside, later)
             return
@@ -216,7 +220,7 @@ class _Walker:
         inside.scope.sources.append(_Source(node.alias.lower()))
 
     def _called(self, node: exp.Expr) -> _Source:
-        """A function in FROM; one of the catalog is called by its name where it has no alias."""
+        """Returns the source for a function in FROM; a catalog function without an alias is referred to by its name."""
         function = node.this.expression if isinstance(node.this, exp.Dot) else node.this
         if not isinstance(function, exp.Anonymous):
             return _Source(node.alias.lower())
@@ -224,7 +228,7 @@ class _Walker:
         return _Source((node.alias or function.name).lower())
 
     def _table(self, node: exp.Table, ctes: frozenset[str]) -> _Source:
-        """A named thing of FROM: a CTE in sight, or a table."""
+        """Returns the source for a name in FROM: a visible CTE, or a table."""
         parts, _ = table_name(node)
         if len(parts) == 1 and parts[0].lower() in ctes:
             if has_time_travel(node):
@@ -237,7 +241,7 @@ class _Walker:
         return _Source(relation.name_parts[-1].lower(), len(self._relations) - 1)
 
     def _expression(self, root: exp.Expr, place: _Place) -> None:
-        """All that is below `root`, outside of FROM."""
+        """Walks everything below `root`, outside FROM."""
         stack = [root]
         while stack:
             node = stack.pop()
@@ -253,7 +257,7 @@ class _Walker:
                     ensure_function(node)
                     if node.name.lower() not in ALLOWED_FUNCTIONS or isinstance(node.parent, exp.Dot):
                         self.calls.append(node.meta.get(CALL_AT, -1))
-                case _:  # sqlglot's tree
+                case _:  # a sqlglot tree
                     pass
             stack.extend(node.iter_expressions())
 
@@ -267,7 +271,7 @@ class _Walker:
                 return
 
     def _hint(self, node: exp.Expr, scope: _Scope) -> None:
-        """Names in a hint reach the sources of their own query only."""
+        """Reads a hint's names, which refer only to the sources of their own query."""
         for name in hint_names(self._text, node.meta[SPAN]):
             self._hint_name(name, _Scope(outer=None, sources=scope.sources))
 
@@ -277,7 +281,7 @@ class _Walker:
                 return
 
     def _qualifier(self, parts: tuple[str, ...], span: Span, scope: _Scope | None) -> bool:
-        """Note what `parts` may stand for; True when something in sight surely is called so."""
+        """Records the candidates for `parts`; returns True if a visible source certainly has this name."""
         folded = tuple(part.lower() for part in parts)
         candidates: list[Candidate] = []
         is_found = is_shadowed = False
@@ -285,7 +289,7 @@ class _Walker:
         while scope is not None and not is_found:
             named = [source for source in scope.sources if source.label == folded[-1]]
             if len(parts) == 1 and any(source.relation is None for source in named):
-                return True  # an alias: it is written to be used
+                return True  # an explicit alias always wins
             for source in named:
                 if source.relation is None:
                     continue
@@ -306,7 +310,7 @@ def _is_end(parts: tuple[str, ...], of: tuple[str, ...]) -> bool:
 
 
 def _children(node: exp.Expr, *, apart: frozenset[str]) -> Iterator[exp.Expr]:
-    """The nodes right below `node`, except those in the arguments `apart`."""
+    """Yields the direct children of `node`, except in the arguments `apart`."""
     for key, value in node.args.items():
         if key in apart:
             continue
@@ -316,7 +320,7 @@ def _children(node: exp.Expr, *, apart: frozenset[str]) -> Iterator[exp.Expr]:
 
 
 def _is_relation(node: exp.Expr) -> bool:
-    """Whether what is in the parentheses is a relation (a table, a join), not a query."""
+    """Returns whether the parentheses contain a relation (a table, a join), not a query."""
     while isinstance(node, exp.Subquery) and not node.args.get("joins"):
         node = node.this
     return isinstance(node, (exp.Table, exp.Subquery))
@@ -328,14 +332,14 @@ _NAMES_COLUMNS = frozenset({"REPARTITION", "REPARTITION_BY_RANGE", "REBALANCE"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HintName:
-    """A name of a relation: its parts without quotes, and their positions in the statement's text."""
+    """A relation name in a hint: its parts without quotes, and their spans in the statement's text."""
 
     parts: tuple[str, ...]
     spans: tuple[Span, ...]
 
 
 def hint_names(text: str, span: tuple[int, int]) -> Iterator[HintName]:
-    """The names of relations in the hint at `span` of `text`, in their order."""
+    """Yields the relation names in the hint at `span` of `text`, in order."""
     start = span[0] + len(_OPENING)
     try:
         tokens = tokenize(text[start : span[1] - len(_CLOSING)])

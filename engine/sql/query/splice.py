@@ -1,15 +1,16 @@
-"""Put other names in the places where a query names tables, in the user's own text.
+"""Replaces the table names in a query, within the user's own text.
 
-The text is never printed from a tree: what the user wrote is what runs, except at the spans of its relations. For
-`FROM s.t` and a new name `n`:
+The text is never generated from a tree: the user's text runs unchanged, except at the spans of its relations. For `FROM
+s.t` and a new name `n`:
 
-* without a written alias the place becomes `` `n` AS `t` ``, so `t.c` and `t.*` keep their meaning, else `` `n` ``;
-* a qualifier of several parts (`s.t.c`, `cat.s.t.*`) becomes `` `t` ``, all that Spark knows of `` `n` AS `t` ``;
-* names are in backticks, since the text around may touch them (``FROM`t` ``);
-* where `` `t` `` would not lead there (two tables called t in one FROM, an inner t between, or no alias allowed as in
-  `TABLE t`), the relation gets an alias of its own, and all its qualifiers, short ones too, become that alias.
+* without a written alias the name becomes `` `n` AS `t` ``, so `t.c` and `t.*` keep their meaning, else `` `n` ``;
+* a qualifier with several parts (`s.t.c`, `cat.s.t.*`) becomes `` `t` ``, the only name that Spark has for `` `n` AS
+  `t` ``;
+* names are in backticks, because adjacent text may touch them (``FROM`t` ``);
+* if `` `t` `` would be ambiguous (two tables called t in one FROM, an inner t between, or no alias allowed as in
+`TABLE t`), the relation gets a generated alias, and all its qualifiers, short ones too, become that alias.
 
-A qualifier that may stand for two relations is refused, as Spark would refuse it if it knew the full names.
+A qualifier that may refer to two relations is rejected, as Spark would reject it with the full names.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _UNNAMED = "__unnamed"
 _ALIASED = re.compile(rf"`(\w+)` AS `({_OWN_ALIAS}\d+)`")
 
 
+# A span in a text, and its replacement.
 Edit = tuple[Span, str]
-"""A place in a text, and the text that replaces it."""
 
 
 def splice(
@@ -41,12 +42,12 @@ def splice(
     apart: Collection[int] = (),
     instead: Sequence[Edit] = (),
 ) -> str:
-    """The text of `query` with `names[i]` for relation i; a name may come more than once.
+    """Returns the text of `query` with `names[i]` for relation i; a name may be repeated.
 
-    `full_names[i]` are the parts of relation i's full name, catalog first (empty where it has none): with it, a
-    qualifier may have more parts than the name in FROM (`FROM t` and `s.t.c`). `others` are edits that have nothing to
-    do with relations; those of `instead` take the places of relations with all that is around them. The relations
-    `apart` get the aliases :func:`own_alias`. Raises `AmbiguousReference`.
+    `full_names[i]` are the parts of relation i's full name, catalog first (empty if it has none): with it, a qualifier
+    may have more parts than the name in FROM (`FROM t` and `s.t.c`). `others` are edits unrelated to relations; the
+    edits in `instead` replace relations with their surrounding text. The relations `apart` get the aliases
+    :func:`own_alias`. Raises `AmbiguousReference`.
     """
     uses = [_Use(qualifier, _meant(query, qualifier, full_names)) for qualifier in query.qualifiers]
     own = set(apart)
@@ -65,7 +66,7 @@ def splice(
 
 
 def _is_inside(span: Span, other: Span) -> bool:
-    """What is put in at an edge of `other` is beside it."""
+    """Returns whether `span` is inside `other`; an insertion at an edge is outside."""
     if span.start == span.end:
         return other.start < span.start < other.end
     return other.start <= span.start and span.end <= other.end
@@ -73,7 +74,7 @@ def _is_inside(span: Span, other: Span) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A qualifier and the relations it means: none, one, or several if it is ambiguous."""
+    """A qualifier and its relations: none, one, or several if it is ambiguous."""
 
     qualifier: Qualifier
     meant: tuple[Candidate, ...]
@@ -88,7 +89,7 @@ class _Use:
 
 
 def _meant(query: Query, qualifier: Qualifier, full_names: Sequence[Sequence[str]]) -> tuple[Candidate, ...]:
-    """The candidates of the innermost scope whose full names, where they matter, end in the qualifier."""
+    """Returns the innermost scope's candidates whose full names, if they are needed, end in the qualifier."""
     found = [
         candidate
         for candidate in qualifier.candidates
@@ -112,27 +113,29 @@ def _relation_edits(query: Query, index: int, name: str, is_own: bool) -> list[E
 
 
 def _alias(relation: Relation, index: int, name: str, is_own: bool) -> str:
-    """What its qualifiers say for a relation without a written alias."""
+    """Returns the qualifier for a relation without a written alias."""
     if not is_own:
         return quote(relation.name_parts[-1])
     return quote(name) if relation.alias_at is None else own_alias(index)
 
 
 def own_alias(index: int) -> str:
-    """What a relation is called where its last name would not do."""
+    """Returns a generated alias for a relation whose last name part would be ambiguous."""
     return quote(f"{_OWN_ALIAS}{index}")
 
 
 def own_aliases(text: str) -> dict[str, str]:
-    """Of a text that :func:`splice` made: its own aliases, and the names that were put in for these relations."""
+    """Returns the generated aliases in a text from :func:`splice`, and the names that were inserted for these
+    relations.
+    """
     return {alias: name for name, alias in _ALIASED.findall(text)}
 
 
 def apply_edits(
     text: str, edits: list[Edit], calls: Sequence[InlinedCall] = (), relations: Sequence[str] | None = None
 ) -> str:
-    """`text` with each span replaced; spans do not overlap, but for those in the arguments of `calls`. Without names of
-    `relations` those in bodies are called anything: for a text that is looked at, and does not run.
+    """Returns `text` with each span replaced; spans overlap only in the arguments of `calls`. Without the names in
+    `relations`, bodies use arbitrary relation names: for a text that is displayed and not run.
     """
     ordered = sorted(edits, key=lambda edit: (edit[0].start, edit[0].end))
     placed = _Edits(text, ordered, sorted(calls, key=lambda call: call.span.start), relations)
@@ -147,7 +150,7 @@ class _Edits:
     relations: Sequence[str] | None
 
     def within(self, within: Span) -> str:
-        """A part of the text. Calls in a replaced span go with it; of calls in one another the outer one is first."""
+        """Returns a part of the text. Calls in a replaced span are dropped; an outer call precedes its nested calls."""
         places: list[tuple[Span, str | InlinedCall]] = [*self.edits, *((call.span, call) for call in self.calls)]
         places.sort(key=lambda place: (place[0].start, place[0].start < place[0].end, -place[0].end))
         pieces: list[str] = []

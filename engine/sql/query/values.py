@@ -1,4 +1,4 @@
-"""Define queries as values: the text, the relations that it names, and their places in it."""
+"""Queries as values: the text, the relations that it names, and their spans in it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from engine.runtime.statement import Statement
 from engine.tables.scan import FileFormat
 from engine.types.schema import StructType
 
-# Marks of a statement's fields (`dataclasses.field`), for calls of the catalog's functions in them.
-EXPRESSION: Mapping[str, bool] = MappingProxyType({"expression": True})  # the field is the text of an expression
+# Metadata for a statement's fields (`dataclasses.field`) that may contain catalog function calls.
+EXPRESSION: Mapping[str, bool] = MappingProxyType({"expression": True})  # the field contains an expression's text
 STORED: Mapping[str, bool] = MappingProxyType({"stored": True})  # the query's function is stored by its name
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`text[start:end]`."""
+    """A text range: `text[start:end]`."""
 
     start: int
     end: int
@@ -28,21 +28,21 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class AsOfVersion:
-    """`VERSION AS OF n`, `t@v3`."""
+    """A version, `VERSION AS OF n` or `t@v3`."""
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class AsOfTimestamp:
-    """`TIMESTAMP AS OF '…'`, `t@20240101000000000`: an expression without columns, as text."""
+    """A timestamp, `TIMESTAMP AS OF '…'` or `t@20240101000000000`: an expression without columns, as text."""
 
     expression: str
 
 
 @dataclass(frozen=True, slots=True)
 class AsOfReference:
-    """`VERSION AS OF 'name'`: a branch or a tag of the table."""
+    """A branch or a tag of the table: `VERSION AS OF 'name'`."""
 
     name: str
 
@@ -52,7 +52,9 @@ TimeTravel = AsOfVersion | AsOfTimestamp | AsOfReference
 
 @dataclass(frozen=True, slots=True)
 class ChangeRange:
-    """`table_changes(…, start[, end])`: expressions without columns, as text; of numbers (versions) or times."""
+    """The range in `table_changes(…, start[, end])`: expressions without columns, as text; numbers (versions) or
+    times.
+    """
 
     start: str
     end: str | None = None
@@ -60,7 +62,7 @@ class ChangeRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesAt:
-    """Files at a path. `recursive`: also those of all folders below it. Without `schema` Spark finds their columns."""
+    """Files at a path. `recursive`: subdirectories are read too. Without `schema` Spark infers their columns."""
 
     path: str
     format: FileFormat
@@ -70,12 +72,12 @@ class FilesAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """One place in a query that names a table (not a CTE, not a function), the changes of one, or files.
+    """A table reference in a query (not a CTE, not a function), a table's changes, or files.
 
     `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
-    and its time travel clause, or the whole call of `table_changes` or `read_files`, nothing else. `alias` is the
-    written alias, or None; `alias_at` is where one may be put in (after a TABLESAMPLE clause), None where the grammar
-    allows none (`TABLE t`) and where no qualifier can refer to the relation.
+    and its time travel clause, or the whole `table_changes` or `read_files` call, nothing else. `alias` is the written
+    alias, or None; `alias_at` is the position for an inserted alias (after a TABLESAMPLE clause), None if the grammar
+    allows none (`TABLE t`) or if no qualifier can refer to the relation.
     """
 
     name_parts: tuple[str, ...]
@@ -85,18 +87,17 @@ class Relation:
     time_travel: TimeTravel | None = None
     changes: ChangeRange | None = None
     files: FilesAt | None = None
+    # Catalog functions, outermost first: the last one's body names the relation, the others call it. The relation then
+    # has no position in the text itself.
     functions: tuple[TableName, ...] = ()
-    """Of the catalog: it is named in the body of the last one, which the others call, outermost first. Then it has no
-    place in the text itself.
-    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A relation without a written alias that a qualifier may refer to.
 
-    `level` counts scopes outwards from the qualifier: the innermost candidate wins. `is_shadowed` says that another
-    source of the same last name is in sight, so that the last name alone would not lead to this relation.
+    `level` counts scopes outwards from the qualifier: the innermost candidate wins. `is_shadowed`: another visible
+    source has the same last name part, so that this part alone would not resolve to the relation.
     """
 
     relation: int
@@ -106,11 +107,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Qualifier:
-    """A name before a column (`s.t` in `s.t.c` and in `s.t.*`), or in a join hint, that may stand for a relation.
+    """A name before a column (`s.t` in `s.t.c` and in `s.t.*`), or in a join hint, that may refer to a relation.
 
     `parts` as written, without quotes; `span` covers them without the dot before the column. `candidates` index
-    `Query.relations`, innermost first; one whose written name is shorter than `parts` counts only if its full name,
-    which the parser cannot know, ends in `parts`.
+    `Query.relations`, innermost first; a candidate whose written name is shorter than `parts` counts only if its full
+    name, which the parser cannot determine, ends in `parts`.
     """
 
     parts: tuple[str, ...]
@@ -120,12 +121,12 @@ class Qualifier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call of a function that is none of Spark's: `span` is its name, arguments and parentheses.
+    """A call of a function that is not a Spark built-in: `span` covers its name, arguments and parentheses.
 
-    `names` has for each argument the parameter that it names (`f(x => 1)`), or None; the spans of arguments are those
-    of the values. `places` are the numbers of their parameters, once the function is known. `is_column`: it is all of a
-    selected column that has no alias, and is what this is called by. `is_table`: it is in FROM, where `is_aliased` says
-    whether an alias is written.
+    `names` has for each argument the parameter that it names (`f(x => 1)`), or None; an argument's span covers its
+    value. `places` are the numbers of their parameters, once the function is resolved. `is_column`: it is a whole
+    selected column without an alias, which gets its name. `is_table`: it is in FROM; `is_aliased`: with a written
+    alias.
     """
 
     name_parts: tuple[str, ...]
@@ -140,7 +141,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class RelationName:
-    """In a text under way, the name of the query's relation `number`, in backticks."""
+    """A placeholder in an intermediate text for the name of the query's relation `number`, in backticks."""
 
     number: int
 
@@ -150,7 +151,7 @@ Piece = str | int | RelationName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InlinedCall:
-    """What comes in the place of a call: texts, numbers of its arguments, whose own texts come there, and relations."""
+    """A call's replacement: texts, argument numbers, which are replaced by the arguments' texts, and relations."""
 
     span: Span
     arguments: tuple[Span, ...]
@@ -162,13 +163,13 @@ class AggregateKind(StrEnum):
     COUNT_VALUES = "count"
     MIN = "min"
     MAX = "max"
+    # The kind of the grouping column.
     VALUE = "value"
-    """Of the column that rows are grouped by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """A column of a result that the log may know: a count, or something of `column`; `name` is the result's."""
+    """A result column that the log may have: a count, or an aggregate over `column`; `name` is the result's."""
 
     kind: AggregateKind
     name: str
@@ -178,10 +179,10 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogQuestion:
-    """All that a query of one table asks, where it asks for nothing but what the log may know.
+    """A metadata-only query over one table: all its values may be in the log.
 
-    `condition` is that of WHERE (None: all rows), `group` the one column that rows are grouped by, as the query spells
-    it (None: one group of all rows, also if there are none).
+    `condition` is the WHERE condition (None: all rows), `group` the only grouping column, as the query spells it (None:
+    one group with all rows, also if it is empty).
     """
 
     items: tuple[Aggregate, ...]
@@ -191,8 +192,8 @@ class LogQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeededRows:
-    """Which rows a query needs of the one relation that it names: those of which all `conditions` may be true.
-    Literals have the types that they are written with.
+    """The rows that a query needs from its only relation: rows for which all `conditions` may be true. Literals have
+    the types that they are written with.
     """
 
     conditions: tuple[Predicate, ...] = ()
@@ -200,12 +201,12 @@ class NeededRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query(Statement):
-    """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables.
+    """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and the positions of table names.
 
-    `relations` and `qualifiers` are in the order of the text. `engine.sql.query.splice` puts other names in their
-    places. `log_question` is the whole of what is asked, if the log may know it; `needed` None: all rows. `calls` may
-    be of functions of the catalog; `inlined` are those that are, once the statement is bound, and the relations that
-    their bodies name come behind those of the text.
+    `relations` and `qualifiers` are in text order. `engine.sql.query.splice` inserts other names at their positions.
+    `log_question` is the whole query, if it may be metadata-only; `needed` None: all rows. `calls` may refer to catalog
+    functions; `inlined` are the ones that do, once the statement is bound. Relations in their bodies follow the text's
+    relations.
     """
 
     text: str
@@ -219,12 +220,12 @@ class Query(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetQuery:
-    """A query over the table that a statement changes: which rows it means, or what their new values are.
+    """A query over a statement's target table: it selects the affected rows, or their new values.
 
-    `target` is the one of its relations that is this table, `items` where columns are put in when the table is known:
-    in the place of all that is selected, or after it; `values` are the places of the values that it selects, or of its
-    condition, each in parentheses. `source` is where the source of a MERGE is put in;
-    `source_relation` is the one of its relations that is there, None where a placeholder is.
+    `target` is the relation for this table, `items` the position for inserted columns when the table is resolved:
+    instead of the select list, or after it; `values` are the spans of the selected values, or of the condition, each in
+    parentheses. `source` is the position for a MERGE source; `source_relation` is the relation there, None for a
+    placeholder.
     """
 
     query: Query
@@ -248,7 +249,9 @@ class ExplainMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """`path = text`: a column, or a field of one; `is_default`: what the table has when a statement gives no value."""
+    """An assignment, `path = text`, to a column or a field; `is_default`: it is the table's default for a missing
+    value.
+    """
 
     path: tuple[str, ...]
     text: str = field(metadata=EXPRESSION)

@@ -1,8 +1,8 @@
-"""DELETE: rows go, and none come.
+"""DELETE: removes rows and adds none.
 
-Every row, and the rows of whole partitions, go with their files, where the format knows how many these are; other rows
-are found by the condition and leave their files one by one (`engine.execution.writes.replaced_rows`). Where no row goes
-there is no version.
+If all rows, or all rows in whole partitions, are deleted, their files are removed without reading, if the format has
+row counts; other rows are found by the condition and removed from their files individually
+(`engine.execution.writes.replaced_rows`). If no row is deleted, no version is committed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from engine.tables.rules import Capability
 
 @contextmanager
 def delete(plan: DeletePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """Rows out of a table, as one version."""
+    """Deletes rows from a table, as one version."""
     table, watch = plan.table, Stopwatch()
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
@@ -56,7 +56,7 @@ def delete(plan: DeletePlan, context: ExecutionContext) -> Iterator[StagedWrite]
 
 @contextmanager
 def _remainder(plan: DeletePlan, context: ExecutionContext, watch: Stopwatch) -> Iterator[Remainder]:
-    """What goes and what stays, with the number of rows that go."""
+    """Yields the removed files and remaining rows, with the number of deleted rows."""
     table = plan.table
     whole = _whole_files(plan, context)
     if whole is not None:
@@ -75,7 +75,7 @@ def _remainder(plan: DeletePlan, context: ExecutionContext, watch: Stopwatch) ->
 
 
 def _whole_files(plan: DeletePlan, context: ExecutionContext) -> Remainder | None:
-    """The files that go, that are known without reading."""
+    """Returns the removed files that are determined without reading."""
     match plan.whole:
         case None:
             return None
@@ -91,7 +91,9 @@ def _whole_files(plan: DeletePlan, context: ExecutionContext) -> Remainder | Non
 
 
 def _files_of(plan: DeletePlan, condition: Predicate) -> Remainder | None:
-    """The files of nothing but rows that go; None where a file may have others too. No value depends on a zone."""
+    """Returns the files whose rows are all deleted; None if a file may have others too. No value depends on a time
+    zone.
+    """
     snapshot = plan.table.snapshot
     found = exact_selection(snapshot.pruning(), condition)
     if isinstance(found, NoAnswer):
@@ -101,7 +103,7 @@ def _files_of(plan: DeletePlan, condition: Predicate) -> Remainder | None:
 
 
 def _metrics(remainder: Remainder, watch: Stopwatch) -> dict[str, str]:
-    """Delta's names; its values are texts."""
+    """Returns metrics with Delta's names; its values are texts."""
     copied = remainder.copied
     metrics = {
         **remainder.removal_metrics,

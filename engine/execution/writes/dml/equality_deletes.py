@@ -1,4 +1,6 @@
-"""Finds the positions of rows that are deleted by value (`engine.statements.row_changes.planning_equality_deletes`)."""
+"""Finds the positions of rows removed by equality deletes
+(`engine.statements.row_changes.planning_equality_deletes`).
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ from engine.tables.snapshot import TableSnapshot, UnmarkedRows
 
 
 def rows_deleted_by_value(table: BoundTable) -> UnmarkedRows | None:
-    """Returns the deleted rows of a table that no deletion vector contains; None if there are none."""
+    """Returns a table's deleted rows that no deletion vector contains; None if all are contained."""
     relation = Names(table.snapshot.schema.names).new("deleted")
     with naming(table.label):
         return table.snapshot.unmarked_rows(relation, table.label)
 
 
 def resolve_equality_deletes(table: BoundTable, context: ExecutionContext) -> TableSnapshot:
-    """Returns the snapshot whose files have all deleted rows by position. Raises Spark's errors for the files."""
+    """Returns the snapshot with positions for all deleted rows. Raises Spark's errors for the files."""
     unresolved = rows_deleted_by_value(table)
     if unresolved is None:
         return table.snapshot

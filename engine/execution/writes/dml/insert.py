@@ -1,6 +1,6 @@
 """INSERT in all its forms, and TRUNCATE: rows become files, files become a version.
 
-Whatever fails before the commit leaves the table as it was (`engine.execution.writes.staged_files`).
+Any failure before the commit leaves the table unchanged (`engine.execution.writes.staged_files`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from engine.tables.transaction import NewFiles, TableTransaction
 
 @contextmanager
 def insert(plan: InsertPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """Rows into a table, as one version; none where no row comes and none goes."""
+    """Inserts rows, as one version; no version if no row is added or removed."""
     table = plan.table
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=counted(0))
@@ -67,7 +67,7 @@ def insert(plan: InsertPlan, context: ExecutionContext) -> Iterator[StagedWrite]
 
 
 def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -> TableTransaction:
-    """With all that the version has, and what it depends on."""
+    """Returns the transaction with all actions and dependencies."""
     table, rows = plan.table, plan.rows
     identities = {each.name: each for part in (rows, *(more.rows for more in plan.more)) for each in part.identities}
     high_water_marks = moved_high_water_marks(tuple(identities.values()), new.extremes)
@@ -89,7 +89,7 @@ def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -
 
 @contextmanager
 def _written(plan: InsertPlan, source: SourceRows, context: ExecutionContext) -> Iterator[NewFiles]:
-    """The files of all parts; identity values go on from one to the next."""
+    """Writes the files for all parts; identity values continue from one part to the next."""
     table, context = plan.table, replace(context, parameters=source.parameters)
     with ExitStack() as staged:
         new = staged.enter_context(new_files(table, source.read, plan.rows, context))
@@ -101,7 +101,7 @@ def _written(plan: InsertPlan, source: SourceRows, context: ExecutionContext) ->
 
 @contextmanager
 def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
-    """The number of rows is that of the statistics, None where a file has none."""
+    """Removes all files. The row count comes from the statistics, None if a file has none."""
     snapshot = plan.table.snapshot
     with naming(plan.table.label):
         metrics = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
@@ -115,7 +115,7 @@ def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
 
 @contextmanager
 def _source_rows(plan: InsertPlan, context: ExecutionContext) -> Iterator[SourceRows]:
-    """The query; and which rows its rows replace, where these decide."""
+    """Yields the query, and the rows that its rows replace, if these determine them."""
     table = plan.table
     match plan.replacement:
         case ReplaceRelated() as related:
@@ -135,7 +135,7 @@ def _source_rows(plan: InsertPlan, context: ExecutionContext) -> Iterator[Source
 def _remainder(
     plan: InsertPlan, new: NewFiles, source: SourceRows, context: ExecutionContext
 ) -> Iterator[Remainder | None]:
-    """What the new files replace; None for an append."""
+    """Yields the files and rows that the new files replace; None for an append."""
     match plan.replacement:
         case KeepAll():
             yield None
@@ -176,7 +176,7 @@ def _without_places(
 
 
 def _is_there(plan: InsertPlan, context: ExecutionContext) -> bool:
-    """Whether the partitions that would be replaced have files."""
+    """Returns whether the partitions to replace have files."""
     assert isinstance(plan.replacement, ReplaceMatching)
     wanted = matching_partitions(plan.table, plan.replacement.condition, context)
     return len(without_partitions(plan.table, wanted, context).removed) > 0

@@ -1,4 +1,4 @@
-"""COPY INTO: the rows of files into a table, and the record that they are there, in one version."""
+"""COPY INTO: loads file rows into a table and records the files, in one version."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from engine.planning.plans.writes import CopyPlan, InsertPlan
 from engine.runtime.results import RowCounts, empty_result
 from engine.spark.execution_context import ExecutionContext
 
+# Maximum number of rows that a validation shows.
 _SHOWN_ROWS_MAX = 50
-"""What a validation shows."""
 
 
 @contextmanager
 def copy_into(plan: CopyPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """Nothing happens where all files were loaded before."""
+    """Loads the files; does nothing if all were loaded before."""
     if plan.insert is None:
         yield StagedWrite(outcome=_counted(0))
     elif plan.validates:
@@ -34,9 +34,9 @@ def copy_into(plan: CopyPlan, context: ExecutionContext) -> Iterator[StagedWrite
 
 @contextmanager
 def _recorded(plan: CopyPlan, staged: StagedWrite, context: ExecutionContext) -> Iterator[None]:
-    """The commit says that these files were loaded."""
+    """Records the loaded files in the commit."""
     transaction = staged.transaction
-    if transaction is None:  # a numbered write that was made before
+    if transaction is None:  # an idempotent write that is already committed
         yield
         return
     written = transaction.note_loads(plan.loaded)
@@ -45,11 +45,11 @@ def _recorded(plan: CopyPlan, staged: StagedWrite, context: ExecutionContext) ->
 
 
 class _Validated(Exception):
-    """The rows were written, and pass all rules of the table."""
+    """The rows were written, and satisfy all table rules."""
 
 
 def _validated(plan: InsertPlan, context: ExecutionContext) -> Outcome:
-    """The first rows, when all have been through what an INSERT does with them; the files of that go again."""
+    """Returns the first rows after processing all as an INSERT would; the written files are removed."""
     try:
         with insert(plan, context):
             raise _Validated

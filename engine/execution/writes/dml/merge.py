@@ -1,13 +1,12 @@
-"""MERGE: rows of a source change, remove and add rows of a table, in one version.
+"""MERGE: source rows change, delete and insert table rows, in one version.
 
-The source is read once: a table at its pinned version as it is, any other source is kept in files first
-(`engine.execution.writes.kept_rows`). One query finds which rows each clause is for
-(`engine.statements.merge.planning`). Then the rows of UPDATE clauses, read by place, get their new values, those of
-INSERT clauses are the rows of the source that matched none, and the other rows of touched files stay
-(`engine.execution.writes.replaced_rows`). A MERGE that only inserts reads the columns of its condition and touches no
-file.
+The source is read once: a table at its pinned version directly, any other source is materialized in files first
+(`engine.execution.writes.kept_rows`). One query assigns rows to clauses (`engine.statements.merge.planning`). Then the
+rows for UPDATE clauses, read by position, get their new values, the rows for INSERT clauses are the source rows without
+a match, and the other rows in touched files are kept (`engine.execution.writes.replaced_rows`). An insert-only MERGE
+reads only the columns in its condition and touches no file.
 
-Where no row changes, and the source has no columns for the table, there is no version, but every clause has been
+If no row changes, and the source adds no columns to the table, no version is committed, but every clause has been
 checked.
 """
 
@@ -45,7 +44,7 @@ from engine.tables.transaction import NewFiles, TableTransaction
 
 @contextmanager
 def merge(plan: MergePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """The rows of a source into a table, as one version."""
+    """Merges the source into the table, as one version."""
     table, watch = plan.table, Stopwatch()
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(_Written()))
@@ -66,7 +65,7 @@ def merge(plan: MergePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
             yield StagedWrite(outcome=_counted(written), transaction=transaction, label=table.label)
 
 
-# --- Which rows ------------------------------------------------------------------------------------------------------
+# --- Matching rows ---------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -79,7 +78,7 @@ def _source(plan: MergePlan, context: ExecutionContext) -> Iterator[Scan]:
 
 
 def _found(plan: MergePlan, source: Scan, context: ExecutionContext) -> FoundRows:
-    """Raises `SeveralSourceRows`."""
+    """Finds the rows for each clause. Raises `SeveralSourceRows`."""
     kept = plan.table.snapshot.storage if plan.source_query is not None else None
     keys = source_keys(plan.table, plan.keys, source, context, kept)
     found = find_rows(plan.table, plan.places.over(source), context, once=False, given=keys)
@@ -91,12 +90,12 @@ def _found(plan: MergePlan, source: Scan, context: ExecutionContext) -> FoundRow
     return found
 
 
-# --- What they become ------------------------------------------------------------------------------------------------
+# --- New rows --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    """The new files by the number of their clause, what stays and goes, and what the identity columns gave out."""
+    """The new files by clause number, the removed files and remaining rows, and the assigned identity values."""
 
     updated: Mapping[int, NewFiles] | None = None
     inserted: Mapping[int, NewFiles] | None = None
@@ -133,7 +132,9 @@ def _write(
     context: ExecutionContext,
     staged: ExitStack,
 ) -> _Written:
-    """All files of the version; they go with `staged` if that fails. `known_rows` are those of the source, if known."""
+    """Writes all files for the version; they are removed with `staged` on failure. `known_rows` is the source's row
+    count, if known.
+    """
     table = plan.table
     config = plan.definition.config(plan.table.label)
     updated = {}
@@ -142,7 +143,7 @@ def _write(
         updated[update.clause] = staged.enter_context(
             changed_rows(table, rows, update.values.over(source), update.rows, context)
         )
-    # Of files that were written for the statement; what statistics of others say may be wrong.
+    # Only counts from files written for this statement are reliable; statistics in other files may be wrong.
     is_all_matched = plan.source_table is None and known_rows == count_rows(found.of(MATCHING_SOURCE))
     if is_all_matched:
         for insert in plan.inserts:
@@ -171,7 +172,7 @@ def _write(
 def _insert(
     plan: MergePlan, source: Scan, found: FoundRows, context: ExecutionContext, staged: ExitStack
 ) -> tuple[dict[int, NewFiles], tuple[SetColumnMetadata, ...]]:
-    """The rows of the source that match none of the table; identity values go on from one clause to the next."""
+    """Writes the source rows without a match; identity values continue from one clause to the next."""
     inserted: dict[int, NewFiles] = {}
     high_water_marks: tuple[SetColumnMetadata, ...] = ()
     if not plan.inserts:
@@ -195,7 +196,7 @@ def _insert(
 def _transaction(
     plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch, **metrics: int
 ) -> TableTransaction:
-    """`metrics` are those that are not of the version."""
+    """Returns the transaction; `metrics` are additional metrics that the version does not determine."""
     table, snapshot = plan.table, plan.table.snapshot
     metrics |= {**_metrics(written, plan.by_source), **_skipping(plan, found), **watch.source_metrics, **watch.metrics}
     texts = {name: str(value) for name, value in metrics.items()}
@@ -205,7 +206,8 @@ def _transaction(
         transaction.define(plan.definition, written.high_water_marks)
     if plan.reads_table:
         transaction.read_whole_table()
-    # A row that goes concurrently may leave one of the source without a match, which is to be inserted then.
+    # If a matching table row is removed concurrently, its source row has no match any more and would have to be
+    # inserted.
     keeps_matches = bool(plan.inserts) and not plan.changes_all_matches
     if written.remainder is not None:
         written.remainder.stage_in(transaction, rows_alone=not (plan.reads_table or keeps_matches))
@@ -218,12 +220,12 @@ def _transaction(
 
 
 def _redefines(plan: MergePlan) -> bool:
-    """With schema evolution."""
+    """Returns whether schema evolution changes the definition."""
     return plan.definition != plan.table.snapshot.definition
 
 
 def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
-    """Delta's names."""
+    """Returns metrics with Delta's names."""
     copied = written.remainder.copied if written.remainder else None
     updated = {kind: new.num_rows for kind, new in (written.updated or {}).items()}
     deleted = written.deleted or {}
@@ -258,7 +260,7 @@ def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
 
 
 def _known_source_rows(plan: MergePlan, source: Scan) -> int | None:
-    """From footers or statistics; None where these do not say it."""
+    """Returns the source's row count from footers or statistics; None if they do not contain it."""
     if plan.source_table is None:
         return count_kept(plan.table.snapshot.storage, source)
     live = live_rows(plan.source_table, source.files)
@@ -271,7 +273,7 @@ def _counted_source_rows(source: Scan, context: ExecutionContext) -> int:
 
 
 def _skipping(plan: MergePlan, found: FoundRows) -> dict[str, int]:
-    """How many files were looked at for matches."""
+    """Returns how many files were searched for matches."""
     snapshot, scanned = plan.table.snapshot, found.scanned
     return {
         "numTargetFilesBeforeSkipping": snapshot.num_files,

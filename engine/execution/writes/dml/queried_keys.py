@@ -1,9 +1,9 @@
-"""The rows of a DELETE or UPDATE by the values of a query: files that can hold none of these are not read.
+"""File pruning for DELETE and UPDATE by a query's values: files that cannot contain any of them are not read.
 
-`column IN (query)`: where the query reads much, Spark joins its rows with all rows of the table. So it runs first,
-once, and its rows are kept in files (`engine.execution.writes.kept_rows`); the files of the table are those that these
-values leave, as in a MERGE (`engine.execution.writes.dml.source_keys`). Where it reads little Spark broadcasts its
-rows, and the scan is told while the join runs.
+For `column IN (query)` with a large query, Spark joins its rows with all table rows. So the query runs first, once, and
+its rows are materialized (`engine.execution.writes.kept_rows`); the table's files are pruned with these values, as in a
+MERGE (`engine.execution.writes.dml.source_keys`). For a small query Spark broadcasts its rows, and the scan is pruned
+while the join runs.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from engine.planning.rules.query_columns import kept_scan
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.scan import Scan
 
+# Total file size. Spark estimates the broadcast size from it, and this is its limit.
 _LARGE_BYTES = 10 << 20
-"""Of files. Spark estimates what it broadcasts by them, and this is its limit."""
 
 
 @contextmanager
 def rows_found(
     table: BoundTable, places: TargetRead, queried: QueriedKey | None, context: ExecutionContext
 ) -> Iterator[FoundRows]:
-    """For the time of the block, in which others' new files are asked for such rows as well."""
+    """Yields the rows; within the block, files from concurrent commits are searched for matching rows as well."""
     scan = _scan_to_keep(table, queried, context) if queried is not None else None
     if queried is None or scan is None:
         yield find_rows(table, places, context)
@@ -49,17 +49,17 @@ def rows_found(
 
 
 def _scan_to_keep(table: BoundTable, queried: QueriedKey, context: ExecutionContext) -> Scan | None:
-    """None where the query's rows need not be kept, or do not tell anything of files."""
+    """Returns None if the query's rows need no materialization, or cannot prune files."""
     if table.snapshot.num_files < FILES_MIN or not _is_large(queried.query):
         return None
     try:
-        if context.variables_of(queried.query):  # by itself it may have one where it means a column of the table
+        if context.variables_of(queried.query):  # on its own it may read one where the condition reads a column
             return None
         columns = context.columns_of(queried.query)
         scan = kept_scan(queried.relation, columns, table.snapshot.table_root)
     except (StatementCancelled, StatementTimedOut):
         raise
-    except SqlError:  # it means the table's row, or is refused as a part of the condition as well
+    except SqlError:  # it refers to the table's row, or is rejected as part of the condition as well
         return None
     if len(columns) != 1 or not is_compared(queried.field, scan.schema.fields[0]):
         return None

@@ -1,12 +1,12 @@
-"""REPLACE ON: the rows of a query, looked at twice: they are written, and they say which rows of the table go.
+"""REPLACE ON: a query's rows are used twice: they are written, and they determine the table rows to delete.
 
-Both times they must be the same rows, whatever the query is (`rand()`, a table that is being written). Three ways:
+Both times they must be the same rows, even for a volatile query (`rand()`, a table that is being written). Three ways:
 
-* the values that the condition needs are taken from the new files, where these have them as the query gave them;
-* a whole number that was stored in a column of another size is cast back, which loses nothing;
-* where storing may have changed a value that the condition needs (a decimal became an INT, a text a CHAR), the query's
-  rows are first written beside the table's files, as they are, and all else reads these files. No version ever has
-  them; they go when the statement ends, and VACUUM takes what a crash leaves.
+* the values that the condition needs are read from the new files, if these store them as the query returned them;
+* a whole number that was stored in a column with another width is cast back, without loss;
+* if storing may have changed a value that the condition needs (a decimal became an INT, a text a CHAR), the query's
+rows are first materialized next to the table's files, unchanged, and both uses read these files. No version ever
+contains them; they are removed when the statement ends, and VACUUM removes leftovers after a crash.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NAME = re.compile(r"`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRows:
-    """What is written, with which parameters of the statement; and what it replaces, once it is written (None: see
+    """The rows to write, with their statement parameters; and the rows they replace, once they are written (None: see
     the plan).
     """
 
@@ -57,7 +57,7 @@ class SourceRows:
 
 @contextmanager
 def related_rows(plan: InsertPlan, relation: ReplaceRelated, context: ExecutionContext) -> Iterator[SourceRows]:
-    """Raises for a condition that cannot decide, before anything is written."""
+    """Raises for a condition that cannot be evaluated, before anything is written."""
     table, source, rows, columns = plan.table, plan.source, plan.rows, plan.columns
     source_alias = relation.source_alias or _unused_alias(relation, table, columns)
     _ensure_condition(table, relation, source_alias, columns, context)
@@ -110,8 +110,8 @@ def _ensure_condition(
 
 
 def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn]) -> str:
-    """The condition with all columns qualified, so that it means the same where the table has other columns too: those
-    that come with the statement, or are ours.
+    """Returns the condition with all columns qualified, so that it has the same meaning if the table has additional
+    columns: ones added by the statement, or generated ones.
     """
     aliases = {fold(relation.alias), fold(source_alias)}
     names = {fold(column.name) for column in columns}
@@ -138,15 +138,17 @@ def _translated(failure: SparkFailure) -> SqlError:
             return AmbiguousInCondition(name)
         case str(condition) if condition.startswith("UNRESOLVED_COLUMN"):
             return UnresolvedInCondition(name)
-        case _:  # a condition of Spark, or none
+        case _:  # a Spark error condition, or none
             return failure
 
 
-# --- The query's values, out of the new files ------------------------------------------------------------------------
+# --- The query's values, read from the new files ---------------------------------------------------------------------
 
 
 def _stored_values(columns: Sequence[QueryColumn], relation: ReplaceRelated, rows: WritePlan) -> str | None:
-    """The query's columns that the condition needs, as a list over the new files; None where it cannot be had so."""
+    """Returns the query columns that the condition needs, as a list over the new files; None if they cannot be
+    recovered.
+    """
     parts = {fold(part) for path in relation.condition.columns for part in path}
     by_position = [None] * len(columns) if rows.source_columns is not None else rows.target_columns
     unlike = {*rows.stored_as, *rows.config.stored_values}
@@ -163,9 +165,7 @@ def _stored_values(columns: Sequence[QueryColumn], relation: ReplaceRelated, row
 
 
 def _stored_value(column: QueryColumn, field: StructField | None, unlike: Collection[str]) -> str | None:
-    """The value that the query gave, from the one that is stored; None where that may be another one, as in the columns
-    `unlike`.
-    """
+    """Returns the query's value, recovered from the stored one; None if that may differ, as in the columns `unlike`."""
     if _is_void(column):
         return "NULL"
     given = parse_data_type(column.json_type)
@@ -181,7 +181,7 @@ def _stored_value(column: QueryColumn, field: StructField | None, unlike: Collec
 
 
 def _scan_of_new(table: BoundTable, rows: WritePlan, columns: Sequence[QueryColumn]) -> Scan:
-    """Its files are not known yet."""
+    """Returns a scan whose files are not known yet."""
     relation = Names((*table.snapshot.schema.names, *(column.name for column in columns))).new("new_rows")
     none = table.snapshot.files.slice(0, 0)
     return replace(table.snapshot.row_files.scan(rows.config, none, relation, table.label), row_tracking=None)

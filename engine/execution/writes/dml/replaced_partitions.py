@@ -1,9 +1,8 @@
-"""Partitions that go, file by file: those that get new rows, or those for which a condition is true.
+"""Replaced partitions: the ones that receive new rows, or the ones for which a condition is true.
 
-Files belong together by the values of their partition, whatever texts writers gave these; texts of timestamps without
-an offset are in the session's zone, as they are when rows are read. The write depends on these partitions alone: what
-others do to the rest of the table concurrently is no conflict. So the same question is asked again at the commit, about
-the files that came since.
+Files are grouped by their partition values, even if writers spelled them differently; timestamp texts without an offset
+are in the session's zone, as in reads. The write depends only on these partitions: concurrent changes to the rest of
+the table do not conflict. So the same check is repeated at the commit, for the files added since.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from engine.types.schema import PrimitiveType, StructField
 from engine.types.sql_types import ddl_type
 
 PartitionKey = tuple[PartitionValue, ...]
+# Returns the subset of partitions that are replaced.
 Wanted = Callable[[Iterable[PartitionKey]], set[PartitionKey]]
-"""Which of these partitions are replaced?"""
 
+# The only NaN object in keys, so that it equals itself.
 _NAN = float("nan")
-"""The only one in keys, so that it equals itself."""
 
 
 def partitions_of(table: BoundTable, new: NewFiles, context: ExecutionContext) -> Wanted:
-    """Those that the new files are in."""
+    """Selects the new files' partitions."""
     keys = _Keys(table, context)
     touched = set(keys.of(new.files))
     return touched.intersection
@@ -46,7 +45,9 @@ def partitions_of(table: BoundTable, new: NewFiles, context: ExecutionContext) -
 def matching_partitions(
     table: BoundTable, condition: str, context: ExecutionContext, parameters: Sequence[Parameter] = ()
 ) -> Wanted:
-    """Those for which Spark finds the condition (SQL over the partition columns) true. A partition is asked of once."""
+    """Selects the partitions for which Spark evaluates the condition (SQL over the partition columns) to true. Each
+    partition is evaluated once.
+    """
     columns = _Keys(table, context).columns
     known = dict[PartitionKey, bool]()
     context = replace(context, parameters=parameters)
@@ -62,7 +63,7 @@ def matching_partitions(
 
 
 def without_partitions(table: BoundTable, wanted: Wanted, context: ExecutionContext) -> Remainder:
-    """The files of the partitions that are replaced; nothing of them stays."""
+    """Returns the files in the replaced partitions; all their rows are removed."""
     keys = _Keys(table, context)
 
     def may_go(files: Any) -> Array:
@@ -75,7 +76,7 @@ def without_partitions(table: BoundTable, wanted: Wanted, context: ExecutionCont
 
 
 class _Keys:
-    """The values of partitions, from their texts in the log."""
+    """Partition values, parsed from their texts in the log."""
 
     def __init__(self, table: BoundTable, context: ExecutionContext) -> None:
         snapshot = table.snapshot
@@ -97,7 +98,7 @@ class _Keys:
         return tuple(_NAN if value != value else value for value in values)
 
     def of(self, files: Any) -> list[PartitionKey]:
-        """A key for each file."""
+        """Returns a key for each file."""
         own = self._own(files)
         if own is not None:
             return [(text,) for text in own]
@@ -124,7 +125,7 @@ def _matching(
 
 
 def _value(value: PartitionValue, column: StructField) -> str:
-    """SQL text of a partition value."""
+    """Returns a partition value as SQL text."""
     if value is None:
         return f"CAST(NULL AS {ddl_type(column.data_type)})"
     text = value.decode() if isinstance(value, bytes) else str(value)

@@ -1,15 +1,15 @@
-"""Which files of a table a MERGE can change, by the keys of its source.
+"""File pruning for MERGE: the files that it can change, derived from the source's keys.
 
-One query, over the source that is read once anyway, answers the distinct values of each key. A file whose statistics or
-partition values leave no room for any of them holds no row that matches. Of more values than a list should have it is
-asked which ranges they lie in: values are grouped by their distance from the lowest, each group is one range, and of
-the gaps between ranges the widest are kept. However they are grouped, the ranges hold all values.
+One query, over the source that is read once anyway, returns each key's distinct values. A file whose statistics or
+partition values exclude all of them contains no matching row. If there are too many values for a list, ranges are used:
+values are grouped by their distance from the lowest, each group is one range, and the widest gaps between ranges are
+kept. For any grouping, the ranges contain all values.
 
-Rows that are kept in files (`engine.execution.writes.kept_rows`), and are not too many, are looked at here: that takes
-no job. The ranges are then those between the widest gaps of all values.
+Materialized rows (`engine.execution.writes.kept_rows`), up to a limit, are read here: that takes no job. The ranges
+then lie between the widest gaps among all values.
 
-Nothing is asked where the table has few files, or the source is so small that Spark broadcasts it: then the scan is
-told the keys while the join runs.
+Nothing is computed if the table has few files, or if the source is so small that Spark broadcasts it: then the scan
+receives the keys while the join runs.
 """
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ FILES_MIN = 16
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 _BROADCAST_BYTES = 64 << 10
 _LISTED_MAX = 20_000
+# Maximum number of rows that are read without Spark.
 _LOOKED_AT_MAX = 5_000_000
-"""Rows; up to so many are read without Spark."""
 _GROUPS = 10_000
+# Maximum number of ranges in a predicate; for materialized rows also per file, because each range is compared with each
+# file.
 _RANGES_MAX, _RANGES_PER_FILE = 256, 4
-"""Ranges that a predicate has; of kept rows also no more for each file, since each range is compared with each file."""
 
 Range = tuple[Any, Any]
 
@@ -62,8 +63,8 @@ Range = tuple[Any, Any]
 def source_keys(
     table: BoundTable, keys: Sequence[MatchedKey], source: Scan, context: ExecutionContext, kept: Storage | None = None
 ) -> Predicate:
-    """What is true of each row of `table` that matches one of `source`, whose files are those of kept rows where they
-    are `kept` there.
+    """Returns a predicate that is true for each row of `table` that matches a row of `source`, whose files are
+    materialized rows if they are in the storage `kept`.
     """
     if not keys or table.snapshot.num_files < FILES_MIN or _is_broadcast(source, context):
         return ALWAYS
@@ -82,13 +83,13 @@ def source_keys(
 
 
 def _is_broadcast(source: Scan, context: ExecutionContext) -> bool:
-    """Whether the join will tell the scan its keys, in a list, while it runs (`JoinFilePruning`)."""
+    """Returns whether the join will send its keys to the scan, as a list, while it runs (`JoinFilePruning`)."""
     num_bytes = pc.sum(source.files["size"]).as_py() or 0
     return num_bytes <= _BROADCAST_BYTES and not (context.executor.get_setting(_BROADCAST) or "").startswith("-")
 
 
 def _kept_columns(keys: Sequence[MatchedKey], source: Scan, kept: Storage) -> list[pa.ChunkedArray] | None:
-    """Of each key its values; None for fields of columns, and of too many rows."""
+    """Returns each key's values; None for nested fields, and for too many rows."""
     assert source.layout is not None
     fields = zip(source.schema.fields, source.layout.schema.fields, strict=True)
     stored = {f"{source.relation}.{quote(field.name)}": of_file.name for field, of_file in fields}
@@ -105,7 +106,7 @@ def _among_kept(key: MatchedKey, column: pa.ChunkedArray, ranges_max: int) -> Pr
 
 
 def _ranges_of(values: pa.Array, data_type: DataType, ranges_max: int) -> list[Range]:
-    """Of different values that are not null; so many at most."""
+    """Returns at most `ranges_max` ranges for distinct values that are not null."""
     ends = [0, len(values)]
     values = values.take(pc.array_sort_indices(values))
     if data_type is not PrimitiveType.STRING:
@@ -118,7 +119,7 @@ def _ranges_of(values: pa.Array, data_type: DataType, ranges_max: int) -> list[R
 
 
 def _numbers(values: pa.Array, data_type: DataType) -> Array:
-    """Doubles that grow with the values."""
+    """Returns doubles in the values' order."""
     if isinstance(data_type, DecimalType):
         return np.asarray(values.cast(pa.float64()))
     whole = values.cast(pa.int32()) if data_type is PrimitiveType.DATE else values
@@ -126,7 +127,7 @@ def _numbers(values: pa.Array, data_type: DataType) -> Array:
 
 
 def _distinct_values(keys: Sequence[MatchedKey], source: Scan, context: ExecutionContext) -> list[list[Any]]:
-    """Of each key one more than a list should have at most."""
+    """Returns each key's distinct values, at most one more than a list may have."""
     selects = []
     for number, key in enumerate(keys):
         columns = [key.of_source if at == number else "NULL" for at in range(len(keys))]
@@ -159,7 +160,7 @@ def _ranges(key: MatchedKey, source: Scan, context: ExecutionContext) -> list[Ra
 
 
 def _number(data_type: DataType) -> str | None:
-    """SQL for a double that grows with a value; None for a text."""
+    """Returns SQL for a double in the values' order; None for a text."""
     match data_type:
         case PrimitiveType.STRING:
             return None
@@ -176,7 +177,7 @@ def _number(data_type: DataType) -> str | None:
 
 
 def _joined(ranges: Sequence[Range]) -> list[Range]:
-    """Ranges in ascending order of their lows as fewer ones, with the widest gaps between them."""
+    """Merges ranges, sorted by their lower bounds, into fewer ones, with the widest gaps between them."""
     if len(ranges) <= _RANGES_MAX:
         return list(ranges)
     highs = list(accumulate((high for _, high in ranges), max))
@@ -218,7 +219,7 @@ def _read(text: str, source: Scan, context: ExecutionContext) -> pa.Table:
 
 
 def _values(column: Any, data_type: DataType) -> list[Any]:
-    """As :class:`Literal` has them."""
+    """Returns values as :class:`Literal` represents them."""
     if data_type is PrimitiveType.DATE:
         column = column.cast(pa.int32())
     elif data_type in (PrimitiveType.TIMESTAMP, PrimitiveType.TIMESTAMP_NTZ):

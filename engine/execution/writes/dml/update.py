@@ -1,10 +1,10 @@
-"""UPDATE: rows stay the same rows and have other values.
+"""UPDATE: rows keep their identity and get other values.
 
-They are found once. Then their files are written again, with the new values of these rows, which satisfy the rules for
-rows of an INSERT, and the others as they are (`engine.statements.row_changes.planning_rewrite`). Or, where deletion
-vectors mark the rows, or a change data feed has to tell them from the others, they go to files of their own, and the
-files' other rows are kept (`engine.execution.writes.replaced_rows`). Where the table tracks its rows, they keep their
-ids. Where no row is found there is no version, but the assignments have been checked.
+Matched rows are found once. With copy-on-write their files are rewritten, with the new values for these rows, which
+satisfy the rules for inserted rows, and the other rows unchanged (`engine.statements.row_changes.planning_rewrite`). If
+deletion vectors are used, or a change data feed has to distinguish the rows, updated rows are written to separate
+files, and the files' other rows are kept (`engine.execution.writes.replaced_rows`). With row tracking, rows keep their
+ids. If no row matches, no version is committed, but the assignments have been checked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from engine.tables.transaction import NewFiles
 
 @contextmanager
 def update(plan: UpdatePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
-    """New values for rows of a table, as one version."""
+    """Updates rows, as one version."""
     table, watch = plan.table, Stopwatch()
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
@@ -61,7 +61,9 @@ def update(plan: UpdatePlan, context: ExecutionContext) -> Iterator[StagedWrite]
 
 @contextmanager
 def _written(plan: UpdatePlan, found: FoundRows, context: ExecutionContext) -> Iterator[tuple[NewFiles, Remainder]]:
-    """The rows with their new values, in files that may have others too, and what takes the old ones away."""
+    """Yields the rows with their new values, in files that may contain other rows too, and the removal for the old
+    rows.
+    """
     table, rows = plan.table, found.all
     if plan.rewritten is not None and rows:
         with _rewritten_files(table, found, plan.rewritten, context) as new:
@@ -81,7 +83,7 @@ def _written(plan: UpdatePlan, found: FoundRows, context: ExecutionContext) -> I
 def _rewritten_files(
     table: BoundTable, found: FoundRows, rewritten: RewrittenRows, context: ExecutionContext
 ) -> Iterator[NewFiles]:
-    """All live rows of the files in which rows were found; if the block that commits them fails, the new files go."""
+    """Rewrites all live rows in the touched files; if the block that commits them fails, the new files are removed."""
     with told(table, found.all) as files:
         source = rewritten.values.over(replace(rewritten.values.scan, files=files, choice=None)).read
         with new_files(table, source, rewritten.rows, context) as new:
@@ -95,7 +97,7 @@ def _rewritten_files(
 def changed_rows(
     table: BoundTable, rows: RowsOfFiles, values: TargetRead, rules: WritePlan, context: ExecutionContext
 ) -> Iterator[NewFiles]:
-    """The new `values` of these rows, as files; if the block that commits them fails, they go."""
+    """Writes the new `values` for these rows; if the block that commits the files fails, they are removed."""
     with only(table, rows) as files:
         source = values.over(replace(values.scan, files=files, choice=None)).read
         with new_files(table, source, rules, context) as new:
@@ -105,7 +107,7 @@ def changed_rows(
 
 
 def _metrics(remainder: Remainder, new: NewFiles, count: int, watch: Stopwatch) -> dict[str, str]:
-    """Delta's names; its values are texts. `count` is of the rows that changed."""
+    """Returns metrics with Delta's names; its values are texts. `count` is the number of updated rows."""
     copied = remainder.copied
     metrics = {
         **remainder.removal_metrics,
