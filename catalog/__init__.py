@@ -1,7 +1,6 @@
-"""Names and grants: where a table is, whose it is, who may do what with it.
+"""Names, locations, owners and privileges for tables and other securable objects.
 
-Knows nothing of Delta, SQL text, Spark or wire protocols, and stores only what no log holds. Schema, properties and
-constraints live in the table's own log and are never copied here. Imports nothing of the engine and the front ends.
-Start at `entries.py` for the values, `catalog.py` for the interface of the engine, and `changes.py` for what a change
-is.
+Does not depend on Delta, SQL text, Spark or wire protocols. Stores only metadata that a table's log does not have:
+schema, properties and constraints stay in the log and are never copied here. Imports neither the engine nor the front
+ends. Start at `entries.py` for the values, `catalog.py` for the engine's interface, and `changes.py` for changes.
 """

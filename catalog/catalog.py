@@ -1,9 +1,8 @@
-"""The catalog: a view for each statement, and changes.
+"""The catalog: one view per statement, and changes.
 
-:meth:`Catalog.change` checks a change against what the served folder holds, of which the pure fold knows nothing, and
-then folds it onto the newest state until the store takes it. What lies in the served folder cannot be dropped or
-renamed here, since there is no record to change; a schema that only exists there gets its record when an object is
-created in it.
+:meth:`Catalog.change` checks a change against the served folder, which the pure fold cannot see, and then folds it onto
+the newest state until the store accepts it. Tables in the served folder without an entry cannot be dropped or renamed
+here, because there is no entry to change. A schema without an entry gets one when an object is created in it.
 """
 
 from __future__ import annotations
@@ -98,8 +97,8 @@ _BACKOFF_S = 0.02
 class Catalog:
     """All catalogs of a server. Thread-safe.
 
-    `allowed_roots` are further folders, beside the served one, below which tables may be named by path; `own_folder` is
-    where `store` keeps its files.
+    Tables may be named by path below the served folder and below `allowed_roots`. `own_folder` is the folder with the
+    files of `store`.
     """
 
     def __init__(
@@ -110,7 +109,7 @@ class Catalog:
         own_folder: str | None = None,
         rest: RestCatalogs | None = None,
     ) -> None:
-        """`rest` are catalogs elsewhere, each of which has an entry."""
+        """Opens the catalog; `rest` are the Iceberg REST catalogs, each of which has an entry."""
         self._store = store
         self._served = served
         self.rest = rest or RestCatalogs()
@@ -120,7 +119,7 @@ class Catalog:
         self._lock = threading.Lock()
 
     def record_rest_catalogs(self) -> None:
-        """Gives an entry to each REST catalog that has none: grants are kept in entries."""
+        """Adds an entry for each configured REST catalog without one, because grants are stored in entries."""
         known = self.view().state.catalogs
         for name in self.rest.configured:
             if name not in known:
@@ -128,80 +127,87 @@ class Catalog:
 
     @property
     def own_folder(self) -> str | None:
-        """Where the catalog keeps its files, canonical; None if it keeps none."""
+        """Returns the canonical location for the catalog's own files; None if it has no files."""
         return configured_location(self._own_folder) if self._own_folder else None
 
     @property
     def allowed_roots(self) -> tuple[str, ...]:
-        """Below which all tables lie, the served folder among them."""
+        """Returns the folders that may contain tables, including the served folder."""
         return self._roots.roots
 
     def view(self) -> CatalogView:
-        """The newest generation: one read of the store."""
+        """Returns the newest generation; reads the store once."""
         return self._view(self._store.load())
 
     def known_view(self) -> CatalogView:
-        """The newest generation that this server knows, without a request to the store."""
+        """Returns the newest generation that this server has seen, without a request to the store."""
         return self._view(self._store.newest())
 
     def _view(self, state: CatalogState, asked: AskedSources | None = None) -> CatalogView:
-        """`asked` has what REST catalogs are asked; without it they are asked whatever is looked for."""
+        """Returns a view of `state`. REST catalogs answer from `asked` if it is set, else by requests at each
+        lookup.
+        """
         own: dict[CatalogName, NameSource] = {} if self._served is None else {DEFAULT_CATALOG_NAME: self._served}
         rest = self.rest.of(state.catalogs.values())
         return CatalogView(state, {**(rest if asked is None else asked.of(rest)), **own}, self._places)
 
     def change(self, change: Change, condition: Condition | None = None) -> CatalogView:
-        """Make the change, and answer the view of the generation that it made.
+        """Commits the change, and returns a view of the resulting generation.
 
-        Raises the SqlError that forbids it, also if that came about while others changed the catalog: `condition` is
-        looked at on the state that the change is made on. CatalogBusy if they did so too often; CatalogOutcomeUnknown.
+        Raises the SqlError that forbids the change, also if the cause is a concurrent change: `condition` is evaluated
+        on the state that the change is applied to. Raises CatalogBusy after too many lost races, and
+        CatalogOutcomeUnknown.
         """
         return self._change(change, condition)[1]
 
     def change_rights(self, change: Change, condition: Condition | None = None) -> tuple[RightDifference, ...]:
-        """Make the change, and answer what it did to rights; raises as `change` does."""
+        """Commits the change, and returns how it altered privileges and owners; raises as `change` does."""
         before, after = self._change(change, condition)
         return tuple(differences(before.state, after.state))
 
     def drop_table(
         self, name: TableName, condition: Condition | None = None, *, purge: bool = False
     ) -> Relation | None:
-        """Make the change, and answer what was recorded under the name in that moment; raises as `change` does."""
+        """Drops a table, and returns its entry from the generation before the drop; raises as `change` does."""
         return self._change(DropTable(name, purge), condition)[0].state.relations.get(name)
 
     def drop_volume(
         self, name: TableName, condition: Condition | None = None
     ) -> tuple[VolumeEntry, tuple[RightDifference, ...]]:
-        """Makes the change, and returns the volume that was dropped; raises as `change` does."""
+        """Drops a volume, and returns its entry and the changes to privileges; raises as `change` does."""
         before, after = self._change(DropVolume(name), condition)
         return before.state.volumes[name], tuple(differences(before.state, after.state))
 
     def drop_schema(
         self, name: SchemaName, cascade: bool, condition: Condition | None = None
     ) -> tuple[Relation | VolumeEntry, ...]:
-        """Make the change, and answer what the schema held in that moment; raises as `change` does."""
+        """Drops a schema, and returns the relations and volumes that it contained at that time; raises as `change`
+        does.
+        """
         state = self._change(DropSchema(name, cascade), condition)[0].state
         return (*state.relations_of(name), *state.volumes_of(name))
 
     def _change(self, change: Change, condition: Condition | None = None) -> tuple[CatalogView, CatalogView]:
-        """The views before the change and after it."""
+        """Returns the views before and after the change."""
         if self._served is not None:
-            self._served.ensure_there()  # the catalog's own folder may lie in it, and would be made again
+            self._served.ensure_there()  # the catalog's own folder may be below it, and would be created again
         change, asked = self._change_elsewhere(change, condition), AskedSources()
         for _ in range(CHANGE_ATTEMPTS_MAX):
             try:
-                with self._lock:  # threads of one server wait for each other instead of racing
+                with self._lock:  # threads of one server wait here instead of racing each other
                     return self._record(change, condition, asked)
             except NotAsked:
-                with asked.asking():  # nobody waits for a server of others
+                with asked.asking():  # without the lock, so that no thread waits for a remote server
                     self._checked(self._view(self._store.load(), asked), change)
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
     def _record(
         self, change: Change, condition: Condition | None, asked: AskedSources
     ) -> tuple[CatalogView, CatalogView]:
-        """As `_change`. Raises `NotAsked` too."""
-        state = self._store.newest()  # if there is a newer one, the swap fails
+        """Commits a change as `_change` does, under the lock. Raises `NotAsked` if a REST catalog's answer is
+        missing.
+        """
+        state = self._store.newest()  # a newer state, if any, makes the swap fail
         for attempt in range(CHANGE_ATTEMPTS_MAX):
             base = self._view(state, asked)
             try:
@@ -220,7 +226,9 @@ class Catalog:
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
     def _change_elsewhere(self, change: Change, condition: Condition | None) -> Change:
-        """What a REST catalog is asked to do first, and what is to be recorded then. Nobody waits for that."""
+        """Applies a change to its REST catalog first, without holding the lock; returns the change to record
+        afterwards.
+        """
         is_new = isinstance(change, CreateCatalog) and change.entry.rest is not None
         if not self.rest.names and not is_new:
             return change
@@ -238,7 +246,7 @@ class Catalog:
         return change_elsewhere(view.sources, view.state, change)
 
     def _swap(self, base: CatalogState, new: CatalogState) -> bool:
-        """A failure of the disk, after which nothing is committed, gets a name."""
+        """Swaps the state, and converts a disk error, after which nothing is committed, into `CatalogNotWritable`."""
         try:
             return self._store.swap(base, new)
         except OSError as error:
@@ -260,14 +268,16 @@ class Catalog:
             ensure_new_part(part)
 
     def _checked(self, view: CatalogView, change: Change) -> list[Change]:
-        """`change` with what it needs before it; raises where the served folder prevents it."""
+        """Returns `change` with the changes that it requires before it; raises if the served folder prevents it."""
         return [self._placed(view, each) for each in self._needed(view, change)]
 
     def _placed(self, view: CatalogView, change: Change) -> Change:
-        """The record of a table of a REST catalog has its place, which no other table shares."""
+        """Adds the table's location to the entry for a table in a REST catalog; no other table may share that
+        location.
+        """
         if not isinstance(change, CreateTable) or not is_rest(change.entry.location):
             return change
-        view.discovered(change.entry.name)  # the place is learned by this
+        view.discovered(change.entry.name)  # this lookup learns the location
         place = self.rest.places.of(change.entry.location)
         if place is None:
             return change
@@ -346,7 +356,7 @@ class Catalog:
 
 
 def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
-    """The schemas that a change makes, drops, or changes something in."""
+    """Returns the schemas that a change creates, drops, or modifies."""
     match change:
         case CreateCatalog() | SetRestOptions() | DropCatalog() | RecordClone() | ForgetClone():
             return ()
@@ -394,7 +404,7 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
 
 
 def _new_parts(change: Change) -> tuple[str, ...]:
-    """The parts of names that a change gives to what it makes."""
+    """Returns the name parts that a change gives to new objects."""
     match change:
         case CreateCatalog(catalog):
             return catalog.name.parts
@@ -425,7 +435,9 @@ def _new_parts(change: Change) -> tuple[str, ...]:
 
 
 def _ensure_free(view: CatalogView, name: TableName, location: str | None = None) -> None:
-    """Nothing lies in the served folder under `name`, or it lies at `location` and so is the table meant."""
+    """Checks that the served folder has no table called `name`, or that it is at `location` and hence the same
+    table.
+    """
     if name in view.state.relations:
         return
     found = view.discovered(name, but=location)
@@ -449,7 +461,9 @@ def _ensure_nothing_lies_in(view: CatalogView, name: SchemaName, cascade: bool) 
 
 
 def _ensure_goes(view: CatalogView, entry: Relation | None) -> None:
-    """A table that the served folder still has after its record is gone has lost its grants and policies with it."""
+    """Rejects a drop that would leave the table in the served folder, where it would be found again without its grants
+    and policies.
+    """
     if not isinstance(entry, TableEntry) or entry.managed:
         return
     is_guarded = entry.grants or entry.policies or entry.tags or entry.named_policies
@@ -458,7 +472,7 @@ def _ensure_goes(view: CatalogView, entry: Relation | None) -> None:
 
 
 def _adopt(view: CatalogView, on: Securable) -> list[Change]:
-    """What records an object if so far it is only a folder."""
+    """Returns the changes that record an object which so far exists only as a folder."""
     match on.name:
         case SchemaName() as schema:
             return _adopt_schema(view, schema)
@@ -467,12 +481,12 @@ def _adopt(view: CatalogView, on: Securable) -> list[Change]:
             if found is None and view.foreign_view(name) is not None:
                 raise RestCatalogNotChanged(name.catalog, f"What is kept of {name}, a view of the catalog itself,")
             return [] if found is None else [*_adopt_schema(view, name.schema_name), CreateTable(found)]
-        case _:  # other names are recorded, or are of nothing that a folder may hold
+        case _:  # other names have an entry, or cannot be folders
             return []
 
 
 def _adopt_schemas(view: CatalogView, changes: list[Change]) -> list[Change]:
-    """What records the schemas in which changes make a name."""
+    """Returns the changes that record the schemas in which `changes` create a name."""
     made = [each.entry.name.schema_name for each in changes if isinstance(each, CreateTable)]
     moved = [each.new_name.schema_name for each in changes if isinstance(each, RenameTable)]
     known = [each.entry.name for each in changes if isinstance(each, CreateSchema)]
@@ -480,6 +494,6 @@ def _adopt_schemas(view: CatalogView, changes: list[Change]) -> list[Change]:
 
 
 def _adopt_schema(view: CatalogView, schema: SchemaName) -> list[Change]:
-    """What records a schema if so far it is only a folder."""
+    """Returns the changes that record a schema which so far exists only as a folder."""
     discovered = None if schema in view.state.schemas else view.discovered_schema(schema)
     return [] if discovered is None else [CreateSchema(SchemaEntry(name=discovered))]

@@ -1,8 +1,8 @@
-"""A change of the catalog is a value; :func:`apply` is the one pure fold of changes onto a state.
+"""Changes to the catalog as values; :func:`apply` is the single pure fold of changes onto a state.
 
-The fold checks what must hold of the state it is applied to, so a change that lost a race is checked again on the state
-that won: two sessions that create one table cannot both succeed. `CREATE … IF NOT EXISTS` and `DROP … IF EXISTS` are
-the caller's: it expects the named error.
+The fold checks the preconditions on the state that it receives. A change that lost a race is therefore checked again on
+the winning state: two sessions that create the same table cannot both succeed. `CREATE … IF NOT EXISTS` and `DROP … IF
+EXISTS` are implemented by the caller, which catches the named error.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ class CreateCatalog:
 
 @dataclass(frozen=True, slots=True)
 class DropCatalog:
-    """Only an empty one; with `cascade` a REST catalog, with what is recorded here of its objects."""
+    """Drops a catalog, which must be empty. `cascade` drops a REST catalog together with the entries for its
+    objects.
+    """
 
     name: CatalogName
     cascade: bool = False
@@ -77,7 +79,7 @@ class DropCatalog:
 
 @dataclass(frozen=True, slots=True)
 class SetRestOptions:
-    """Of a REST catalog that has an entry of ours."""
+    """New options for a REST catalog with an entry here."""
 
     name: CatalogName
     options: tuple[tuple[str, str], ...]
@@ -85,7 +87,7 @@ class SetRestOptions:
 
 @dataclass(frozen=True, slots=True)
 class CreateSchema:
-    """`properties` are for catalogs that keep some."""
+    """A new schema; `properties` apply to REST catalogs, which store them."""
 
     entry: SchemaEntry
     properties: tuple[tuple[str, str], ...] = ()
@@ -93,7 +95,7 @@ class CreateSchema:
 
 @dataclass(frozen=True, slots=True)
 class DropSchema:
-    """With all that it holds if `cascade`, else only an empty one."""
+    """Drops a schema with its contents if `cascade`, else only an empty one."""
 
     name: SchemaName
     cascade: bool = False
@@ -104,7 +106,7 @@ _COMMENT = "comment"
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """`replace`: put the entry in the place of a table's of that name."""
+    """A new table; `replace` replaces the existing table's entry."""
 
     entry: TableEntry
     replace: bool = False
@@ -112,7 +114,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """`purge`: a catalog that has the files of its tables is asked to remove them."""
+    """Drops a table; `purge` requests that a REST catalog also deletes the table's files."""
 
     name: TableName
     purge: bool = False
@@ -120,7 +122,7 @@ class DropTable:
 
 @dataclass(frozen=True, slots=True)
 class RenameTable:
-    """A table or a view, also into another schema."""
+    """Renames a table or a view, also into another schema."""
 
     name: TableName
     new_name: TableName
@@ -128,7 +130,7 @@ class RenameTable:
 
 @dataclass(frozen=True, slots=True)
 class SetLocation:
-    """Where an external table lies from now on."""
+    """Sets the location for an external table."""
 
     name: TableName
     location: str
@@ -136,7 +138,7 @@ class SetLocation:
 
 @dataclass(frozen=True, slots=True)
 class SetFormat:
-    """Of what the files of a table are from now on, if its location and format are still those of `entry`."""
+    """Sets the file format for a table, provided that its location and format still equal those in `entry`."""
 
     entry: TableEntry
     format: str
@@ -144,7 +146,7 @@ class SetFormat:
 
 @dataclass(frozen=True, slots=True)
 class SetComment:
-    """Of a catalog or a schema; None takes it away."""
+    """Sets the comment on a catalog or a schema; None removes it."""
 
     name: CatalogName | SchemaName
     comment: str | None
@@ -152,8 +154,8 @@ class SetComment:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """`replace`: put the entry in the place of a view's of that name; `alters`: there has to be one, whose comment,
-    properties and time of creation stay.
+    """A new view; `replace` replaces the existing view's entry. `alters` requires an existing view, which keeps its
+    comment, properties and creation time.
     """
 
     entry: ViewEntry
@@ -163,9 +165,9 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True)
 class SetViewProperties:
-    """Properties that a view gets and loses; others stay. The property `comment` is the view's comment.
+    """Sets and removes view properties; others stay unchanged. The property `comment` is the view's comment.
 
-    `column_comments` are pairs of a column, as the view spells it, and its new comment, None for no comment.
+    `column_comments` are pairs with a column name as the view spells it, and its new comment (None removes it).
     """
 
     name: TableName
@@ -183,14 +185,16 @@ class DropView:
 
 @dataclass(frozen=True, slots=True)
 class RecordClone:
-    """A table names files of others; beside those of `entry` it keeps the sources that it had."""
+    """Records that a table's versions may name files in other tables' folders; adds the sources in `entry` to the known
+    ones.
+    """
 
     entry: CloneEntry
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetClone:
-    """The table at a location is gone, with all its versions."""
+    """Removes the clone entry for a location whose table is gone with all its versions."""
 
     location: str
 
@@ -220,7 +224,7 @@ Change = (
 
 
 def apply(state: CatalogState, *changes: Change) -> CatalogState:
-    """`state` after all of `changes`, as one further generation; raises the SqlError that says why it cannot be."""
+    """Returns `state` after all `changes`, as one new generation; raises the SqlError that forbids one."""
     return replace(reduce(_apply, changes, state), generation=state.generation + 1)
 
 
@@ -353,7 +357,8 @@ def _put_relation(state: CatalogState, entry: Relation, may_replace: bool) -> Ca
     if present is not None and not (may_replace and type(present) is type(entry)):
         raise TableAlreadyExists(str(entry.name))
     if present is not None:
-        entry = replace(entry, grants=present.grants)  # the owner is who wrote the new text, as which a view is read
+        # the owner is the user who wrote the new text, and the view is read as that user
+        entry = replace(entry, grants=present.grants)
         entry = replace(entry, tags=present.tags)
         if isinstance(entry, TableEntry) and isinstance(present, TableEntry):
             entry = replace(entry, policies=present.policies, named_policies=present.named_policies)
@@ -407,7 +412,7 @@ def _view(state: CatalogState, name: TableName) -> ViewEntry:
 
 
 def _as_before(state: CatalogState, view: ViewEntry) -> ViewEntry:
-    """`view` with what another query leaves as it is of the view of that name."""
+    """Returns `view` with the attributes that ALTER VIEW AS preserves, from the existing view."""
     before = _view(state, view.name)
     kept = replace(view, comment=before.comment, properties=before.properties)
     return replace(kept, created_ms=before.created_ms, created_by=before.created_by)

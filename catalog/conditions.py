@@ -1,4 +1,6 @@
-"""The classes of all conditions, made from `conditions.toml`; `conditions.pyi` has their parameters and types."""
+"""The classes for all conditions, created from `conditions.toml`; `conditions.pyi` declares their parameters and
+types.
+"""
 
 from __future__ import annotations
 

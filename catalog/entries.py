@@ -1,8 +1,8 @@
-"""What the catalog keeps of one object, as frozen values. Pure.
+"""The catalog's entries, one per object, as frozen values. Pure.
 
-An entry holds only what no log holds: where a table lies, whose it is, who may use it, a view's text. Grants are a part
-of the entry and not of its name: an object that is renamed keeps them, and one that is dropped takes them along, so
-that another one of the same name begins without any. `extra` has the fields that this release does not know
+An entry has only metadata that a table's log does not have: a table's location, owner and grants, a view's text. Grants
+belong to the entry and not to its name: a renamed object keeps them, and a dropped object takes them along, so a new
+object with the same name starts without grants. `extra` has fields that this release does not recognize
 (:mod:`catalog.store.entry_json`).
 """
 
@@ -21,7 +21,7 @@ JsonObject = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEntry:
-    """What is granted on the server itself."""
+    """Grants on the server itself."""
 
     grants: tuple[Grant, ...] = ()
     extra: JsonObject = field(default_factory=dict, hash=False)
@@ -29,7 +29,7 @@ class ServerEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEntry:
-    """`rest` are the options of one that is an Iceberg REST catalog, without any secret."""
+    """A catalog; `rest` are the options for an Iceberg REST catalog, without secrets."""
 
     name: CatalogName
     rest: tuple[tuple[str, str], ...] | None = None
@@ -44,7 +44,7 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaEntry:
-    """`location` is where its managed tables go; None leaves that to the server."""
+    """A schema; `location` is the folder for its managed tables, None for the server's default."""
 
     name: SchemaName
     location: str | None = None
@@ -59,10 +59,10 @@ class SchemaEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableEntry:
-    """`location` is an absolute path or a URI, decoded. Dropping a `managed` table removes its files.
+    """A table; `location` is an absolute path or a URI, decoded. Dropping a `managed` table deletes its files.
 
-    `policies` say which of its rows and values are read. `place` is where a table of a REST catalog was when it was
-    recorded, whose `location` is an address.
+    `policies` are its row filter and column masks. `place` is the file location for a table in a REST catalog when it
+    was recorded, since its `location` is an address.
     """
 
     name: TableName
@@ -84,7 +84,7 @@ class TableEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewColumn:
-    """A column as it was when the view was made: `source` is what the query calls it, `type` its SQL type."""
+    """A column when the view was created: `source` is the column name in the query, `type` its SQL type."""
 
     name: str
     source: str
@@ -94,9 +94,10 @@ class ViewColumn:
 
 @dataclass(frozen=True, slots=True)
 class ForeignView:
-    """What a view has that another catalog keeps. It is read with the rights of who asks, as nobody here owns it.
+    """Attributes for a view that a REST catalog stores. It is read with the invoker's rights, because it has no owner
+    here.
 
-    `dialects` are those that it has a text in.
+    `dialects` are the SQL dialects in which it has a text.
     """
 
     dialects: tuple[str, ...] = ()
@@ -104,10 +105,10 @@ class ForeignView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewEntry:
-    """`text` is the query as written, empty where none is known; names in it that say no schema lead to `current`.
+    """A view; `text` is the query as written, empty if unknown. Names in it without a schema resolve against `current`.
 
-    `settings` are pairs of a setting of Spark and its value, in force when the view was created; all others are the
-    server's whenever it is read. `altered_ms` and `altered_by` are about its query and its properties.
+    `settings` are pairs with a Spark setting and its value when the view was created; all others have the server's
+    value whenever the view is read. `altered_ms` and `altered_by` are about its query and its properties.
     """
 
     name: TableName
@@ -131,9 +132,10 @@ class ViewEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloneEntry:
-    """A table at `location` whose versions may name files below `sources`, folders of other tables.
+    """A table at `location` whose versions may name files below `sources`, folders that belong to other tables.
 
-    It is kept by location and not by name: a clone that was made at a path, or lost its name, needs these files too.
+    The key is the location and not the name: a clone created by path, or one without a name by now, needs these files
+    too.
     """
 
     location: str
@@ -143,7 +145,7 @@ class CloneEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionParameter:
-    """`type` is SQL's; `default` is an expression without columns."""
+    """A function parameter; `type` is its SQL type; `default` is an expression without columns."""
 
     name: str
     type: str
@@ -153,7 +155,7 @@ class FunctionParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionColumn:
-    """A column of a table function; `type` is SQL's."""
+    """A table function's column; `type` is its SQL type."""
 
     name: str
     type: str
@@ -165,13 +167,13 @@ RETURNS_TABLE = "TABLE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionEntry:
-    """A function of SQL: `body` is an expression over its parameters; names in it are looked up from `current`.
+    """A SQL function: `body` is an expression over its parameters, in which names are resolved against `current`.
 
     A table function has `table_columns`, its body is a query in parentheses, and `returns` is :data:`RETURNS_TABLE`.
 
-    `columns` are, for each relation that the body reads, in their order, those of the names in it that were columns of
-    the relation when the function was made, in lower case. A name that is no column any more would mean a parameter.
-    `settings` are those of Spark that were in force when the function was created, as in `ViewEntry`.
+    `columns` has one item for each relation that the body reads, in order: the body's names, in lower case, that were
+    columns in that relation when the function was created. If one no longer is a column, the name would refer to a
+    parameter. `settings` are Spark's settings when the function was created, as in `ViewEntry`.
     """
 
     name: TableName
@@ -193,7 +195,7 @@ class FunctionEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeEntry:
-    """A folder of files that are no table's. Dropping a `managed` volume removes its files.
+    """A folder with files that belong to no table. Dropping a `managed` volume deletes its files.
 
     `location` is canonical. A managed volume keeps its folder when it is renamed.
     """
@@ -211,7 +213,7 @@ class VolumeEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationEntry:
-    """An external location: a folder by which files are read and tables are made. `name` is compared without case."""
+    """An external location: a folder for reading files and creating tables. `name` is case-insensitive."""
 
     name: str
     location: str
@@ -228,7 +230,9 @@ class LocationEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupEntry:
-    """A group of the catalog. Its members may be users, other groups of the catalog, and groups of log-ins."""
+    """A group in the catalog. Its members may be users, other groups in the catalog, and groups from the identity
+    provider.
+    """
 
     name: str
     members: tuple[Principal, ...] = ()
@@ -240,11 +244,11 @@ class GroupEntry:
 
 
 Relation = TableEntry | ViewEntry
+# Objects that have an owner.
 OwnedEntry = CatalogEntry | SchemaEntry | Relation | FunctionEntry | VolumeEntry | LocationEntry
-"""What has an owner."""
 
+# Objects on which privileges can be granted.
 SecurableEntry = ServerEntry | OwnedEntry
-"""What privileges are granted on."""
 
 Entry = SecurableEntry | CloneEntry | GroupEntry
 

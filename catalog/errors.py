@@ -1,10 +1,10 @@
-"""The root of errors that a client may see, and how their classes are made from `conditions.toml`.
+"""The base class for errors that clients see, and the construction of error classes from `conditions.toml`.
 
-Each condition is an entry of the resource: class, SQLSTATE, parameters, message and hint. `catalog/conditions.py` holds
-the classes, `conditions.pyi` their types for readers and mypy (`make conditions` writes it). Both are in `catalog`, the
-lowest package, because one resource describes the errors of all three packages, and each of them raises some.
+Each condition is an entry in that resource: class, SQLSTATE, parameters, message and hint. `catalog/conditions.py`
+contains the classes, `conditions.pyi` their types for readers and mypy (`make conditions` writes it). Both are in
+`catalog`, the lowest package, because one resource describes the errors for all three packages.
 
-The name and SQLSTATE are Spark's or Delta's if one of them has the condition. To add a condition::
+The name and SQLSTATE are Spark's or Delta's if one has the condition. To add a condition::
 
     [TABLE_OR_VIEW_NOT_FOUND]
     class = "TableNotFound"
@@ -28,12 +28,13 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, Self
 
+# Maximum number of characters that an error repeats from a client's name, key or value.
 ECHO_MAX = 200
-"""Characters that an error repeats of a name, a key or a value that a client sent."""
 CONDITIONS_FILE = Path(__file__).with_name("conditions.toml")
 _EXCERPT_CHARS_MAX = 120
 _NUL_SHOWN = "␀"
 _SQLSTATE = re.compile(r"[0-9A-Z]{5}")
+# Parameters that are sentences, lists or locations, and not a name or value from a client.
 _PROSE = frozenset(
     {"reason", "detail", "suggestion", "text", "advice", "excerpt", "expected", "known", "applicable", "problem"}
     | {"candidates", "columns", "constraints", "dependents", "domains", "features", "keys", "names", "partitions"}
@@ -41,9 +42,8 @@ _PROSE = frozenset(
     | {"path", "location", "url", "folder", "file", "directory", "root", "source", "place", "metadata", "issuer"}
     | {"dialects", "formats", "supported", "arguments", "missing", "done", "what", "change", "becomes", "used_by"}
 )
-"""Parameters that are sentences, lists or places, and not a name or value that a client sent."""
+# Excludes paths, which a reader needs in full.
 _LONG_WORD = re.compile(rf"([^\s/]{{{ECHO_MAX - 1}}})[^\s/]{{2,}}")
-"""Not a path, whose reader needs it whole."""
 _declared: dict[str, type[SqlError]] = {}
 
 
@@ -78,10 +78,10 @@ class Position:
 
 
 class SqlError(Exception):
-    """Root of every error shown to a client.
+    """Base class for every error that clients see.
 
     `condition` is the stable name, `sqlstate` its five characters, `template` and `hint_template` the texts with the
-    parameters in braces. An instance has an attribute per parameter.
+    parameters in braces. An instance has one attribute per parameter.
     """
 
     condition: str
@@ -104,7 +104,7 @@ class SqlError(Exception):
 
     @property
     def message(self) -> str:
-        """The sentence without condition, SQLSTATE and hint; it repeats at most :data:`ECHO_MAX` characters of a name.
+        """Returns the sentence without condition, SQLSTATE and hint, and at most :data:`ECHO_MAX` characters from a name.
 
         Line and column are at its end, if they are known.
         """
@@ -113,12 +113,12 @@ class SqlError(Exception):
 
     @property
     def hint(self) -> str:
-        """What the user can do, as sentences; empty if there is no advice."""
+        """Returns the user's options as sentences; empty if there is no advice."""
         return self._format(self.hint_template).strip()
 
     @property
     def full_message(self) -> str:
-        """Message and hint in one line, for command lines and pages, which show no condition."""
+        """Returns message and hint in one line, for command lines and pages, which show no condition."""
         return f"{self.message} {self.hint}".rstrip()
 
     def _format(self, template: str) -> str:
@@ -127,25 +127,25 @@ class SqlError(Exception):
         return _LONG_WORD.sub(r"\1…", template.format(**shown))
 
     def __str__(self) -> str:
-        """`[CONDITION] message SQLSTATE: 12345`, then the line with a caret and the hint, on lines of their own."""
+        """Returns `[CONDITION] message SQLSTATE: 12345`, then the line with a caret and the hint, on lines of their own."""
         excerpt = "" if self.position is None else f"\n{self.position.excerpt}"
         hint = self.hint and f"\nHint: {self.hint}"
         return f"[{self.condition}] {self.message} SQLSTATE: {self.sqlstate}{excerpt}{hint}"
 
 
 def shortened(value: Any) -> Any:
-    """Returns a text of more than :data:`ECHO_MAX` characters with `…` for the rest, and anything else as it is."""
+    """Returns a text cut to :data:`ECHO_MAX` characters with `…` for the rest; returns other values unchanged."""
     is_long = isinstance(value, str) and len(value) > ECHO_MAX
     return f"{value[: ECHO_MAX - 1]}…" if is_long else value
 
 
 def declared_errors() -> Iterator[type[SqlError]]:
-    """Returns the classes of all conditions, for the tests that walk them."""
+    """Returns the classes for all conditions; tests iterate over them."""
     yield from _declared.values()
 
 
 def load_conditions() -> dict[str, type[SqlError]]:
-    """Returns the classes of `conditions.toml` by their names, families first; called once, by `catalog.conditions`."""
+    """Returns the classes from `conditions.toml` by name, families first; called once, by `catalog.conditions`."""
     resource = tomllib.loads(CONDITIONS_FILE.read_text(encoding="utf-8"))
     classes: dict[str, type[SqlError]] = {"SqlError": SqlError}
     for name, entry in resource.pop("families").items():
@@ -156,7 +156,7 @@ def load_conditions() -> dict[str, type[SqlError]]:
 
 
 def declare_error(condition: str, entry: Mapping[str, str], family: type[SqlError] = SqlError) -> type[SqlError]:
-    """Returns the class of one condition; raises TypeError if the name is taken or the SQLSTATE is malformed."""
+    """Returns the class for one condition; raises TypeError if the name is taken or the SQLSTATE is malformed."""
     if not _SQLSTATE.fullmatch(entry["sqlstate"]):
         raise TypeError(f"{condition}: {entry['sqlstate']!r} is not an SQLSTATE")
     if condition in _declared:

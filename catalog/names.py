@@ -1,10 +1,10 @@
-"""Names of catalogs, schemas and tables, and the patterns that select them. Pure.
+"""Catalog, schema and table names, and the patterns that select them. Pure.
 
-Names are case-insensitive and keep their spelling: two names are equal when their folded parts are, and both hash by
-them, so they key a dictionary directly. Folding is `str.lower`, as Spark folds. The default catalog is
-:data:`DEFAULT_CATALOG`; clients of Databricks say `hive_metastore` for it, which is taken as the same name everywhere.
+Names are case-insensitive and keep their spelling. Equality and hash use the folded parts, so names can be dictionary
+keys. Folding is `str.lower`, as in Spark. The default catalog is :data:`DEFAULT_CATALOG`; Databricks' clients call it
+`hive_metastore`, which is accepted as an alias everywhere.
 
-Parts arrive as tuples, already unquoted by the parser: dots inside a part mean nothing here.
+Parts arrive as tuples, already unquoted by the parser: a dot inside a part has no meaning here.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from catalog.conditions import InvalidName, TooManyNameParts
 
 DEFAULT_CATALOG = "spark_catalog"
 DEFAULT_SCHEMA = "default"
+# Table formats that discovery recognizes in folders.
 DELTA, ICEBERG = "delta", "iceberg"
-"""Formats of tables that are recognised in folders."""
 
 PATH_SCHEMA = DELTA
+# Maximum length for a folder name on most file systems, in UTF-8 bytes.
 NAME_BYTES_MAX = 255
-"""The limit of a folder's name on most file systems, in UTF-8."""
 
+# Folder names with a meaning inside a table.
 _RESERVED = frozenset({"_delta_log", "_delta_index", "_change_data"})
-"""Folders that mean something inside of a table."""
 
 _CATALOG_ALIASES = {"hive_metastore": DEFAULT_CATALOG}
 _MATCHES_ALL = frozenset({"", "%", "*", ".*"})
@@ -35,21 +35,21 @@ Matcher = Callable[[str], bool]
 
 
 def fold(part: str) -> str:
-    """The form in which names are compared."""
+    """Returns the form in which names are compared."""
     return part.lower()
 
 
 def quote(part: str) -> str:
-    """`part` in backticks."""
+    """Returns `part` in backticks."""
     return "`" + part.replace("`", "``") + "`"
 
 
 def ensure_valid_part(part: str) -> None:
-    """Raise InvalidName for a part that no object may have.
+    """Raises InvalidName for a part that no object may have.
 
-    A name is also a folder's name, and a slash tells a path from a name (:func:`path_of`). A leading dot hides a folder
-    from discovery, and the catalog's own files lie in such a one; names with a leading underscore are hidden as well,
-    but tools use them, and a table that a statement made is found by its record.
+    A name is also a folder name, and a slash distinguishes a path from a name (:func:`path_of`). A leading dot hides a
+    folder from discovery, and the catalog's own files are in one with a leading dot. Names with a leading underscore
+    are hidden as well, but tools use them, and a table that a statement created is found by its entry.
     """
     if (
         not part
@@ -63,9 +63,10 @@ def ensure_valid_part(part: str) -> None:
 
 
 def ensure_new_part(part: str) -> None:
-    """As :func:`ensure_valid_part`, for a new object: the name fits into a folder's, and still does once it is decoded.
+    """Checks a part as :func:`ensure_valid_part` does, for a new object: it also fits a folder name, even once it is
+    decoded.
 
-    Here a percent sign is a percent sign, but a store or a reader below may take it for an escape.
+    A percent sign is literal here, but a store or a reader may treat it as an escape.
     """
     ensure_valid_part(part)
     try:
@@ -78,7 +79,7 @@ def ensure_new_part(part: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CatalogName:
-    """A catalog; an alias becomes the name that it means."""
+    """A catalog name; an alias is replaced by the actual name."""
 
     catalog: str = field(compare=False)
     key: tuple[str, ...] = field(init=False, repr=False)
@@ -97,7 +98,7 @@ class CatalogName:
 
 @dataclass(frozen=True, slots=True)
 class SchemaName:
-    """`catalog.schema`."""
+    """A schema name, `catalog.schema`."""
 
     catalog: str = field(compare=False)
     schema: str = field(compare=False)
@@ -109,13 +110,15 @@ class SchemaName:
 
     @classmethod
     def from_parts(cls, parts: tuple[str, ...], current_catalog: str) -> SchemaName:
-        """One part is in the current catalog; raises TooManyNameParts for more than two."""
+        """Builds a name from one or two parts; one part is in the current catalog. Raises TooManyNameParts for more
+        than two.
+        """
         match parts:
             case (schema,):
                 return cls(current_catalog, schema)
             case (catalog, schema):
                 return cls(catalog, schema)
-            case _:  # a text may have any number of parts
+            case _:  # a client's text may have any number of parts
                 raise TooManyNameParts(_dotted(parts), 2)
 
     @property
@@ -132,7 +135,7 @@ class SchemaName:
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """`catalog.schema.table`: a table or a view."""
+    """A table or view name, `catalog.schema.table`."""
 
     catalog: str = field(compare=False)
     schema: str = field(compare=False)
@@ -145,7 +148,9 @@ class TableName:
 
     @classmethod
     def from_parts(cls, parts: tuple[str, ...], current: SchemaName) -> TableName:
-        """One part is in the current schema, two in the current catalog; raises TooManyNameParts for more than 3."""
+        """Builds a name from up to three parts; missing parts come from `current`. Raises TooManyNameParts for more
+        than three.
+        """
         match parts:
             case (table,):
                 return cls(current.catalog, current.schema, table)
@@ -153,7 +158,7 @@ class TableName:
                 return cls(current.catalog, schema, table)
             case (catalog, schema, table):
                 return cls(catalog, schema, table)
-            case _:  # a text may have any number of parts
+            case _:  # a client's text may have any number of parts
                 raise TooManyNameParts(_dotted(parts), 3)
 
     @property
@@ -169,9 +174,9 @@ class TableName:
 
 
 def path_of(parts: tuple[str, ...]) -> str | None:
-    """The path in ``delta.`/path` `` or ``iceberg.`/path` ``, or None where `parts` are the name of a table.
+    """Returns the path in ``delta.`/path` `` or ``iceberg.`/path` ``, or None if `parts` are a table's name.
 
-    No name holds a slash and every path does, so a schema called `delta` keeps its tables.
+    No name contains a slash and every path does, so a schema called `delta` keeps its tables.
     """
     if len(parts) == 2 and fold(parts[0]) in (DELTA, ICEBERG) and "/" in parts[1]:
         return parts[1]
@@ -179,17 +184,19 @@ def path_of(parts: tuple[str, ...]) -> str | None:
 
 
 def path_format(parts: tuple[str, ...]) -> str:
-    """The format that a name says which `path_of` takes for a path."""
+    """Returns the table format in a name that `path_of` recognizes as a path."""
     return fold(parts[0])
 
 
 def matches_all(name: str) -> bool:
-    """The matcher of no pattern."""
+    """Matches every name; the matcher for a missing pattern."""
     return True
 
 
 def like_matcher(pattern: str | None) -> Matcher:
-    """The pattern of `SHOW … LIKE`: `*` is any text, `|` separates alternatives, case is ignored; None matches all."""
+    """Parses the pattern in `SHOW … LIKE`: `*` is any text, `|` separates alternatives, case is ignored; None matches
+    all.
+    """
     if pattern is None:
         return matches_all
     branches = (".*".join(re.escape(piece) for piece in branch.strip().split("*")) for branch in pattern.split("|"))
@@ -197,9 +204,9 @@ def like_matcher(pattern: str | None) -> Matcher:
 
 
 def jdbc_matcher(pattern: str | None) -> Matcher:
-    r"""The pattern of a metadata call: `%` is any text, `_` one character, a backslash takes the next one literally.
+    """Parses a metadata call's pattern: `%` is any text, `_` one character, a backslash escapes the next character.
 
-    None and an empty pattern match all, and so do `*` and `.*`, which some clients send; case is ignored.
+    None, the empty pattern, `*` and `.*` (which some clients send) match all; case is ignored.
     """
     if pattern is None or pattern in _MATCHES_ALL:
         return matches_all
@@ -209,7 +216,9 @@ def jdbc_matcher(pattern: str | None) -> Matcher:
 
 
 def any_matcher(pattern: str | None) -> Matcher:
-    """For statements in which clients send both kinds: with a `%` it is a metadata call's pattern, else SHOW's."""
+    """Parses either kind of pattern, for statements in which clients send both: one with a `%` is a metadata call's,
+    any other SHOW's.
+    """
     return jdbc_matcher(pattern) if pattern and "%" in pattern else like_matcher(pattern)
 
 

@@ -1,7 +1,7 @@
-"""The catalog at one generation: an immutable value with its lookups. Pure.
+"""The catalog at one generation: an immutable value with lookups. Pure.
 
-A generation is the count of changes that made the state; a statement binds against one state and so sees one
-generation, whatever others change concurrently.
+A generation is the number of changes that led to the state. A statement binds against one state and therefore sees one
+generation, despite concurrent changes.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, CatalogName, SchemaNa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogState:
-    """Every explicit object by its name. Every schema's catalog and every relation's schema is there too."""
+    """All explicit objects by name. Each schema's catalog and each relation's schema has an entry too."""
 
     generation: int
     catalogs: Mapping[CatalogName, CatalogEntry]
     schemas: Mapping[SchemaName, SchemaEntry]
     relations: Mapping[TableName, Relation]
+    # Shallow clones, by location.
     clones: Mapping[str, CloneEntry] = field(default_factory=lambda: MappingProxyType({}))
-    """Shallow clones, by location."""
     server: ServerEntry = ServerEntry()
     functions: Mapping[TableName, FunctionEntry] = field(default_factory=lambda: MappingProxyType({}))
     volumes: Mapping[TableName, VolumeEntry] = field(default_factory=lambda: MappingProxyType({}))
+    # External locations, by folded name.
     locations: Mapping[str, LocationEntry] = field(default_factory=lambda: MappingProxyType({}))
-    """External locations, by folded name."""
+    # Groups, by folded name.
     groups: Mapping[str, GroupEntry] = field(default_factory=lambda: MappingProxyType({}))
-    """By folded name."""
 
     def schemas_of(self, catalog: CatalogName) -> Iterator[SchemaEntry]:
         return (entry for name, entry in self.schemas.items() if name.catalog_name == catalog)
@@ -50,7 +50,7 @@ class CatalogState:
         return (entry for name, entry in self.relations.items() if name.key[:2] == schema.key)
 
     def entries(self) -> Iterator[Entry]:
-        """All objects, each after the one that it lies in."""
+        """Yields all objects, each after its container."""
         yield from self.catalogs.values()
         yield from self.schemas.values()
         yield from self.relations.values()
@@ -71,10 +71,10 @@ class CatalogState:
 DEFAULT_CATALOG_NAME = CatalogName(DEFAULT_CATALOG)
 DEFAULT_SCHEMA_NAME = SchemaName(DEFAULT_CATALOG, DEFAULT_SCHEMA)
 
+# The contents for a new store: the default catalog and schema.
 INITIAL_STATE = CatalogState(
     generation=0,
     catalogs={DEFAULT_CATALOG_NAME: CatalogEntry(name=DEFAULT_CATALOG_NAME)},
     schemas={DEFAULT_SCHEMA_NAME: SchemaEntry(name=DEFAULT_SCHEMA_NAME)},
     relations={},
 )
-"""What a new store holds: the catalog and schema that are always there."""

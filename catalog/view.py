@@ -1,17 +1,17 @@
-"""The catalog as one statement sees it.
+"""A statement's view of the catalog.
 
-Two sources are laid over each other: the store's state holds what somebody said (CREATE SCHEMA, CREATE TABLE …
-LOCATION, CREATE VIEW), the served folder what lies there. Where both know a name, the state's entry counts; a folder
-that a managed table owns is known by that table's name only, so a renamed table does not come back under its old one.
+Two sources are overlaid: the store's state contains explicit objects (CREATE SCHEMA, CREATE TABLE … LOCATION, CREATE
+VIEW), the served folder contains discovered tables. If both have a name, the state's entry wins. A folder that a
+managed table owns is visible under that table's name only, so a renamed table does not reappear under its old name.
 
-The explicit entries are of one generation and do not change; folders are looked at when they are asked for, once, while
-the statement is bound.
+The explicit entries are from one generation and do not change. Folders are listed on demand, once, while the statement
+is bound.
 
-A view may be that of one principal (:meth:`CatalogView.seen_by`): then what the principal may not know of is not there,
-for lookups, lists and hints alike. What decides where a table may be made looks at everything.
+A view may be restricted to one principal (:meth:`CatalogView.seen_by`): objects that are not visible to the principal
+are absent from lookups, lists and hints alike. Checks on new table locations use all objects.
 
-`own_grants` and `effective_grants` are the grants that a principal may see: all on what it manages, elsewhere those to
-itself and its groups.
+`own_grants` and `effective_grants` return the grants that a principal may see: all grants on objects that it manages,
+elsewhere the grants to itself and its groups.
 """
 
 from __future__ import annotations
@@ -81,23 +81,23 @@ logger = logging.getLogger(__name__)
 
 
 class NameSource(Protocol):
-    """Knows schemas and tables that are there without an entry: a served folder, or a catalog elsewhere."""
+    """A source for schemas and tables without an entry: a served folder, or a REST catalog."""
 
     def schemas(self) -> Iterable[str]: ...
 
     def find_schema(self, schema: str) -> str | None:
-        """As it is spelled there."""
+        """Returns the schema name as the source spells it."""
         ...
 
     def tables(self, schema: str) -> Iterable[TableEntry]: ...
 
     def find(self, schema: str, table: str) -> TableEntry | None:
-        """Raises TableAmbiguous."""
+        """Returns the table; raises TableAmbiguous."""
         ...
 
 
 class CatalogView:
-    """Lookups at one generation. Those that raise say what the name may have meant."""
+    """Lookups at one generation. Errors for missing names suggest similar names."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class CatalogView:
         places: Places,
         rights: Rights | None = None,
     ) -> None:
-        """`sources` know the names that no entry of the state has, by catalog."""
+        """Creates a view; `sources` by catalog resolve names without an entry in the state."""
         self.state = state
         self.sources = sources
         self._places = places
@@ -114,21 +114,23 @@ class CatalogView:
         self.rights = rights
 
     def seen_by(self, caller: Caller) -> CatalogView:
-        """The same generation, with what `caller` may know of alone."""
+        """Returns the same generation, restricted to objects that are visible to `caller`."""
         return CatalogView(self.state, self.sources, self._places, Rights(self.state, caller))
 
     @cached_property
     def unrestricted(self) -> CatalogView:
-        """The same generation with all that is there, for what must not be made twice."""
+        """Returns the same generation without restriction, for uniqueness checks."""
         return self if self.rights is None else CatalogView(self.state, self.sources, self._places)
 
     @cached_property
     def folders(self) -> TableFolders:
-        """Where tables lie, whether or not the principal may know of them."""
+        """Returns all table folders, including tables that are not visible to the principal."""
         return TableFolders(self.state, self.sources, self._places)
 
     def tells_all(self, entry: SecurableEntry) -> bool:
-        """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
+        """Returns True if the principal may see details that only an object's managers see: its location, a view's
+        text.
+        """
         return self.rights is None or self.rights.manages(entry)
 
     def _shows(self, entry: SecurableEntry) -> bool:
@@ -143,11 +145,11 @@ class CatalogView:
         return self.state.generation
 
     def catalogs(self) -> list[CatalogEntry]:
-        """All catalogs, by name."""
+        """Returns all catalogs, by name."""
         return sorted(filter(self._shows, self.state.catalogs.values()), key=lambda entry: entry.name.key)
 
     def schemas(self, catalog: CatalogName, matches: Matcher = matches_all) -> list[SchemaEntry]:
-        """The schemas whose names match, by name; raises CatalogNotFound."""
+        """Returns the schemas with matching names, by name; raises CatalogNotFound."""
         if is_system_catalog(catalog):
             seen = map(self._find_schema, SCHEMAS_OF_SYSTEM)
             return [entry for entry in seen if entry is not None and matches(entry.name.schema)]
@@ -168,12 +170,12 @@ class CatalogView:
         return source.schemas() if source is not None else ()
 
     def relations(self, schema: SchemaName, matches: Matcher = matches_all) -> list[Relation]:
-        """The tables and views whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
+        """Returns the tables and views with matching names, by name; raises CatalogNotFound, SchemaNotFound."""
         self.schema(schema)
         return self._relations_of(schema, matches)
 
     def _relations_of(self, schema: SchemaName, matches: Matcher) -> list[Relation]:
-        """Returns the relations of a schema that exists."""
+        """Returns the relations in an existing schema."""
         if is_system_schema(schema):
             return [view for view in system_views(schema) if matches(view.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
@@ -185,9 +187,9 @@ class CatalogView:
         return sorted(matching, key=lambda entry: (entry.name.key, entry.name.parts))
 
     def find_schemas(self, catalog: str | None, matches: Matcher = matches_all) -> Iterator[SchemaEntry]:
-        """Matching schemas of one catalog, or of all (None); none for a catalog that does not exist.
+        """Yields matching schemas in one catalog, or in all (None); yields nothing for a catalog that does not exist.
 
-        Of all catalogs, one that does not answer has none, and the log says so.
+        With None, a catalog that does not respond is skipped with a log message.
         """
         if catalog:
             name = CatalogName(catalog)
@@ -200,7 +202,7 @@ class CatalogView:
                 logger.warning("%s", error)
 
     def find_relations(self, catalog: str | None, schemas: Matcher, relations: Matcher) -> Iterator[Relation]:
-        """Matching tables and views of matching schemas, as :meth:`find_schemas`."""
+        """Yields matching tables and views in matching schemas, as :meth:`find_schemas` does."""
         for schema in self.find_schemas(catalog, schemas):
             try:
                 yield from self._relations_of(schema.name, relations)
@@ -214,19 +216,19 @@ class CatalogView:
         return entry is not None and self._shows(entry)
 
     def catalog(self, catalog: CatalogName) -> CatalogEntry:
-        """Raises CatalogNotFound."""
+        """Returns a catalog; raises CatalogNotFound."""
         entry = self.state.catalogs.get(catalog)
         if entry is None or not self._shows(entry):
             raise CatalogNotFound(str(catalog), _did_you_mean(catalog.parts, self._catalog_names()))
         return entry
 
     def _catalog_names(self) -> Iterator[CatalogName]:
-        """Of all that a name may begin with."""
+        """Yields all names that may be the first part."""
         yield from (each.name for each in self.catalogs())
         yield CatalogName(SYSTEM_CATALOG)
 
     def schema(self, schema: SchemaName) -> SchemaEntry:
-        """Raises CatalogNotFound, SchemaNotFound."""
+        """Returns a schema; raises CatalogNotFound, SchemaNotFound."""
         entry = self._find_schema(schema)
         if entry is None:
             there_are = (each.name for each in self.schemas(schema.catalog_name))
@@ -234,7 +236,7 @@ class CatalogView:
         return entry
 
     def described_schema(self, schema: SchemaName) -> tuple[SchemaEntry, Mapping[str, str]]:
-        """The schema as :meth:`schema`, with the comment, location and other properties that a REST catalog has."""
+        """Returns the schema as :meth:`schema` does, with a REST catalog's comment, location and other properties."""
         entry = self.schema(schema)
         source = self.sources.get(schema.catalog_name)
         if not isinstance(source, RestNames) or is_system_schema(schema):
@@ -247,13 +249,13 @@ class CatalogView:
         return self._find_schema(schema) is not None
 
     def may_know(self, name: TableName) -> bool:
-        """Whether the principal may be told of a table of that name, whether or not there is one. Looks into no
+        """Returns True if a table with that name, existing or not, would be visible to the principal. Reads no
         folder.
         """
         return self._shows(self.state.relations.get(name) or TableEntry(name=name, location=""))
 
     def find(self, name: TableName) -> Relation | None:
-        """The table or view, or None; raises TableAmbiguous, LakeNotAvailable."""
+        """Returns the table or view, or None; raises TableAmbiguous, LakeNotAvailable."""
         if is_system_schema(name.schema_name):
             return system_view(name) if self._find_schema(name.schema_name) else None
         recorded = self.state.relations.get(name)
@@ -264,7 +266,7 @@ class CatalogView:
         return recorded or self.discovered(name) or self.foreign_view(name) or self._short_named(name)
 
     def foreign_view(self, name: TableName) -> ViewEntry | None:
-        """The view that a REST catalog keeps under a name."""
+        """Returns the view that a REST catalog stores under a name."""
         source = self.sources.get(name.schema_name.catalog_name)
         found = source.find_view(name.schema, name.table) if isinstance(source, RestNames) else None
         return found if found is not None and self._shows(found) else None
@@ -274,21 +276,21 @@ class CatalogView:
         return view if view is not None and self._find_schema(view.name.schema_name) else None
 
     def resolve(self, name: TableName) -> Relation:
-        """The table or view; raises CatalogNotFound, TableNotFound, TableAmbiguous."""
+        """Returns the table or view; raises CatalogNotFound, TableNotFound, TableAmbiguous."""
         entry = self.find(name)
         if entry is None:
             raise self._not_found(name)
         return entry
 
     def resolve_path(self, path: str, format: str = DELTA) -> TableEntry:
-        """The table at a path that a client wrote; raises PathNotAllowed. Whether one is there is the log's to say."""
+        """Returns an entry for a path from a client; raises PathNotAllowed. Only the log shows if the table exists."""
         location = self.ensure_location(path)
         return TableEntry(name=TableName(DEFAULT_CATALOG, format, location), location=location, format=format)
 
     def tables_at(self, location: str) -> tuple[TableEntry, ...]:
-        """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it.
+        """Returns the tables that a canonical location belongs to: it equals, is inside, or contains their folder.
 
-        Raises `RestCatalogNotAvailable`, `RestCatalogRefused` where that is not known.
+        Raises `RestCatalogNotAvailable`, `RestCatalogRefused` if that cannot be determined.
         """
         self.folders.learn_rest_places(location)
         recorded = [entry for entry in self._recorded_tables() if overlap(entry.location, location)]
@@ -301,12 +303,12 @@ class CatalogView:
         return (*recorded, *(TableEntry(name=name, location=folder) for folder, name in names.items() if name))
 
     def external_location(self, location: str) -> LocationEntry | None:
-        """The external location that a canonical location lies in."""
+        """Returns the external location that contains a canonical location."""
         around = (entry for entry in self.state.locations.values() if is_at_or_below(location, entry.location))
         return next(around, None)
 
     def functions(self, schema: SchemaName, matches: Matcher = matches_all) -> list[FunctionEntry]:
-        """The functions whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
+        """Returns the functions with matching names, by name; raises CatalogNotFound, SchemaNotFound."""
         self.schema(schema)
         found = (each for each in self.state.functions_of(schema) if matches(each.name.table) and self._shows(each))
         return sorted(found, key=lambda entry: entry.name.key)
@@ -316,32 +318,33 @@ class CatalogView:
         return entry if entry is not None and self._shows(entry) else None
 
     def external_locations(self) -> list[LocationEntry]:
-        """Those that may be known, by name."""
+        """Returns the visible external locations, by name."""
         return sorted(filter(self._shows, self.state.locations.values()), key=lambda entry: entry.key)
 
     def volumes(self, schema: SchemaName, matches: Matcher = matches_all) -> list[VolumeEntry]:
-        """The volumes whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
+        """Returns the volumes with matching names, by name; raises CatalogNotFound, SchemaNotFound."""
         self.schema(schema)
         found = (each for each in self.state.volumes_of(schema) if matches(each.name.table) and self._shows(each))
         return sorted(found, key=lambda entry: entry.name.key)
 
     def volume(self, name: TableName) -> VolumeEntry:
-        """Raises VolumeNotFound."""
+        """Returns a volume; raises VolumeNotFound."""
         entry = self.state.volumes.get(name)
         if entry is None or not self._shows(entry):
             raise VolumeNotFound(str(name))
         return entry
 
     def new_volume_location(self, name: TableName, token: str) -> str | None:
-        """Returns the place of a new managed volume: a folder of its own, which no later volume of the name has.
+        """Returns the location for a new managed volume: a unique folder, which no later volume with the same name
+        reuses.
 
-        None if neither the schema nor the server has a folder.
+        Returns None if neither the schema nor the server has a folder.
         """
         schema = self.managed_schema_location(name.schema_name)
         return None if schema is None else f"{schema}/{VOLUMES_FOLDER}/{token}"
 
     def _ensure_no_volume(self, path: str, location: str, *, above: bool) -> None:
-        """Raises for a path in an external volume, and with `above` also for one that such a volume is in."""
+        """Raises for a path inside an external volume, and with `above` also for a path that contains one."""
         compare = overlap if above else is_at_or_below
         for entry in self.state.volumes.values():
             if not entry.managed and compare(location, entry.location):
@@ -350,19 +353,19 @@ class CatalogView:
                 raise InsufficientPermissions(Privilege.READ_FILES.value, f"Path '{location}'")
 
     def ensure_may_change(self, schema: SchemaName) -> None:
-        """Raises ReservedName for the schema whose views are made of the catalog itself."""
+        """Raises ReservedName for system schemas, whose views are generated from the catalog itself."""
         if is_system_schema(schema):
             raise ReservedName("SCHEMA", str(schema))
 
     def ensure_location(self, path: str) -> str:
-        """The canonical location of a path that a client chose for a table; raises PathNotAllowed, LakeNotAvailable."""
+        """Returns the canonical location for a client's table path; raises PathNotAllowed, LakeNotAvailable."""
         location = self._places.ensure_allowed(path)
         self._ensure_no_volume(path, location, above=False)
         self._places.ensure_there(location)
         return location
 
     def ensure_files(self, path: str) -> str:
-        """The canonical location of files that a client means to read by themselves.
+        """Returns the canonical location for files that a client reads by path.
 
         Raises PathNotAllowed, FilesNotReadable, LakeNotAvailable.
         """
@@ -372,17 +375,19 @@ class CatalogView:
         return location
 
     def is_rest(self, catalog: CatalogName) -> bool:
-        """Whether the names of a catalog are those of a REST catalog."""
+        """Returns True if a catalog is a REST catalog."""
         return isinstance(self.sources.get(catalog), RestNames)
 
     def ensure_new_name(self, name: TableName) -> TableName:
-        """The name of a table to be made, its schema spelled as it was. Raises InvalidName, SchemaNotFound, …"""
+        """Returns the name for a new table, with its schema's existing spelling. Raises InvalidName,
+        SchemaNotFound, …
+        """
         self.ensure_may_change(name.schema_name)
         ensure_new_part(name.table)
         return TableName(name.catalog, self.schema(name.schema_name).name.schema, name.table)
 
     def rest_address(self, name: TableName) -> str | None:
-        """Where a new table of a REST catalog will be; None for other catalogs."""
+        """Returns the address for a new table in a REST catalog; None for other catalogs."""
         source = self.sources.get(name.schema_name.catalog_name)
         if not isinstance(source, RestNames):
             return None
@@ -392,17 +397,17 @@ class CatalogView:
         return location_of(source.name.catalog, namespace, name.table)
 
     def ensure_free_location(self, location: str) -> None:
-        """Raises LocationOverlap where no table may be made, LakeNotAvailable."""
+        """Raises LocationOverlap if no table may be created at a location; raises LakeNotAvailable."""
         self.folders.ensure_free(location)
 
     def has_table_at(self, location: str) -> bool:
-        """Returns whether a canonical location below an allowed root has files of a table, which may be damaged."""
+        """Returns True if a canonical location below an allowed root has table files, possibly damaged ones."""
         return self._places.format_at(location) is not None
 
     def clones_of(self, location: str) -> tuple[str, ...]:
-        """The locations of the shallow clones that may name files of the table at a canonical location.
+        """Returns the locations for shallow clones that may name files from the table at a canonical location.
 
-        Some may be gone, or name none of its files any more: their logs tell.
+        Some may be gone, or no longer name any of its files; only their logs show that.
         """
         return tuple(
             sorted(
@@ -413,19 +418,19 @@ class CatalogView:
         )
 
     def sources_of(self, location: str) -> tuple[str, ...]:
-        """The folders of other tables below which the table at a canonical location is known to name files."""
+        """Returns the other tables' folders in which the table at a canonical location may name files."""
         clone = self.state.clones.get(location)
         return () if clone is None else clone.sources
 
     def managed_location(self, name: TableName) -> str | None:
-        """Where a table of this name goes if its statement does not say: below its schema's location, else in the
-        served folder, where it would be found under the same name. None where there is neither.
+        """Returns the default location for a new table: below its schema's location, else in the served folder, in
+        which discovery would find it under the same name. Returns None if there is neither.
         """
         schema = self.managed_schema_location(name.schema_name)
         return None if schema is None else self.ensure_location(f"{schema}/{name.table}")
 
     def managed_schema_location(self, name: SchemaName) -> str | None:
-        """Returns the place of managed objects of a schema, without a slash at the end."""
+        """Returns the folder for a schema's managed objects, without a trailing slash."""
         schema = self.schema(name)
         if schema.location is not None:
             return schema.location.rstrip("/")
@@ -435,15 +440,15 @@ class CatalogView:
         return "/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema))
 
     def discovered(self, name: TableName, but: str | None = None) -> TableEntry | None:
-        """Returns what the catalog's source has under `name`, unless a managed table owns it; raises TableAmbiguous.
+        """Returns the discovered table called `name`, unless a managed table owns its folder; raises TableAmbiguous.
 
-        None if the folder of that name is `but`, which is not looked at.
+        Returns None if the name's folder is `but`, which is not read.
         """
         source = self.sources.get(name.schema_name.catalog_name)
         if source is None:
             return None
         if self.rights is not None and not self._shows(TableEntry(name=name, location="")):
-            return None  # before the folders are asked, whose answer may be an error that names tables
+            return None  # before the folders are read, because an error could reveal table names
         if isinstance(source, ServedFolder):
             entry = source.find(name.schema, name.table, but)
         else:
@@ -451,13 +456,13 @@ class CatalogView:
         return None if entry is None or entry.location in self._owned else entry
 
     def lies_in_lake(self, location: str) -> bool:
-        """Whether the served folder has a table at a location, that has a name without any record."""
+        """Returns True if the served folder has a table at a location, with a name that needs no entry."""
         name = None if self._served is None else self._served.name_of(location)
         found = None if self._served is None or name is None else self._served.find(name.schema, name.table)
         return found is not None and found.location == location
 
     def discovered_in(self, schema: SchemaName) -> list[TableEntry]:
-        """All tables of the schema that the source of its catalog has."""
+        """Returns all tables in the schema that its catalog's source has."""
         source = self.sources.get(schema.catalog_name)
         if source is None:
             return []
@@ -466,20 +471,20 @@ class CatalogView:
         return [entry for entry in source.tables(schema.schema) if entry.location not in self._owned]
 
     def discovered_schema(self, schema: SchemaName) -> SchemaName | None:
-        """The schema as the source of its catalog spells it, or None where that has no such schema."""
+        """Returns the schema name as its catalog's source spells it, or None if the source lacks the schema."""
         source = self.sources.get(schema.catalog_name)
         spelling = None if source is None else source.find_schema(schema.schema)
         return None if spelling is None else SchemaName(schema.catalog, spelling)
 
     def recorded_at(self, location: str) -> list[TableEntry]:
-        """The tables of that location that have a record, by name; several may be external."""
+        """Returns the recorded tables at that location, by name; several may be external."""
         found = (entry for entry in self._recorded_tables() if entry.location == location)
         return sorted(found, key=lambda entry: entry.name.key)
 
     @cached_property
     def _owned(self) -> frozenset[str]:
-        """Where tables lie that have no second name. One with grants or policies has none, or they would hold for one
-        name only.
+        """Returns the locations whose tables have exactly one name. A table with grants or policies has no second name,
+        because they would hold for one name only.
         """
         return frozenset(
             entry.location
@@ -491,7 +496,9 @@ class CatalogView:
         return (entry for entry in self.state.relations.values() if isinstance(entry, TableEntry))
 
     def _ensure_there(self, location: str) -> None:
-        """Of a record, which may be older than the roots that are allowed now."""
+        """Checks that a recorded location's root is available; the entry may be older than the current allowed
+        roots.
+        """
         if self._places.roots.contains(location):
             self._places.ensure_there(location)
 
@@ -507,7 +514,7 @@ class CatalogView:
         return entry if entry is None or self._shows(entry) else None
 
     def _not_found(self, name: TableName) -> CatalogNotFound | TableNotFound:
-        """The error for a name that leads nowhere, with the likeliest thing that it meant."""
+        """Returns the error for an unknown name, with the most likely intended name."""
         if is_system_catalog(name.schema_name.catalog_name) or fold(name.schema) == SYSTEM_CATALOG:
             views = (
                 view.name for each in self.schemas(CatalogName(SYSTEM_CATALOG)) for view in system_views(each.name)
@@ -530,7 +537,9 @@ class CatalogView:
         return TableNotFound(str(name), self._elsewhere(name) or _did_you_mean(name.parts, tables))
 
     def _elsewhere(self, name: TableName) -> str:
-        """A hint at a table of that name in another schema; another server is not asked for each of its schemas."""
+        """Returns a hint at a table with that name in another schema; a REST catalog is not searched schema by
+        schema.
+        """
         if self.is_rest(name.schema_name.catalog_name):
             return ""
         for schema in self.schemas(name.schema_name.catalog_name):
@@ -546,14 +555,16 @@ class CatalogView:
 
 
 def _did_you_mean(parts: tuple[str, ...], there_are: Iterable[CatalogName | SchemaName | TableName]) -> str:
-    """A hint at the name whose last part is the closest to that of `parts`, or nothing if none is close."""
+    """Returns a hint at the name whose last part is closest to the last in `parts`, or an empty text if none is
+    close.
+    """
     by_last = {fold(name.parts[-1]): name for name in there_are}
     close = difflib.get_close_matches(fold(parts[-1]), by_last, n=1)
     return f" Did you mean {by_last[close[0]]}?" if close else ""
 
 
 def own_grants(view: CatalogView, entry: SecurableEntry) -> list[Grant]:
-    """Those on the object itself."""
+    """Returns the visible grants on the object itself."""
     rights = view.rights
     if rights is None or rights.manages(entry):
         return list(entry.grants)
@@ -561,7 +572,7 @@ def own_grants(view: CatalogView, entry: SecurableEntry) -> list[Grant]:
 
 
 def effective_grants(view: CatalogView, entry: SecurableEntry) -> Iterator[tuple[SecurableEntry, Grant]]:
-    """Those that hold for the object, each with what it is on: the object, or what that lies in."""
+    """Yields the visible grants that hold for the object, each with the object or container that it is granted on."""
     covered = PRIVILEGES[kind_of(entry)] | {Privilege.BROWSE}
     for level in Rights(view.state, NOBODY).levels(entry):
         for grant in own_grants(view, level):

@@ -1,5 +1,5 @@
-"""Discovery of tables in folders, and the places where tables may be.
+"""Discovery of tables in folders, and permitted table locations.
 
-Imports values of the catalog and file access (`catalog.store`), and asks REST catalogs whose a place is. Start at
-`discovery.py`; `roots.py` and `places.py` decide about locations.
+Imports catalog values and file access (`catalog.store`), and sends requests to REST catalogs to find a location's
+owner. Start at `discovery.py`; `roots.py` and `places.py` decide which locations are permitted.
 """

@@ -1,6 +1,6 @@
-"""A served folder: every table below it is one of the default catalog, looked up whenever it is asked for.
+"""The served folder: every table below it is a table in the default catalog, looked up on demand.
 
-The folder that holds a table is its schema:
+The folder that contains a table is its schema:
 
 =====================  ==========  ===========================================================
 `orders`               `default`   `orders`
@@ -10,23 +10,23 @@ The folder that holds a table is its schema:
 the folder itself      `default`   its own name: serving one table's folder serves that table
 =====================  ==========  ===========================================================
 
-- A folder whose `_delta_log` holds a version is a Delta table, and one whose `metadata` holds a metadata file, or a
-  hint at one, an Iceberg table; where both are, Delta's log counts. Nothing below a table is looked at. Only the served
-  folder itself may be a table with others below it: a log that somebody wrote to the wrong place must not hide all
-  tables. The server's log says so, and nobody makes tables below it (:mod:`catalog.discovery.places`).
-- A folder with a mark (:data:`catalog.store.files.UNLISTED_MARK`) is not listed: a CREATE is under way there, or a
-  DROP, or a server was killed during one. No table is made inside it either.
-- Folders that begin with `_` or `.` are hidden, and those with `=` are partitions of something that is no Delta table.
-- A folder in which no table lies is no schema.
-- Links are followed where they lead below an allowed root, so that a link put into the lake opens nothing else; a link
-  that leads back to a folder above it is not followed.
-- Names are case-insensitive. An exactly spelled name wins; otherwise it must be the only one.
-- Where `orders` and `default/orders` both are tables, the former is `default.orders`; the served folder's own name
-  comes after both.
-- Where the served folder is gone, every question is answered by LakeNotAvailable: it is no empty lake.
+- A folder whose `_delta_log` contains a version is a Delta table. A folder whose `metadata` contains a metadata file,
+  or a version hint, is an Iceberg table; if both exist, Delta's log wins. Folders below a table are not searched. Only
+  the served folder itself may be a table with other tables below it: a log written to the wrong place must not hide all
+  tables. The server's log reports that, and no table can be created below it (:mod:`catalog.discovery.places`).
+- A folder with a marker (:data:`catalog.store.files.UNLISTED_MARK`) is not listed: a CREATE or a DROP is in progress
+  there, or a server was killed during one. No table is created inside it either.
+- Folders that begin with `_` or `.` are hidden, and folders with `=` are partitions of data that is not a Delta table.
+- A folder without any table is not a schema.
+- Links are followed if their target is below an allowed root, so that a link placed in the lake exposes nothing else; a
+  link to one of its own parent folders is not followed.
+- Names are case-insensitive. An exact spelling wins; otherwise the match must be unique.
+- If `orders` and `default/orders` both are tables, the former is `default.orders`; the served folder's own name has the
+  lowest precedence.
+- If the served folder is missing, every lookup raises LakeNotAvailable: a missing lake is not an empty lake.
 
-Looking up one name asks for its folders directly and lists only the folders on its way if that fails, to find another
-spelling; it never walks the tree. Listing schemas does, and is bounded by two limits below.
+A lookup by name requests its folders directly. Only if that fails, it lists the folders on the path, to find another
+spelling; it never walks the tree. Listing schemas walks the tree, bounded by the two limits below.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from catalog.store.files import LOG_FOLDER, Child, Tree
 
 logger = logging.getLogger(__name__)
 
+# Maximum number of folders between the served one and a table.
 DEPTH_MAX = 8
-"""Folders between the served one and a table, at most."""
 
+# Maximum number of folders, not counting tables, that one walk reads.
 FOLDERS_MAX = 50_000
-"""Folders, not counting tables, that one walk looks into."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder on the way to tables, with the schema of the tables that lie directly in it."""
+    """A folder on the path to tables, with the schema for the tables directly in it."""
 
     location: str
     schema: str
@@ -64,7 +64,7 @@ class _Folder:
 
 
 class ServedFolder:
-    """The tables below one folder; see the module. Thread-safe, and holds nothing itself."""
+    """The tables below one folder; see the module. Thread-safe and stateless."""
 
     def __init__(self, tree: Tree, allowed_roots: tuple[str, ...] = ()) -> None:
         self.root = tree.root
@@ -74,15 +74,15 @@ class ServedFolder:
         self._is_own_told = False
 
     def ensure_there(self) -> None:
-        """Raises LakeNotAvailable."""
+        """Raises LakeNotAvailable if the folder is missing."""
         self._tree.ensure_there()
 
     def is_table(self, location: str) -> bool:
-        """Returns whether a folder, at a canonical location below the served one, holds a table."""
+        """Returns True if a folder, at a canonical location below the served one, contains a table."""
         return self._tree.table_format(location) is not None
 
     def own_table(self) -> TableEntry | None:
-        """The table that the served folder itself is; the server's log tells of it when it is first seen."""
+        """Returns the table that the served folder itself is; the server's log reports it once."""
         format_ = self._tree.table_format(self.root)
         if format_ is None:
             self._is_own_told = False
@@ -100,7 +100,9 @@ class ServedFolder:
         return own
 
     def find(self, schema: str, table: str, but: str | None = None) -> TableEntry | None:
-        """The table of that name, or None; raises TableAmbiguous, LakeNotAvailable. None if the name means `but`."""
+        """Returns the table with that name, or None, also if its folder is `but`; raises TableAmbiguous,
+        LakeNotAvailable.
+        """
         self.ensure_there()
         for folder in self._folders(schema, exact=True):
             if f"{folder.location}/{table}" == but:
@@ -122,7 +124,7 @@ class ServedFolder:
         return next(iter(found.values()), None)
 
     def name_of(self, location: str) -> TableName | None:
-        """What a table in the folder at `location` is called here; None where it has no name."""
+        """Returns the name for a table in the folder at `location`; None if it has no name."""
         if location == self.root:
             return TableName(DEFAULT_CATALOG, DEFAULT_SCHEMA, location.rpartition("/")[2])
         if not location.startswith(self.root.rstrip("/") + "/"):
@@ -131,16 +133,16 @@ class ServedFolder:
         return TableName(DEFAULT_CATALOG, ".".join(schema) or DEFAULT_SCHEMA, table)
 
     def find_schema(self, schema: str) -> str | None:
-        """The schema as its folder is spelled, or None where no such folder holds a table."""
+        """Returns the schema as its folder is spelled, or None if no such folder contains a table."""
         self.ensure_there()
         if fold(schema) == DEFAULT_SCHEMA and self.own_table() is not None:
             return DEFAULT_SCHEMA
         return next((folder.schema for folder in self._folders(schema) if self._has_table(folder)), None)
 
     def schemas(self, known: Collection[str] = ()) -> list[str]:
-        """All schemas that hold a table, sorted; of spellings that differ in case, one.
+        """Returns all schemas that contain a table, sorted; one for spellings that differ only in case.
 
-        Folders at the locations `known` are taken for tables and not looked at.
+        Folders at the locations `known` are assumed to be tables and are not read.
         """
         self.ensure_there()
         found = {DEFAULT_SCHEMA: DEFAULT_SCHEMA} if self.own_table() is not None else {}
@@ -151,9 +153,12 @@ class ServedFolder:
         return [spelling for _, spelling in sorted(found.items())]
 
     def tables(self, schema: str, but: Collection[str] = ()) -> list[TableEntry]:
-        """The tables of a schema, sorted; none where there is no such schema. Those at `but` are not looked for."""
+        """Returns a schema's tables, sorted; an empty list if the schema does not exist. Tables at `but` are
+        skipped.
+        """
         self.ensure_there()
-        above = _above(but) if fold(schema) == DEFAULT_SCHEMA else frozenset[str]()  # whose folder holds the others'
+        # folders that contain the other tables' folders
+        above = _above(but) if fold(schema) == DEFAULT_SCHEMA else frozenset[str]()
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
             for child, listed in self._tables_in(folder, but, above):
@@ -170,7 +175,7 @@ class ServedFolder:
     def _tables_in(
         self, folder: _Folder, but: Container[str] = (), above: Container[str] = ()
     ) -> Iterator[tuple[Child, TableEntry]]:
-        """The tables directly in a folder, for lists. `above`: folders with known tables in them."""
+        """Yields the tables directly in a folder, for lists. `above`: folders that contain known tables."""
         children = [child for child in self._children(folder) if child.location not in but]
         self._tree.look_at([child.location for child in children], above)
         for child in children:
@@ -181,9 +186,9 @@ class ServedFolder:
                 yield child, listed
 
     def _existing(self, folder: _Folder, child: Child) -> TableEntry | None:
-        """The table in a folder, as it is now; None if there is none, or if it is not listed.
+        """Returns the table that is in a folder now; None if there is no table, or if it is not listed.
 
-        What is refused or left out because a table exists is decided by this.
+        Checks that reject or hide something because a table exists use this method.
         """
         format_ = self._tree.table_format(child.location)
         if format_ is None or self._tree.is_unlisted(child.location):
@@ -191,27 +196,29 @@ class ServedFolder:
         return _entry(folder, child, format_)
 
     def _listed(self, folder: _Folder, child: Child) -> TableEntry | None:
-        """Returns what `_existing` does, for lists."""
+        """Returns the same as `_existing`, for lists, with possibly cached listings."""
         format_ = self._tree.listed_format(child.location)
         if format_ is None or not self._tree.is_listed(child.location):
             return None
         return _entry(folder, child, format_)
 
     def _folders(self, schema: str, *, exact: bool = False) -> Iterator[_Folder]:
-        """The folders whose tables are in `schema`: spelled just so if `exact`, which lists none of them."""
+        """Yields the folders whose tables are in `schema`: only the exact spelling if `exact`, without any listing."""
         spelled = schema if exact else fold(schema)
         if spelled == DEFAULT_SCHEMA:
             yield self._top
         yield from self._below(self._top, spelled, exact)
 
     def _below(self, folder: _Folder, rest: str, exact: bool) -> Iterator[_Folder]:
-        """Folders below `folder` whose names, joined by dots, are `rest`; a folder's own name may hold dots, too."""
+        """Yields folders below `folder` whose names, joined by dots, are `rest`; a folder's own name may contain dots,
+        too.
+        """
         if folder.depth >= DEPTH_MAX:
             return
         dotted = f"{rest}."
         for child in self._prefixes(folder, rest) if exact else self._tree.children(folder.location):
             name = child.name if exact else fold(child.name)
-            # Names come first, since there may be thousands of folders and few are called so.
+            # Names are compared first, since there may be thousands of folders and few match.
             if not dotted.startswith(f"{name}.") or not self._is_visible(folder, child):
                 continue
             if self._tree.table_format(child.location):
@@ -222,7 +229,7 @@ class ServedFolder:
                 yield from self._below(_inner(folder, child), rest[len(name) + 1 :], exact)
 
     def _prefixes(self, folder: _Folder, rest: str) -> Iterator[Child]:
-        """Children whose names are `rest` up to one of its dots, or all of it."""
+        """Yields the children whose names are `rest` up to one of its dots, or all of it."""
         ends = [index for index, character in enumerate(rest) if character == "."]
         for end in (*ends, len(rest)):
             child = self._child(folder, rest[:end])
@@ -230,9 +237,10 @@ class ServedFolder:
                 yield child
 
     def _walk(self, known: Container[str], above: Container[str]) -> Iterator[_Folder]:
-        """All folders that are no tables, from the top down.
+        """Yields all folders that are not tables, top down.
 
-        A folder `above` known tables is hardly one itself: the names in it, which are asked for next, tell that too.
+        A folder in `above` contains known tables and is hardly a table itself; reading its names, which follows anyway,
+        shows that too.
         """
         waiting, count = [self._top], 0
         while waiting:
@@ -269,7 +277,7 @@ class ServedFolder:
 
 
 def _above(locations: Iterable[str]) -> frozenset[str]:
-    """The folders that these are directly in."""
+    """Returns the parent folders."""
     return frozenset(location.rpartition("/")[0] for location in locations)
 
 

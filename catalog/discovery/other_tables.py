@@ -1,14 +1,14 @@
-"""Folders of other tables that matter for the files of one table, at the newest known generation of the catalog.
+"""Folders of other tables that affect one table's files, at the newest known catalog generation.
 
-A table's log or metadata is written by others and may name any file. It may name files below the table's own folder.
-Three kinds of folders change that:
+A table's log or metadata is written by other programs and may name any file. It may name files below the table's own
+folder. Three kinds of folders extend or restrict that:
 
-- *Sources*: folders whose files a shallow clone names. The server records them in the catalog when it makes the clone,
-  after the rights on the source were checked (:class:`catalog.entries.CloneEntry`).
-- *Trusted roots*: folders that the operator names in ``lake.trusted_roots``, such as sources of clones that another
-  engine made.
+- *Sources*: folders whose files a shallow clone names. The server records them in the catalog when it creates the
+  clone, after checking the privileges on the source (:class:`catalog.entries.CloneEntry`).
+- *Trusted roots*: folders in the setting ``lake.trusted_roots``, such as the sources for clones that another engine
+  created.
 - *Excluded folders*: folders of tables in the catalog that are located below the table's own folder or below one of its
-  sources. Their files belong to the inner table, whose rights and policies hold for them.
+  sources. Their files belong to the inner table, whose privileges and policies apply to them.
 """
 
 from __future__ import annotations
@@ -25,24 +25,27 @@ from catalog.state import CatalogState
 
 @dataclass(frozen=True, slots=True)
 class OtherTables:
-    """Folders that `engine.storage.confinement` compares the files of one table with."""
+    """Folders that `engine.storage.confinement` compares with a table's file paths."""
 
     sources: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    # Returns True if a folder below the table's own is a table without an entry in the catalog; None: there are no such
+    # tables.
     is_table: Callable[[str], bool] | None = None
-    """Returns whether a folder below the table's own is a table without a record in the catalog; None: none is."""
+    # True if files may have a second name outside the table's folder.
     accepts_hard_links: bool = False
-    """True if files may have a second name outside of the table's folder."""
 
 
 NO_OTHER_TABLES = OtherTables()
 
+# Maximum number of cached results from earlier catalog generations; they include dropped tables.
 _FOUND_MAX = 10_000
-"""Answers of earlier generations of the catalog that are kept: tables that were dropped are among them."""
 
 
 class OtherTablesFinder:
-    """Thread-safe. `newest` returns the newest state that is known, without asking the store."""
+    """Finds and caches `OtherTables`. Thread-safe. `newest` returns the newest known state without a request to the
+    store.
+    """
 
     def __init__(
         self, newest: Callable[[], CatalogState], trusted_roots: Iterable[str], served: ServedFolder | None
@@ -55,7 +58,7 @@ class OtherTablesFinder:
         self._index = _Index(state, _locations(state))
 
     def find(self, location: str) -> OtherTables:
-        """Returns the same object as long as nothing changes for the location."""
+        """Returns the folders for a location; the same object as long as they are unchanged."""
         state = self._newest()
         index = self._index
         if index.state is not state:
@@ -87,12 +90,12 @@ def _locations(state: CatalogState) -> Iterable[str]:
 
 @dataclass(slots=True)
 class _Index:
-    """Locations of one state's tables, sorted by their spelling in the store."""
+    """One state's table locations, sorted by their spelling in the store."""
 
     state: CatalogState
     locations: InitVar[Iterable[str]]
+    # Results from earlier generations, reused if equal so that checks made against them stay valid.
     before: dict[str, OtherTables] = field(default_factory=dict)
-    """Found at earlier generations; used again if equal, since what was checked against it stays checked."""
     found: dict[str, OtherTables] = field(default_factory=dict)
     _sorted: list[tuple[str, str]] = field(init=False)
 
@@ -100,7 +103,7 @@ class _Index:
         self._sorted = sorted((in_store(location), location) for location in locations)
 
     def below(self, folder: str) -> list[str]:
-        """The locations strictly below a folder."""
+        """Returns the locations strictly below a folder."""
         prefix = f"{in_store(folder).rstrip('/')}/"
         start = bisect_left(self._sorted, (prefix, ""))
         found = []

@@ -1,11 +1,11 @@
-"""Where tables may be made: below an allowed root, outside of every other table, and above none.
+"""Locations for new tables: below an allowed root, and neither inside nor above another table.
 
-A table owns its folder: readers of the outer one may take the inner one's files for theirs, and VACUUM removes them. So
-a place is refused if a folder above it is a table, or one below it; and so are the served folder itself, what lies in a
-log, and the folder of the catalog's own files. Places are compared as they really are on disk, links followed
-(:mod:`catalog.discovery.roots`).
+A table owns its folder: readers of an outer table may take an inner table's files for its own, and VACUUM removes them.
+A location is therefore rejected if a folder above it or below it is a table; also rejected are the served folder
+itself, locations inside a log, and the folder for the catalog's own files. Locations are compared after links are
+resolved (:mod:`catalog.discovery.roots`).
 
-The look and the write are two steps: two servers that make a table and one inside of it at the same moment can both
+Check and write are two steps: two servers that create a table and another one inside it at the same moment can both
 succeed.
 """
 
@@ -23,8 +23,8 @@ from catalog.volumes.paths import is_managed_volume
 
 
 class Places:
-    """Thread-safe. `own_folder` is where the catalog keeps its files, if it does; `rest` has the tables of REST
-    catalogs.
+    """Permitted locations. Thread-safe. `own_folder` is the folder for the catalog's files, if there is one; `rest` has
+    the REST catalogs' table locations.
     """
 
     def __init__(
@@ -42,19 +42,20 @@ class Places:
         self._trees: dict[str, Tree] = {root: open_tree(root) for root in roots.roots if is_local(root)}
 
     def ensure_allowed(self, path: str) -> str:
-        """The canonical location of a path that a statement names; raises PathNotAllowed, PathInVolume."""
+        """Returns the canonical location for a path in a statement; raises PathNotAllowed, PathInVolume."""
         location = self.roots.ensure_allowed(path)
         if is_managed_volume(location):
             raise PathInVolume(path)
         return location
 
     def ensure_there(self, location: str) -> None:
-        """Raises LakeNotAvailable where a root above a canonical location is gone, which no statement makes again."""
+        """Raises LakeNotAvailable if the root above a canonical location is missing; no statement creates it again."""
         for root in self._roots_of(location):
             self._tree(root).ensure_there()
 
     def ensure_files(self, location: str) -> None:
-        """For files that are read by themselves, at or below a canonical location: no table's, and not the catalog's.
+        """Checks that files at or below a canonical location can be read by path: they belong neither to a table nor to
+        the catalog.
 
         Raises FilesNotReadable, LakeNotAvailable.
         """
@@ -67,7 +68,7 @@ class Places:
             raise FilesNotReadable(location, "the catalog keeps its files there")
 
     def ensure_may_hold_tables(self, location: str) -> None:
-        """For the folder of a schema. Raises LocationOverlap, LakeNotAvailable."""
+        """Checks a schema's folder. Raises LocationOverlap, LakeNotAvailable."""
         self.ensure_there(location)
         for folder in (*self._above(location), location):
             if self._tree(self._root_of(location)).table_format(folder):
@@ -75,7 +76,7 @@ class Places:
         self._ensure_not_ours(location)
 
     def ensure_free(self, location: str, taken: Iterator[str]) -> None:
-        """For the folder of a new table; `taken` are the recorded locations. Raises as `ensure_may_hold_tables`."""
+        """Checks a new table's folder; `taken` are the recorded locations. Raises as `ensure_may_hold_tables` does."""
         self.ensure_there(location)
         tree = self._tree(self._root_of(location))
         if location == self._served_root:
@@ -94,16 +95,16 @@ class Places:
                 raise LocationOverlap(location, f"the table at {folder} lies inside")
 
     def tables_around(self, location: str) -> list[str]:
-        """The folders of tables at a canonical location, and above it up to its root."""
+        """Returns the table folders at a canonical location, and above it up to its root."""
         tree = self._tree(self._root_of(location))
         return [folder for folder in (*self._above(location), location) if tree.table_format(folder)]
 
     def format_at(self, location: str) -> str | None:
-        """That of the table at a canonical location, by what lies there; None where none does."""
+        """Returns the format of the table at a canonical location, read from its folder; None if there is no table."""
         return self._tree(self._root_of(location)).table_format(location)
 
     def ensure_not_ours(self, location: str) -> None:
-        """Raises LocationOverlap inside a log, and where the catalog keeps its files."""
+        """Raises LocationOverlap inside a log, and inside the folder for the catalog's files."""
         self._ensure_not_ours(location)
 
     def _ensure_not_ours(self, location: str) -> None:
@@ -116,7 +117,7 @@ class Places:
             raise LocationOverlap(location, "the catalog keeps its files there")
 
     def _above(self, location: str) -> Iterator[str]:
-        """The folders from the root down to the one that the location lies in."""
+        """Yields the folders from the root down to the one that contains the location."""
         root = self._root_of(location)
         folder = root
         for segment in location[len(root) :].strip("/").split("/"):
@@ -125,7 +126,7 @@ class Places:
             folder = f"{folder.rstrip('/')}/{segment}"
 
     def _root_of(self, location: str) -> str:
-        """The outermost root, which says most of what lies around a place."""
+        """Returns the outermost root, because it covers the largest area around a location."""
         return min(self._roots_of(location), key=len)
 
     def _roots_of(self, location: str) -> list[str]:
@@ -138,7 +139,7 @@ class Places:
 
 
 def _below(tree: Tree, location: str) -> Iterator[str]:
-    """The folders in the location, as deep and as many as discovery looks at; links lead elsewhere."""
+    """Yields the folders in the location, within discovery's limits for depth and number; links lead elsewhere."""
     waiting, count = [(location, 0)], 0
     while waiting and count < FOLDERS_MAX:
         folder, depth = waiting.pop()

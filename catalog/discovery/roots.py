@@ -1,17 +1,16 @@
-"""Which paths a statement may name: the ones below the allowed roots, as they really are on disk.
+"""Paths that a statement may name: those below the allowed roots, after links are resolved.
 
-``delta.`/path` `` and `LOCATION '/path'` let a client choose a path, so the choice is checked here and nowhere else.
-:meth:`AllowedRoots.ensure_allowed` answers the canonical location, and the table is opened there: links are
-followed and `..` is taken away *before* the check, so what was checked is what is opened.
+``delta.`/path` `` and `LOCATION '/path'` let a client choose a path; the choice is checked only here.
+:meth:`AllowedRoots.ensure_allowed` returns the canonical location, at which the table is opened: links and `..` are
+resolved *before* the check, so the checked path is the opened path.
 
-- Local paths are absolute, bare or as a `file:` URI. A path in SQL is literal: a percent sign is a percent sign, as it
-  is to Hadoop, so nothing is decoded that a later layer could decode differently.
-- Other schemes are compared by scheme, authority and whole segments. Whether a path is allowed goes by its scheme as it
-  is spelled; whether two folders are one, by the store that the scheme means (`s3a` is `s3`; `wasbs` and `abfss` are
-  services of one account). Empty, `.` and `..`
-  segments are refused rather than folded, because object stores take them literally and their clients do not agree; so
-  is `::`, by which fsspec chains file systems.
-- A refusal does not tell whether anything lies at the path.
+- Local paths are absolute, bare or as a `file:` URI. A path in SQL is literal: as in Hadoop, a percent sign is a
+  percent sign, and nothing is decoded that a later layer could decode differently.
+- Other schemes are compared by scheme, authority and whole segments. The check of allowed roots compares the scheme as
+  it is spelled; the comparison of two folders uses the store that the scheme denotes (`s3a` is `s3`; `wasbs` and
+  `abfss` are services in one account). Empty, `.` and `..` segments are rejected rather than normalized, because object
+  stores take them literally and their clients disagree; so is `::`, which chains file systems in fsspec.
+- A rejection does not reveal if anything exists at the path.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from catalog.conditions import PathNotAllowed, StorageNotAvailable
 
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>.*)", re.DOTALL)
 _LOCAL_AUTHORITIES = ("", "localhost")
+# Alternative spellings of schemes.
 SAME_STORE: Mapping[str, str] = MappingProxyType(
     {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "az", "abfss": "az", "wasbs": "wasb"}
 )
-"""Schemes that are spellings of another one."""
 _AZURE = frozenset(["abfs", "abfss", "az", "wasb", "wasbs"])
+# Two services for the same containers.
 _AZURE_SERVICES = frozenset(["blob", "dfs"])
-"""Two ways to the same containers."""
 
 
 class AllowedRoots:
@@ -41,41 +40,43 @@ class AllowedRoots:
         self.roots = tuple(configured_location(root) for root in roots)
 
     def ensure_allowed(self, path: str) -> str:
-        """The canonical location of `path`; raises PathNotAllowed."""
+        """Returns the canonical location for `path`; raises PathNotAllowed."""
         location = canonical_location(path)
         if not self.contains(location):
             raise PathNotAllowed(path)
         return location
 
     def contains(self, location: str) -> bool:
-        """Whether a canonical location is one of the roots or below one."""
+        """Returns True if a canonical location is a root or below one."""
         return bool(self.around(location))
 
     def around(self, location: str) -> list[str]:
-        """The roots that a canonical location begins with, its scheme as it is spelled there."""
+        """Returns the roots that are prefixes of a canonical location, with the scheme as it is spelled there."""
         return [root for root in self.roots if location == root or location.startswith(root.rstrip("/") + "/")]
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether two canonical locations are one, or one lies in the other, or may: a container of Azure that is named
-    without its account may be that of any.
+    """Returns True if two canonical locations are equal or nested, or may be: an Azure container that is named without
+    its account may belong to any account.
     """
     here, there = _compared(one, other)
     return here == there or _is_inside(here, there) or _is_inside(there, here)
 
 
 def may_be_below(location: str, folder: str) -> bool:
-    """As `is_below`, with what `overlap` says of containers."""
+    """Returns True if `location` is below `folder`, or may be, because an Azure container lacks its account (see
+    `overlap`).
+    """
     return _is_inside(*_compared(location, folder))
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two canonical locations are one folder."""
+    """Returns True if two canonical locations are the same folder."""
     return in_store(one) == in_store(other)
 
 
 def is_below(location: str, folder: str) -> bool:
-    """Whether a canonical location lies in a folder."""
+    """Returns True if a canonical location is inside a folder."""
     return _is_inside(in_store(location), in_store(folder))
 
 
@@ -84,7 +85,7 @@ def is_at_or_below(location: str, folder: str) -> bool:
 
 
 def in_store(location: str) -> str:
-    """A canonical location with the usual name of its scheme, to compare it."""
+    """Returns a canonical location with its scheme's usual name, for comparison."""
     scheme, separator, rest = location.partition("://")
     if scheme in _AZURE:
         return f"az://{_in_account(rest)}"
@@ -96,7 +97,9 @@ def _is_inside(place: str, folder: str) -> bool:
 
 
 def _in_account(place: str) -> str:
-    """`container@account.cloud/folder` of a place in Azure, whichever service of the account it names."""
+    """Returns `container@account.cloud/folder` for an Azure location, regardless of the account's service that it
+    names.
+    """
     authority, slash, folder = place.partition("/")
     container, at, host = authority.partition("@")
     account, *services = host.lower().split(".")
@@ -106,7 +109,7 @@ def _in_account(place: str) -> str:
 
 
 def _compared(one: str, other: str) -> tuple[str, str]:
-    """Two canonical locations with the usual names of their schemes; without accounts where one names none."""
+    """Returns two canonical locations with their schemes' usual names; without accounts if one of them has none."""
     places = in_store(one), in_store(other)
     named = ["@" in place.partition("://")[2].partition("/")[0] for place in places]
     if named[0] == named[1] or not all(place.startswith("az://") for place in places):
@@ -120,12 +123,12 @@ def _without_account(place: str) -> str:
 
 
 def is_local(location: str) -> bool:
-    """Whether a canonical location is a path of this machine."""
+    """Returns True if a canonical location is a local path."""
     return location.startswith("/")
 
 
 def configured_location(path: str) -> str:
-    """As :func:`canonical_location`, for what an operator wrote: it may be relative to the working directory."""
+    """Returns the canonical location for a configured path, which may be relative to the working directory."""
     try:
         return canonical_location(path if _URI.fullmatch(path) else os.path.abspath(path))
     except PathNotAllowed as error:
@@ -133,7 +136,9 @@ def configured_location(path: str) -> str:
 
 
 def canonical_location(path: str) -> str:
-    """An absolute local path without links and `..`, or `scheme://authority/segments`; raises PathNotAllowed."""
+    """Returns an absolute local path without links and `..`, or `scheme://authority/segments`; raises
+    PathNotAllowed.
+    """
     if "\0" in path:
         raise PathNotAllowed(path)
     uri = _URI.fullmatch(path)
@@ -153,12 +158,12 @@ def canonical_location(path: str) -> str:
 def _local(local: str, path: str) -> str:
     if not local.startswith("/"):
         raise PathNotAllowed(path)
-    # POSIX lets `//x` mean something else than `/x`; no system we run on uses that.
+    # POSIX permits `//x` to differ from `/x`; no supported system uses that.
     return os.path.realpath("/" + local.lstrip("/"))
 
 
 def _without_authority(rest: str) -> str:
-    """`/x` of `/x`, `///x` and `//localhost/x`; an empty text for another machine's."""
+    """Returns `/x` for `/x`, `///x` and `//localhost/x`; an empty text for another host's path."""
     if not rest.startswith("//"):
         return rest
     authority, slash, tail = rest[2:].partition("/")

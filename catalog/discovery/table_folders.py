@@ -1,8 +1,8 @@
-"""Which folders are whose, at one generation of the catalog: of tables that are recorded, and of REST catalogs' tables.
+"""Folder ownership at one catalog generation: recorded tables, and tables in REST catalogs.
 
-Two tables whose folders overlap are a danger to each other: what removes files that a table does not name would take
-the other one's. Tables of REST catalogs are placed by others, who know nothing of ours, so they are compared where they
-are made or recorded, and before files are removed.
+Two tables with overlapping folders endanger each other: an operation that removes unreferenced files would remove the
+other table's files. REST catalogs choose their tables' locations without regard to ours, so these are compared when
+tables are created or recorded, and before files are removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from catalog.state import CatalogState
 
 
 class TableFolders:
-    """`sources` know the names that no entry of the state has, by catalog. Locations are canonical."""
+    """Table folders in the state and in `sources`, which by catalog resolve names without an entry. Locations are
+    canonical.
+    """
 
     def __init__(self, state: CatalogState, sources: Mapping[CatalogName, object], places: Places) -> None:
         self._state = state
@@ -34,7 +36,7 @@ class TableFolders:
         self._places = places
 
     def ensure_free(self, location: str) -> None:
-        """Raises LocationOverlap where no table may be made, PathInVolume, LakeNotAvailable."""
+        """Raises LocationOverlap if no table may be created at a location; raises PathInVolume, LakeNotAvailable."""
         recorded = (entry.location for entry in self._recorded())
         elsewhere = (self._place_of(entry.location) for entry in self.rest_tables_at(location))
         self._places.ensure_free(location, iter((*recorded, *elsewhere)))
@@ -43,12 +45,12 @@ class TableFolders:
                 raise PathInVolume(location)
 
     def ensure_free_for(self, address: str, location: str, *, may_have_metadata: bool) -> None:
-        """For the folder of a new table of a REST catalog.
+        """Checks the folder for a new table in a REST catalog.
 
-        Raises as `ensure_free`, and LocationOverlap where another table lies.
+        Raises as `ensure_free` does, and LocationOverlap if another table is located there.
 
-        `may_have_metadata`: Iceberg's metadata there is that of the table itself, or of one that was dropped from a
-        catalog that has chosen the same place again.
+        `may_have_metadata`: Iceberg metadata found there belongs to the table itself, or to a dropped table, after
+        which the catalog has chosen the same location again.
         """
         self.ensure_free(location)
         format = self._places.format_at(location)
@@ -58,10 +60,10 @@ class TableFolders:
             raise LocationOverlap(location, "another table lies there")
 
     def ensure_alone(self, table: TableEntry, location: str, *, asks: bool) -> None:
-        """Whether a table of a REST catalog shares its folder with no other table, and any other table with none of a
-        REST catalog.
+        """Checks that a REST catalog's table shares its folder with no other table, and any other table with no REST
+        catalog's table.
 
-        Where it `asks`, REST catalogs are asked for all of their tables. Raises `RestPlaceShared`,
+        If `asks` is true, REST catalogs are asked for all their tables. Raises `RestPlaceShared`,
         `RestCatalogNotAvailable`, `RestCatalogRefused`.
         """
         others: list[str] = []
@@ -80,10 +82,10 @@ class TableFolders:
                 raise RestPlaceShared(str(table.name), location, f"that of another table, {other}")
 
     def learn_rest_places(self, location: str) -> None:
-        """Before it is said whose a canonical location is.
+        """Loads the REST catalogs' table locations, before a canonical location's owner is determined.
 
-        Raises `RestCatalogNotAvailable`, `RestCatalogRefused` for a catalog that never told where its tables lie, and
-        whose policies or grants may be those of the location.
+        Raises `RestCatalogNotAvailable`, `RestCatalogRefused` for a catalog whose table locations were never loaded,
+        and whose policies or grants may apply to the location.
         """
         if self._places.rest.is_reserved(location):
             return
@@ -97,19 +99,19 @@ class TableFolders:
                     raise
 
     def _iceberg_around(self, location: str) -> str | None:
-        """The folder of a table at a canonical location, or around it, that no record has to know of."""
+        """Returns the folder of an Iceberg table at or above a canonical location; the table may have no entry."""
         around = self._places.tables_around(location)
         return next((folder for folder in around if self._places.format_at(folder) == ICEBERG), None)
 
     def _is_guarded(self, catalog: CatalogName) -> bool:
-        """Whether tables without a record of their own may have policies or grants."""
+        """Returns True if policies or grants on the catalog or its schemas may apply to tables without an entry."""
         levels = (self._state.catalogs.get(catalog), *self._state.schemas_of(catalog))
         return any(each.named_policies or each.grants for each in levels if each is not None)
 
     def rest_tables_at(self, location: str) -> list[TableEntry]:
-        """The tables of REST catalogs whose folder overlaps a location; each of them is asked for again.
+        """Returns the REST catalogs' tables whose folder overlaps a location; each is requested again.
 
-        Those of a catalog that does not answer count as they were.
+        If a catalog does not respond, its previously known tables count.
         """
         found = []
         for address, place in self._rest_places().items():
@@ -137,12 +139,12 @@ class TableFolders:
                 yield from source.all_places()
 
     def _places_at(self, location: str) -> Iterator[tuple[str, RestPlace]]:
-        """As `rest_tables_at`, with their places."""
+        """Yields the addresses and locations for the tables that `rest_tables_at` returns."""
         for entry in self.rest_tables_at(location):
             yield entry.location, self._places.rest.of(entry.location) or RestPlace(self._place_of(entry.location))
 
     def _rest_places(self) -> Mapping[str, str]:
-        """Where tables of REST catalogs lie, by their addresses: those that are recorded, or were loaded."""
+        """Returns the known locations of REST catalogs' tables by address: recorded ones and loaded ones."""
         recorded = {entry.location: entry.place for entry in self._recorded() if entry.place is not None}
         loaded = {
             address: place.location

@@ -1,9 +1,9 @@
-"""What a statement takes of its principal, and of the owners of the views that it reads. Pure.
+"""The required privileges for a statement: the principal's, and those that the owners of views need. Pure.
 
-Needs are met or not at one generation of the catalog. A statement is authorized for the generation that it was bound
-on; a change of the catalog looks again, on the state that it is made on. Until then others may have revoked a
-privilege, or dropped an object and made another one of the same name, and the change is refused like a statement that
-came later.
+Required privileges are checked at one generation of the catalog. A statement is authorized at the generation that it
+was bound to. A change to the catalog is authorized again, on the state that it is applied to: a privilege may have been
+revoked meanwhile, or an object dropped and replaced by another one with the same name. The change is then rejected as a
+later statement would be.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from catalog.state import CatalogState
 
 @dataclass(frozen=True, slots=True)
 class Definer:
-    """The owner of a view or function, as which its text is read; only what the catalog knows of it counts.
+    """The owner with whose rights a view's or function's text is read; the owner's login groups do
+    not count.
 
-    `label` is how messages call the view; None while it is made, when its owner is the one who asks.
+    `label` is the view's name in messages; None during its creation, when the owner is the invoker.
     """
 
     owner: Principal | None
@@ -43,7 +44,7 @@ class Definer:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A privilege on an object, with USE on what it lies in: of the principal, or of a `definer`."""
+    """A privilege on an object, and USE on its containers, required for the principal or for a `definer`."""
 
     privilege: Privilege
     on: SecurableEntry
@@ -52,14 +53,15 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class AdminNeed:
-    """Something of the whole server."""
+    """Administration rights on the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerNeed:
-    """A new owner of a view or function, whose text is then read as `owner`.
+    """A new owner for a view or function, whose text is then read with `owner`'s rights.
 
-    Nobody gives it to somebody else, who might be allowed to read more than who wrote the text; administrators may.
+    Only an administrator may assign another owner, since that owner might be allowed to read more than the text's
+    author.
     """
 
     owner: Principal
@@ -67,7 +69,7 @@ class OwnerNeed:
 
 @dataclass(frozen=True, slots=True)
 class NameNeed:
-    """MANAGE on what has a name when the change is made, if anything has: it is replaced."""
+    """MANAGE on the object that has the name when the change is applied, if there is one: it is replaced."""
 
     name: TableName
     is_function: bool = False
@@ -78,19 +80,19 @@ AnyNeed = Need | AdminNeed | OwnerNeed | NameNeed
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """That a log-in has all that a statement needs."""
+    """Required privileges that a login must have."""
 
     login: Login
     needs: tuple[AnyNeed, ...]
 
 
 def ensure_met(state: CatalogState, condition: Condition) -> None:
-    """Raises what says which need is not met: the first one."""
+    """Raises the error for the first required privilege that is missing."""
     _Check(state, condition.login).ensure(condition.needs)
 
 
 class _Check:
-    """The rights of one log-in and of the owners of views, each worked out once."""
+    """A login's rights and the view owners' rights, each computed once."""
 
     def __init__(self, state: CatalogState, login: Login) -> None:
         self._state = state
@@ -130,7 +132,7 @@ class _Check:
 
 
 def current(state: CatalogState, entry: SecurableEntry) -> SecurableEntry:
-    """What a state says of an object; without a record nobody owns it and nothing is granted on it itself."""
+    """Returns the state's entry for an object; an object without an entry has neither an owner nor grants."""
     found: SecurableEntry | None
     match entry:
         case ServerEntry():

@@ -1,8 +1,8 @@
-"""Kinds of securable objects, the privileges that each kind takes, and who may hold them. Pure.
+"""Kinds of securable objects, the privileges for each kind, and principals. Pure.
 
-The names and their meaning are those of Databricks' Unity Catalog, whose open release has them but for BROWSE, MANAGE,
-APPLY TAG and ALL PRIVILEGES. A privilege granted on a catalog or a schema holds for all that is in it, also for what is
-made there later; `ALL PRIVILEGES` is kept as itself and means whatever it covers when it is looked at.
+Names and meanings are those in Databricks' Unity Catalog; its open-source release has all but BROWSE, MANAGE, APPLY TAG
+and ALL PRIVILEGES. A privilege granted on a catalog or a schema also holds for present and future objects in it. `ALL
+PRIVILEGES` is stored as such and is expanded when it is evaluated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from catalog.names import fold
 
 
 class Kind(StrEnum):
-    """What privileges are granted on."""
+    """A kind of securable object."""
 
     SERVER = "SERVER"
     CATALOG = "CATALOG"
@@ -63,6 +63,7 @@ _OF_LOCATION = frozenset(
     {_P.READ_FILES, _P.WRITE_FILES, _P.CREATE_EXTERNAL_TABLE, _P.CREATE_EXTERNAL_VOLUME, _P.BROWSE, _P.MANAGE, _P.ALL}
 )
 
+# The privileges that can be granted on each kind; a container also accepts those for the objects in it.
 PRIVILEGES: Mapping[Kind, frozenset[Privilege]] = MappingProxyType(
     {
         Kind.SERVER: frozenset({_P.CREATE_CATALOG, _P.CREATE_EXTERNAL_LOCATION}),
@@ -75,19 +76,18 @@ PRIVILEGES: Mapping[Kind, frozenset[Privilege]] = MappingProxyType(
         Kind.VOLUME: _OF_VOLUME,
     }
 )
-"""What may be granted on each kind; on a container also what holds for the objects in it."""
 
+# Privileges on data. A manager who is not the owner has all other privileges, and may grant these.
 DATA = frozenset(
     {_P.SELECT, _P.MODIFY, _P.EXECUTE, _P.READ_FILES, _P.WRITE_FILES, _P.READ_VOLUME, _P.WRITE_VOLUME}
     | {_P.CREATE_EXTERNAL_TABLE, _P.CREATE_EXTERNAL_VOLUME}
 )
-"""Privileges that reach data. Whoever manages an object without owning it has all others, and may grant these."""
 
+# Privileges that ALL PRIVILEGES does not include.
 NOT_IN_ALL = frozenset({_P.MANAGE})
-"""What ALL PRIVILEGES leaves out."""
 
+# The privilege that access to a container's objects requires on the container.
 USE: Mapping[Kind, Privilege] = MappingProxyType({Kind.CATALOG: _P.USE_CATALOG, Kind.SCHEMA: _P.USE_SCHEMA})
-"""What is needed on a container to reach anything in it."""
 
 
 class PrincipalKind(StrEnum):
@@ -97,7 +97,7 @@ class PrincipalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A user or a group. Names of users are compared as they are, those of groups without case."""
+    """A user or a group. User names are case-sensitive, group names are not."""
 
     kind: PrincipalKind
     name: str = field(compare=False)
@@ -118,13 +118,13 @@ def group(name: str) -> Principal:
     return Principal(PrincipalKind.GROUP, name)
 
 
+# The group with every authenticated user.
 EVERYBODY = group("account users")
-"""All who log in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A privilege that somebody has on the object whose entry holds this. `grantor` is not part of what it says."""
+    """A principal's privilege on the object whose entry contains this grant. `grantor` does not affect its meaning."""
 
     principal: Principal
     privilege: Privilege

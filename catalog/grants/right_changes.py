@@ -1,7 +1,7 @@
-"""Changes of grants, owners, groups, external locations and functions, and what each makes of a state. Pure.
+"""Changes to grants, owners, groups, external locations and functions, as a pure fold onto a state.
 
-`on` of a change names an object as it is when the change is folded. One that lost a race meets what has the name by
-then; so what a principal asks for comes with a :class:`~catalog.grants.conditions.Condition`, which is looked at again.
+A change's `on` names an object at the time when the change is folded. After a lost race the name may refer to another
+object; a principal's change therefore has a :class:`~catalog.grants.conditions.Condition`, which is checked again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from catalog.state import CatalogState
 
 @dataclass(frozen=True, slots=True)
 class Securable:
-    """What a statement about privileges names; TABLE is a view as well. `name` is None for the server."""
+    """A securable object in a privilege statement; TABLE includes views. `name` is None for the server."""
 
     kind: Kind
     name: CatalogName | SchemaName | TableName | str | None = None
@@ -62,7 +62,9 @@ class GrantPrivileges:
 
 @dataclass(frozen=True, slots=True)
 class RevokePrivileges:
-    """What is not granted is no error, as in Databricks. ALL PRIVILEGES takes all away but MANAGE."""
+    """Revokes privileges; as in Databricks, one that is not granted is no error. ALL PRIVILEGES revokes all except
+    MANAGE.
+    """
 
     on: Securable
     principal: Principal
@@ -89,7 +91,9 @@ class ChangeGroup:
 
 @dataclass(frozen=True, slots=True)
 class DropGroup:
-    """With all that is granted to it, so that another group of the name begins without; what it owns has no owner."""
+    """Drops a group with all its grants, so that a new group with the same name starts without any; its objects lose
+    their owner.
+    """
 
     name: str
 
@@ -106,7 +110,7 @@ class DropLocation:
 
 @dataclass(frozen=True, slots=True)
 class CreateFunction:
-    """`replace`: put it in the place of one of that name, whose grants stay. Its owner is who wrote the new text."""
+    """A new function; `replace` replaces an existing one, whose grants stay. The owner is the new text's author."""
 
     entry: FunctionEntry
     replace: bool = False
@@ -132,7 +136,7 @@ RightChange = (
 
 
 def apply_right(state: CatalogState, change: RightChange) -> CatalogState:
-    """`state` after `change`; raises the SqlError that says why it cannot be."""
+    """Returns `state` after `change`; raises the SqlError that forbids it."""
     match change:
         case GrantPrivileges(on, principal, privileges, grantor):
             _ensure_one_kind(state, principal)
@@ -172,7 +176,7 @@ def apply_right(state: CatalogState, change: RightChange) -> CatalogState:
 
 
 def recorded(state: CatalogState, on: Securable) -> SecurableEntry:
-    """The object's entry; raises where there is none."""
+    """Returns the object's entry; raises an error if it has none."""
     match on.name:
         case None:
             return state.server
@@ -197,7 +201,7 @@ def _found(entry: SecurableEntry | None, error: SqlError) -> SecurableEntry:
 
 
 def principal_of(state: CatalogState, name: str, kind: PrincipalKind | None = None) -> Principal:
-    """Whom a name means where a statement does not say: a group that the catalog knows of, else a user."""
+    """Returns the principal for a name without a kind: a group in the catalog if one exists, else a user."""
     if kind is None:
         is_group = fold(name) == EVERYBODY.key or fold(name) in _known_groups(state)
         kind = PrincipalKind.GROUP if is_group else PrincipalKind.USER
@@ -205,7 +209,7 @@ def principal_of(state: CatalogState, name: str, kind: PrincipalKind | None = No
 
 
 def known_users(state: CatalogState) -> frozenset[str]:
-    """The users that the catalog names: those with grants, owners, and members of groups."""
+    """Returns the users that the catalog names as grantees, owners or group members."""
     found = {member for entry in state.groups.values() for member in entry.members}
     found |= {grant.principal for entry in _securables(state) for grant in entry.grants}
     owners = {entry.owner for entry in _owned(state) if entry.owner_kind is PrincipalKind.USER and entry.owner}
@@ -213,7 +217,7 @@ def known_users(state: CatalogState) -> frozenset[str]:
 
 
 def _known_groups(state: CatalogState) -> frozenset[str]:
-    """The folded names of groups that the catalog names, of its own and of log-ins."""
+    """Returns the folded names for all groups in the catalog, its own and those that logins have."""
     found = {member for entry in state.groups.values() for member in entry.members}
     found |= {grant.principal for entry in _securables(state) for grant in entry.grants}
     found |= _of_policies(state)
@@ -222,19 +226,19 @@ def _known_groups(state: CatalogState) -> frozenset[str]:
 
 
 def _of_policies(state: CatalogState) -> set[Principal]:
-    """Whom policies are for, or make an exception of."""
+    """Returns the principals that policies apply to or exempt."""
     levels = (entry for entry in _owned(state) if isinstance(entry, CatalogEntry | SchemaEntry | TableEntry))
     return {each for entry in levels for policy in entry.named_policies for each in (*policy.to, *policy.but)}
 
 
 def _user_keys(state: CatalogState) -> frozenset[str]:
-    """The folded names of the users that the catalog names, in policies too."""
+    """Returns the folded names for all users in the catalog, including policies."""
     of_policies = frozenset(each.key for each in _of_policies(state) if each.kind is PrincipalKind.USER)
     return of_policies.union(map(fold, known_users(state)))
 
 
 def _ensure_one_kind(state: CatalogState, principal: Principal) -> None:
-    """A name that is a user's here and a group's there would mean one of them to its reader."""
+    """Raises PrincipalAmbiguous for a name that is both a user's and a group's, which a reader could not tell apart."""
     others = _known_groups(state) if principal.kind is PrincipalKind.USER else _user_keys(state)
     if fold(principal.name) in others:
         raise PrincipalAmbiguous(principal.name)
@@ -255,7 +259,7 @@ def _owned(state: CatalogState) -> Iterable[OwnedEntry]:
 
 
 def with_entry(state: CatalogState, entry: SecurableEntry) -> CatalogState:
-    """The state with another entry of an object that is recorded."""
+    """Returns the state with a recorded object's entry replaced."""
     match entry:
         case ServerEntry():
             return replace(state, server=entry)
@@ -290,8 +294,8 @@ def _create_group(state: CatalogState, entry: GroupEntry) -> CatalogState:
     if entry.key in state.groups:
         raise GroupAlreadyExists(entry.name)
     if entry.key in _known_groups(state) or entry.key in _user_keys(state):
-        # What was granted to a group of log-ins, or to a user, would become the new group's, and a policy for the group
-        # of log-ins would be for nobody.
+        # Grants to a login group, or to a user, would become the new group's, and a policy for the
+        # login group would apply to nobody.
         raise PrincipalAmbiguous(entry.name)
     return replace(state, groups={**state.groups, entry.key: entry})
 

@@ -1,4 +1,4 @@
-"""What a change of the catalog did to rights: to owners, to grants, to members of groups. Pure."""
+"""The effect of a catalog change on rights: owners, grants, and group members. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from catalog.state import CatalogState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RightDifference:
-    """Of one object: `SELECT TO USER ann`, `OWNER USER ann`, `MEMBER GROUP staff`."""
+    """The differences for one object: `SELECT TO USER ann`, `OWNER USER ann`, `MEMBER GROUP staff`."""
 
     kind: str
     name: str
@@ -36,7 +36,7 @@ class RightDifference:
 
 
 def differences(before: CatalogState, after: CatalogState) -> Iterator[RightDifference]:
-    """Those between two generations, of which one follows the other."""
+    """Yields the differences between two consecutive generations."""
     old, new = _named(before), _named(after)
     for kind, name in dict.fromkeys((*old, *new)):
         was, is_ = old.get((kind, name)), new.get((kind, name))

@@ -1,16 +1,16 @@
-"""Who may do what: one pure decision over the state of the catalog at one generation.
+"""Access decisions: one pure function over the catalog's state at one generation.
 
-An object lies in levels: a table in its schema, this in its catalog. A caller holds a privilege on it by one of
+Objects form levels: a table is in a schema, a schema in a catalog. A caller has a privilege on an object by one of
 
-1. owning the object itself: every privilege that its kind has;
-2. a grant on the object, or on a level above, to the user, to one of its groups or to everybody; `ALL PRIVILEGES` is
-   one for each privilege that it covers;
-3. managing it, which is MANAGE at any level, owning a level above, or being an administrator: every privilege that does
-   not reach data. Such a caller may grant these to itself, which is then in the catalog for all to see.
+1. ownership: the owner has every privilege that the object's kind has;
+2. a grant on the object, or on a level above, to the user, to one of its groups or to everybody; `ALL PRIVILEGES`
+   counts as a grant for each privilege that it includes;
+3. management, which is MANAGE at any level, ownership at a level above, or being an administrator: every privilege
+   except those on data. Such a caller may grant these to itself, which is then visible in the catalog.
 
-To use an object takes the privilege and USE on each container above it (:meth:`Rights.missing`). To know of it takes
-less: any privilege on it or on something in it, or BROWSE (:meth:`Rights.is_visible`). What is not visible is treated
-as what is not there; USE on a container shows nothing of what is in it.
+Access to an object requires the privilege and USE on each container above it (:meth:`Rights.missing`). Visibility
+requires less: any privilege on the object or on something in it, or BROWSE (:meth:`Rights.is_visible`). An object that
+is not visible is treated as nonexistent. USE on a container does not make its contents visible.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogStat
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """In whose name something is done: all principals that it is, groups included."""
+    """The principals for an access decision: a user and all its groups."""
 
     principals: frozenset[Principal]
     is_admin: bool = False
 
 
+# The caller with whose rights a view without an owner is read.
 NOBODY = Caller(frozenset())
-"""The caller that a view without an owner is read as."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What a log-in said of a user: its name, its groups elsewhere, whether it administers the server."""
+    """The authenticated identity: user name, login groups, and whether it is an administrator."""
 
     name: str
     groups: frozenset[str] = frozenset()
@@ -70,9 +70,9 @@ class Login:
 
 
 def caller_of(state: CatalogState, login: Login) -> Caller:
-    """The user of a log-in, with the groups of the catalog that have it as a member.
+    """Returns the login's user with the catalog's groups that have it as a member.
 
-    A group of the log-in that is called as one of the catalog does not make a member of that one.
+    A login group with the same name as a catalog group does not grant membership in the latter.
     """
     known = [group(each) for each in login.groups]
     own = {user(login.name), EVERYBODY, *(each for each in known if each.key not in state.groups)}
@@ -80,15 +80,15 @@ def caller_of(state: CatalogState, login: Login) -> Caller:
 
 
 def owning(state: CatalogState, owner: Principal | None) -> Caller:
-    """The owner of a view or a function, as which its text is read.
+    """Returns the caller for a view's or function's owner, with whose rights its text is read.
 
-    Only what the catalog knows counts: the groups of the owner's log-ins are unknown when others use the view.
+    Only the catalog's groups count: the owner's login groups are unknown when others use the view.
     """
     return NOBODY if owner is None else Caller(_with_groups(state, {owner, EVERYBODY}))
 
 
 def _with_groups(state: CatalogState, own: set[Principal]) -> frozenset[Principal]:
-    """With the groups that have one of `own` as a member, and the groups that have these."""
+    """Adds the groups that contain a principal in `own`, transitively."""
     found, is_new = set(own), True
     while is_new:
         more = {group(entry.name) for entry in state.groups.values() if not found.isdisjoint(entry.members)}
@@ -114,7 +114,7 @@ _KINDS: dict[type[SecurableEntry], Kind] = {
 
 
 def label_of(entry: SecurableEntry) -> str:
-    """How messages call an object: `Table 'c.s.t'`."""
+    """Returns the object's label for messages: `Table 'c.s.t'`."""
     kind = kind_of(entry).value.capitalize() if not isinstance(entry, LocationEntry) else "External Location"
     if isinstance(entry, ServerEntry):
         return f"the {kind}"
@@ -124,21 +124,21 @@ def label_of(entry: SecurableEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A privilege that a caller lacks, on the object or on a container of it."""
+    """A privilege that a caller lacks, on the object or on one of its containers."""
 
     privilege: Privilege
     entry: SecurableEntry
 
 
 class Rights:
-    """What one caller may do at one generation of the catalog."""
+    """One caller's rights at one generation of the catalog."""
 
     def __init__(self, state: CatalogState, caller: Caller) -> None:
         self.state = state
         self.caller = caller
 
     def levels(self, entry: SecurableEntry) -> tuple[SecurableEntry, ...]:
-        """The object, then what it lies in. A folder that nobody recorded is a level without grants."""
+        """Returns the object and then its containers. A folder without an entry is a level without grants."""
         match entry:
             case SchemaEntry(name=name):
                 return entry, self._catalog(name.catalog_name)
@@ -150,14 +150,14 @@ class Rights:
                 assert_never(entry)
 
     def schema(self, name: SchemaName) -> SchemaEntry:
-        """What the catalog records of a schema, which may only be a folder."""
+        """Returns the recorded schema, or an entry without grants for one that is only a folder."""
         return self.state.schemas.get(name) or SchemaEntry(name=name)
 
     def _catalog(self, name: CatalogName) -> CatalogEntry:
         return self.state.catalogs.get(name) or CatalogEntry(name=name)
 
     def holds(self, privilege: Privilege, entry: SecurableEntry) -> bool:
-        """Whether the caller has `privilege` on the object itself, whatever it may do with the containers."""
+        """Returns True if the caller has `privilege` on the object itself, regardless of its containers."""
         levels = self.levels(entry)
         if self._owns(entry):
             return True
@@ -166,7 +166,9 @@ class Rights:
         return privilege not in DATA and self._manages(levels)
 
     def missing(self, privilege: Privilege, entry: SecurableEntry) -> Missing | None:
-        """What the caller lacks for an access by `privilege`, the outermost first; None if it lacks nothing."""
+        """Returns the outermost privilege that the caller lacks for an access with `privilege`; None if access is
+        allowed.
+        """
         _, *containers = self.levels(entry)
         for container in reversed(containers):
             use = USE[kind_of(container)]
@@ -175,11 +177,11 @@ class Rights:
         return None if self.holds(privilege, entry) else Missing(privilege, entry)
 
     def manages(self, entry: SecurableEntry) -> bool:
-        """Whether the caller owns the object, or may do all that its owner may but for its data."""
+        """Returns True if the caller owns the object or manages it, which includes all rights except those on data."""
         return self._owns(entry) or self._manages(self.levels(entry))
 
     def is_visible(self, entry: SecurableEntry) -> bool:
-        """Whether the caller may know that the object is there."""
+        """Returns True if the object is visible to the caller."""
         if isinstance(entry, CatalogEntry) and entry.name in self._containers:
             return True
         if isinstance(entry, SchemaEntry) and entry.name in self._containers:
@@ -197,7 +199,9 @@ class Rights:
 
     @cached_property
     def _containers(self) -> frozenset[SchemaName | CatalogName]:
-        """Catalogs and schemas that are visible because of something in them, and those that everybody knows of."""
+        """Returns the catalogs and schemas that are visible because they contain a visible object, and the defaults,
+        which everybody sees.
+        """
         found: set[SchemaName | CatalogName] = {DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME}
         inside = (*self.state.relations.values(), *self.state.functions.values(), *self.state.volumes.values())
         for entry in inside:

@@ -1,9 +1,9 @@
-"""Personal access tokens: secrets that stand for their owner until they expire or are revoked.
+"""Personal access tokens: secrets that authenticate their owner until they expire or are revoked.
 
-A token is `dgp_`, 43 characters of base62 for 32 random bytes, and 6 for a checksum, by which a scanner for leaked
-secrets tells a token from other text. The file has a SHA-256 of each and not the token: what nobody can guess needs no
-slow hash. The file is one JSON document of the mode 0600, replaced as a whole under a lock, so that servers and the
-command line may share it; a change is seen by the next request. While it cannot be used, no token is good.
+A token is `dgp_`, 43 base62 characters for 32 random bytes, and 6 for a checksum, by which a scanner for leaked secrets
+distinguishes a token from other text. The file contains each token's SHA-256 and not the token: a secret that cannot be
+guessed needs no slow hash. The file is one JSON document with mode 0600, replaced as a whole under a lock, so servers
+and the command line may share it; the next request sees a change. While the file is unusable, no token is valid.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenOwner:
-    """Whom a token stands for: the principal, and the groups and the method of the log-in that made it."""
+    """The identity that a token authenticates: the principal, and the groups and method from the login that
+    created it.
+    """
 
     principal: str
     groups: tuple[str, ...] = ()
@@ -59,8 +61,8 @@ class TokenEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRequest:
-    """What is asked for. It ends after `lifetime_s`, which must not be beyond `expires_ms_max`; None: after 90 days or
-    then, whichever is earlier.
+    """Parameters for a new token. It expires after `lifetime_s`, which must not exceed `expires_ms_max`; None: after 90
+    days or at `expires_ms_max`, whichever is earlier.
     """
 
     owner: TokenOwner
@@ -71,16 +73,16 @@ class TokenRequest:
 
 
 def is_well_formed(token: str) -> bool:
-    """Whether the text can be a token: what is misspelled is told from what was revoked."""
+    """Returns True if the text has a token's form; this distinguishes a misspelled token from a revoked one."""
     body, checksum = token.removeprefix(TOKEN_PREFIX)[:-6], token[-6:]
     return token.startswith(TOKEN_PREFIX) and len(body) == 43 and checksum == _checksum(body)
 
 
 class TokenStore:
-    """The tokens of one file, which is made with the first; thread-safe. `clock` is in seconds since the epoch."""
+    """A file with tokens, created with the first one; thread-safe. `clock` is in seconds since the epoch."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        """Raises :class:`SecretUnusable` or :class:`~catalog.conditions.SecretReadable`."""
+        """Opens the file; raises :class:`SecretUnusable` or :class:`~catalog.conditions.SecretReadable`."""
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
@@ -88,7 +90,7 @@ class TokenStore:
         self._adopt(self._load())
 
     def create(self, asked: TokenRequest) -> tuple[str, TokenEntry]:
-        """The token, which is known to nobody but the caller from now on, and its entry."""
+        """Creates a token. Returns the token, which is not stored anywhere else, and its entry."""
         now_ms = int(self._clock() * 1000)
         limit_ms = now_ms + LIFETIME_DAYS_MAX * _DAY_MS
         if asked.expires_ms_max is not None:
@@ -117,18 +119,18 @@ class TokenStore:
         return token, entry
 
     def find(self, token: str) -> TokenEntry | None:
-        """The entry of a token that is good now."""
+        """Returns the entry for a token that is currently valid."""
         entry = self._newest().get(_digest(token)) if is_well_formed(token) else None
         return entry if entry and self._clock() * 1000 < entry.expires_ms else None
 
     def get(self, token_id: str) -> TokenEntry | None:
-        """A token that is good now, by its id."""
+        """Returns a currently valid token by its id."""
         self._newest()
         entry = self._by_id.get(token_id)
         return entry if entry and self._clock() * 1000 < entry.expires_ms else None
 
     def entries(self, owner: str | None = None) -> tuple[TokenEntry, ...]:
-        """The tokens that are good now, the oldest first: of `owner`, or all."""
+        """Returns the currently valid tokens, oldest first: `owner`'s, or all."""
         now_ms = self._clock() * 1000
         return tuple(
             entry
@@ -137,7 +139,7 @@ class TokenStore:
         )
 
     def revoke(self, token_id: str, owner: str | None = None) -> None:
-        """Raises :class:`TokenNotFound` where `owner` has none of that id; None may revoke all."""
+        """Revokes a token; raises :class:`TokenNotFound` if `owner` has no token with that id. None may revoke all."""
         with self._lock, locked(self._path):
             entries = self._load()
             gone = {
@@ -150,7 +152,7 @@ class TokenStore:
             self._store({key: entry for key, entry in entries.items() if key not in gone})
 
     def revoke_all(self, owner: str) -> int:
-        """How many tokens `owner` had."""
+        """Revokes all tokens that `owner` has, and returns their number."""
         with self._lock, locked(self._path):
             entries = self._load()
             kept = {key: entry for key, entry in entries.items() if entry.owner.principal != owner}

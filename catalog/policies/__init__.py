@@ -1,5 +1,5 @@
-"""Row filters, column masks, tags, and policies by tag, as values and changes of them.
+"""Row filters, column masks, tags, and tag-based policies, as values and changes.
 
-Imports values of the catalog and `catalog.grants`. Start at `policies.py`; `effective_policies.py` decides which hold
+Imports catalog values and `catalog.grants`. Start at `policies.py`; `effective_policies.py` decides which policies hold
 for a table.
 """

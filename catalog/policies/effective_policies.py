@@ -1,9 +1,10 @@
-"""Which row filter and masks hold for a principal and a table: those of the table, and those of CREATE POLICY. Pure.
+"""The effective row filter and column masks for a principal and a table: the table's own, and those from CREATE POLICY.
+Pure.
 
-They are worked out when a statement names the table, from one generation of the catalog and the columns of the version
-that the statement sees. It is never less than what is sure: where two policies would decide about the same rows or the
-same column, where it is not clear which column is meant, or where a tagged column is gone, the table cannot be read by
-those whom the policies are for.
+They are resolved when a statement names the table, from one catalog generation and the columns in the table version
+that the statement reads. Ambiguity never weakens protection: if two policies apply to the same rows or the same column,
+if a column alias is ambiguous, or if a tagged column is missing, then principals to whom the policies apply cannot read
+the table.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ Level = CatalogEntry | SchemaEntry | TableEntry
 
 
 def levels_of(state: CatalogState, entry: TableEntry) -> tuple[Level, ...]:
-    """What a table lies in, outermost first, and itself; what nobody recorded has neither tags nor policies."""
+    """Returns the table's containers, outermost first, and the table; a container without an entry has neither tags nor
+    policies.
+    """
     schema = entry.name.schema_name
     found = (state.catalogs.get(schema.catalog_name), state.schemas.get(schema))
     return (*(each for each in found if each is not None), entry)
@@ -35,7 +38,7 @@ def table_tags(levels: Sequence[Level]) -> dict[str, str]:
 def effective_policies(
     state: CatalogState, entry: TableEntry, principals: Collection[Principal], columns: Sequence[str]
 ) -> Policies:
-    """Raises `PoliciesConflict`, `PolicyNotClear`."""
+    """Returns the policies in effect. Raises `PoliciesConflict`, `PolicyNotClear`."""
     levels = levels_of(state, entry)
     named = [policy for level in levels for policy in level.named_policies if policy.is_for(principals)]
     if not named:
@@ -61,14 +64,16 @@ def effective_policies(
 
 
 class _Resolving:
-    """The columns of one table, as policies mean them."""
+    """Resolves a policy's aliases to the columns in one table."""
 
     def __init__(self, entry: TableEntry, columns: Sequence[str]) -> None:
         self._entry = entry
         self._columns = columns
 
     def calls(self, policy: NamedPolicy) -> Iterator[tuple[str | None, PolicyFunction]]:
-        """A masked column with its mask, for each; None with the row filter. None at all where nothing matches."""
+        """Yields each masked column with its mask, or None with the row filter. Yields nothing if some condition
+        matches no column.
+        """
         if policy.matches:
             self._ensure_tags_readable(policy)
         found = [self._matching(match.condition) for match in policy.matches]
@@ -99,7 +104,7 @@ class _Resolving:
         return PolicyArgument(column=columns[0])
 
     def _ensure_tags_readable(self, policy: NamedPolicy) -> None:
-        """A tagged column that has another name by now would lose its mask."""
+        """Raises PolicyNotClear for a renamed tagged column, which would lose its mask."""
         known = set(map(fold, self._columns))
         for column, _ in self._entry.tags.columns:
             if fold(column) not in known:

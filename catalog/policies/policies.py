@@ -1,9 +1,9 @@
 """Row filters and column masks, as values. Pure.
 
-A row filter keeps the rows for which its function is TRUE. A column mask is what is read in the place of a column: its
-function gets the column, and then the arguments. Those of a table are in its entry, so a table that is renamed keeps
-them. A policy of CREATE POLICY belongs to a catalog, a schema or a table, and filters rows, or masks columns, of all
-tables in there whose tags match, for some principals (:mod:`catalog.policies.effective_policies`).
+A row filter keeps the rows for which its function is TRUE. A column mask replaces a column's values: its function
+receives the column, and then the arguments. A table's own policies are in its entry, so a renamed table keeps them. A
+policy from CREATE POLICY belongs to a catalog, a schema or a table, and filters rows or masks columns in all contained
+tables whose tags match, for some principals (:mod:`catalog.policies.effective_policies`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from catalog.policies.tags import AllOf, TagCondition
 
 @dataclass(frozen=True, slots=True)
 class PolicyArgument:
-    """A column of the table, or a literal as SQL writes it."""
+    """A column in the table, or a literal as SQL writes it."""
 
     column: str | None = None
     literal: str | None = None
@@ -27,7 +27,7 @@ class PolicyArgument:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFunction:
-    """`function` of the catalog with its arguments."""
+    """A catalog `function` with its arguments."""
 
     function: TableName
     arguments: tuple[PolicyArgument, ...] = ()
@@ -39,7 +39,7 @@ class PolicyFunction:
 
 @dataclass(frozen=True, slots=True)
 class ColumnMask:
-    """`call` has what its function gets after the column itself."""
+    """A column mask; `call` has the arguments that follow the column itself."""
 
     column: str
     call: PolicyFunction
@@ -47,7 +47,7 @@ class ColumnMask:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """Those of one table."""
+    """One table's policies."""
 
     row_filter: PolicyFunction | None = None
     masks: tuple[ColumnMask, ...] = ()
@@ -60,12 +60,12 @@ class Policies:
         return (*([self.row_filter] if self.row_filter else []), *(mask.call for mask in self.masks))
 
     def uses(self, column: str) -> bool:
-        """Whether a column is masked, or decides about others."""
+        """Returns True if a column is masked, or is an argument to a policy."""
         names = [mask.column for mask in self.masks] + [name for each in self.functions for name in each.columns]
         return fold(column) in map(fold, names)
 
     def with_mask(self, column: str, call: PolicyFunction | None) -> Policies:
-        """With this mask of a column, or without one."""
+        """Returns the policies with this mask on a column, or with none on it."""
         kept = tuple(mask for mask in self.masks if fold(mask.column) != fold(column))
         return Policies(self.row_filter, kept if call is None else (*kept, ColumnMask(column, call)))
 
@@ -80,7 +80,7 @@ class PolicyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnMatch:
-    """The columns whose tags meet a condition; `alias` is what the policy calls them."""
+    """Columns whose tags match a condition; `alias` is their name in the policy."""
 
     condition: TagCondition
     alias: str | None = None
@@ -88,8 +88,8 @@ class ColumnMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPolicy:
-    """`when` is about the table's tags; each of `matches` has to have a column. `on_column` is the alias of the columns
-    that are masked; in `arguments` columns are aliases, too.
+    """A policy from CREATE POLICY. `when` is a condition on the table's tags; each item in `matches` must match a
+    column. `on_column` is the alias for the masked columns; `arguments` refer to columns by alias, too.
     """
 
     name: str
@@ -108,5 +108,5 @@ class NamedPolicy:
         return fold(self.name)
 
     def is_for(self, principals: Collection[Principal]) -> bool:
-        """Whether it is for somebody who is all of these, groups included."""
+        """Returns True if the policy applies to a caller with these principals, groups included."""
         return any(each in principals for each in self.to) and not any(each in principals for each in self.but)

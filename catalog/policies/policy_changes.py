@@ -1,4 +1,4 @@
-"""Changes of row filters and column masks, and what each makes of a state. Pure."""
+"""Changes to row filters and column masks, as a pure fold onto a state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from catalog.state import CatalogState
 
 @dataclass(frozen=True, slots=True)
 class SetRowFilter:
-    """None takes it away."""
+    """Sets a table's row filter; None removes it."""
 
     table: TableName
     row_filter: PolicyFunction | None
@@ -24,7 +24,7 @@ class SetRowFilter:
 
 @dataclass(frozen=True, slots=True)
 class SetColumnMask:
-    """Of one column; None takes it away."""
+    """Sets one column's mask; None removes it."""
 
     table: TableName
     column: str
@@ -35,7 +35,7 @@ PolicyChange = SetRowFilter | SetColumnMask
 
 
 def apply_policy(state: CatalogState, change: PolicyChange) -> CatalogState:
-    """`state` after `change`; raises the SqlError that says why it cannot be."""
+    """Returns `state` after `change`; raises the SqlError that forbids it."""
     entry = state.relations.get(change.table)
     if entry is None:
         raise TableNotFound(str(change.table))
@@ -54,7 +54,7 @@ def apply_policy(state: CatalogState, change: PolicyChange) -> CatalogState:
 
 
 def ensure_functions(state: CatalogState, policies: Policies) -> None:
-    """Raise `FunctionNotFound` where one is gone."""
+    """Raises `FunctionNotFound` if a policy's function does not exist."""
     for each in policies.functions:
         if each.function not in state.functions:
             raise FunctionNotFound(str(each.function))
@@ -63,7 +63,7 @@ def ensure_functions(state: CatalogState, policies: Policies) -> None:
 def ensure_unused(
     state: CatalogState, functions: Iterable[TableName], but: Iterable[TableName | SchemaName] = ()
 ) -> None:
-    """Raise `FunctionUsedByPolicy` where a table that is not among `but` would lose what decides about it."""
+    """Raises `FunctionUsedByPolicy` if a table outside `but` has a policy that uses one of the functions."""
     wanted = set(functions)
     going: set[object] = set(but)
     for level in levels(state):

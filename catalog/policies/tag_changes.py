@@ -1,4 +1,4 @@
-"""Changes of tags, and of policies that depend on them; what each makes of a state. Pure."""
+"""Changes to tags and to tag-based policies, as a pure fold onto a state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from catalog.state import CatalogState
 
 @dataclass(frozen=True, slots=True)
 class SetTags:
-    """The `new` tags of an object, or of a `column` of a table or view, without the keys that are `gone`."""
+    """Sets `new` tags on an object, or on a `column` in a table or view, and removes the keys in `gone`."""
 
     on: Securable
     column: str | None
@@ -37,7 +37,7 @@ class SetTags:
 
 @dataclass(frozen=True, slots=True)
 class CreatePolicy:
-    """`replace`: put it in the place of one of that name."""
+    """A new policy; `replace` replaces an existing one."""
 
     on: Securable
     policy: NamedPolicy
@@ -54,7 +54,7 @@ TagChange = SetTags | CreatePolicy | DropPolicy
 
 
 def apply_tags(state: CatalogState, change: TagChange) -> CatalogState:
-    """`state` after `change`; raises the SqlError that says why it cannot be."""
+    """Returns `state` after `change`; raises the SqlError that forbids it."""
     if isinstance(change, SetTags):
         return _with_tags(state, change)
     level = _level(state, change.on)
@@ -93,14 +93,16 @@ def _without(level: Level, key: str) -> tuple[NamedPolicy, ...]:
 
 
 def levels(state: CatalogState) -> Iterator[Level]:
-    """All objects that may have policies."""
+    """Yields all objects that may have policies."""
     yield from state.catalogs.values()
     yield from state.schemas.values()
     yield from (each for each in state.relations.values() if isinstance(each, TableEntry))
 
 
 def ensure_not_named(state: CatalogState, group: Principal) -> None:
-    """Raise `GroupUsedByPolicy` where a policy is for a group, or exempts it, which another one would inherit."""
+    """Raises `GroupUsedByPolicy` if a policy applies to a group or exempts it, because a later group with that name
+    would inherit this.
+    """
     for level in levels(state):
         for policy in level.named_policies:
             if group in (*policy.to, *policy.but):
@@ -108,7 +110,7 @@ def ensure_not_named(state: CatalogState, group: Principal) -> None:
 
 
 def ensure_stays(state: CatalogState, old: TableName, new: TableName) -> None:
-    """Raise `PoliciesOfSchema` where a table would leave a container whose policies may hold for it."""
+    """Raises `PoliciesOfSchema` if a table would leave a container whose policies may apply to it."""
     left = []
     if old.schema_name != new.schema_name:
         left.append(state.schemas.get(old.schema_name))

@@ -1,9 +1,9 @@
-"""Tags, and the policies that depend on them, as JSON, both ways. Pure.
+"""Conversion between tags, tag-based policies, and JSON. Pure.
 
 "tags": {"own": {"pii": ""}, "columns": {"email": {"kind": "contact"}}},
 "named_policies": [{"name": "hide", "kind": "COLUMN MASK", "function": ["c", "s", "f"], "to": [{"group": "staff"}],
-  "but": [], "when": ["all"], "matches": [{"condition": ["tag", "kind", "contact"], "alias": "a"}], "on_column": "a",
-  "arguments": [{"literal": "'*'"}], "comment": null}]
+  "but": [], "when": ["all"], "matches": [{"condition": ["tag", "kind", "contact"], "alias": "a"}],
+  "on_column": "a", "arguments": [{"literal": "'*'"}], "comment": null}]
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class TagFields(TypedDict):
 
 
 def tags_json(entry: CatalogEntry | SchemaEntry | TableEntry | ViewEntry) -> dict[str, object]:
-    """Nothing where there are none."""
+    """Returns the fields for tags and policies; empty if there are none."""
     found: dict[str, object] = {}
     if entry.tags:
         columns = {column: dict(tags) for column, tags in entry.tags.columns}
@@ -37,7 +37,7 @@ def tags_json(entry: CatalogEntry | SchemaEntry | TableEntry | ViewEntry) -> dic
 
 
 def tags_from_json(found: Mapping[str, Any]) -> TagFields:
-    """Raises `KeyError`, `TypeError` and `ValueError` for what is not understood, and leaves nothing out."""
+    """Parses tags and policies strictly: raises `KeyError`, `TypeError` and `ValueError` for unrecognized content."""
     tags = dict(found.get("tags") or {"own": {}, "columns": {}})
     own = _pairs(tags.pop("own"))
     columns = tags.pop("columns")
@@ -110,7 +110,7 @@ def _condition(value: Any) -> TagCondition:
             return AnyOf(tuple(map(_condition, conditions)))
         case ["not", inner]:
             return NoneOf(_condition(inner))
-        case _:  # JSON of a file
+        case _:  # the JSON comes from a file
             raise ValueError(f"{value!r} is no condition over tags")
 
 
@@ -148,6 +148,6 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _ensure_nothing(left: Mapping[str, Any]) -> None:
-    """What this release does not know might hide something."""
+    """Rejects unrecognized fields, because ignoring them might reveal protected data."""
     if left:
         raise ValueError(f"{next(iter(left))!r} is not known")

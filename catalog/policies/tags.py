@@ -1,8 +1,7 @@
-"""Tags of catalogs, schemas, tables, views and columns, and conditions over them. Pure.
+"""Tags on catalogs, schemas, tables, views and columns, and conditions over them. Pure.
 
-A tag is a key with a value, which may be empty; keys and values are compared as they are. A schema has the tags of its
-catalog too, and a table those of its schema, unless it has the key itself; columns and
-views have their own alone.
+A tag is a key with a value, which may be empty; both are case-sensitive. A schema inherits its catalog's tags, and a
+table its schema's, unless it has the key itself. Columns and views have only their own tags.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ TagPairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """The tags of one object, and of the columns of a table or view, as pairs of a column and its tags."""
+    """One object's tags, and the column tags for a table or view, as pairs with a column and its tags."""
 
     own: TagPairs = ()
     columns: tuple[tuple[str, TagPairs], ...] = ()
@@ -30,7 +29,9 @@ class Tags:
         return next((tags for name, tags in self.columns if fold(name) == fold(column)), ())
 
     def changed(self, column: str | None, new: TagPairs, gone: tuple[str, ...]) -> Tags:
-        """With the `new` tags and without the keys that are `gone`, of a column or of the object (None)."""
+        """Returns the tags with the `new` ones and without the keys in `gone`, for a column or for the object
+        (None).
+        """
         if column is None:
             return Tags(_changed(self.own, new, gone), self.columns)
         tags = _changed(self.of_column(column), new, gone)
@@ -56,7 +57,7 @@ class HasTag:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """AND; of nothing it is true."""
+    """AND; an empty one is true."""
 
     conditions: tuple[TagCondition, ...] = ()
 
@@ -91,7 +92,7 @@ def is_met(condition: TagCondition, tags: Mapping[str, str]) -> bool:
 
 
 def shown(condition: TagCondition) -> str:
-    """As SQL."""
+    """Returns the condition as SQL."""
     match condition:
         case HasTag(key, None):
             return f"has_tag({_text(key)})"

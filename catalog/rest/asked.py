@@ -1,6 +1,6 @@
-"""What a change of our own record asks of REST catalogs: before it takes the lock of the catalog, and once.
+"""Requests to REST catalogs that a change to our catalog needs: sent once, before the catalog's lock is taken.
 
-A catalog that answers slowly, or not at all, would otherwise hold up all other changes.
+Otherwise a REST catalog that responds slowly, or not at all, would block all other changes.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ _T = TypeVar("_T")
 
 
 class NotAsked(Exception):
-    """An answer is needed that nobody has asked for yet."""
+    """A required response has not been requested yet."""
 
 
 class AskedNames(RestNames):
-    """The names of a catalog for one change. Where it `may_ask`, what is asked is kept; else only that is known."""
+    """A REST catalog's names for one change. If it `may_ask`, responses are cached; otherwise only cached ones are
+    used.
+    """
 
     def __init__(self, names: RestNames) -> None:
         super().__init__(names.client, names.places, is_nested=names.is_nested)
@@ -50,7 +52,7 @@ class AskedNames(RestNames):
                 raise NotAsked()
             try:
                 self._answers[key] = ask()
-            except (RestCatalogNotAvailable, RestCatalogRefused) as error:  # which may be no error to who asks
+            except (RestCatalogNotAvailable, RestCatalogRefused) as error:  # the caller decides if this is an error
                 self._answers[key] = error
         found: _T | Exception = self._answers[key]
         if isinstance(found, Exception):
@@ -59,7 +61,7 @@ class AskedNames(RestNames):
 
 
 class AskedSources:
-    """The REST catalogs of one change. For one thread."""
+    """The REST catalogs for one change. For a single thread."""
 
     def __init__(self) -> None:
         self._asked: dict[RestNames, AskedNames] = {}
@@ -73,7 +75,7 @@ class AskedSources:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """What is looked for inside is asked; outside of it, what was not asked raises `NotAsked`."""
+        """Allows requests within the block; outside it, a lookup without a cached response raises `NotAsked`."""
         self._may_ask = True
         try:
             yield

@@ -1,11 +1,11 @@
-"""Changes of names in a REST catalog. It is asked first, and our own record follows.
+"""Changes to names in a REST catalog: the REST catalog is changed first, and our own record follows.
 
-What is recorded here of its schemas and tables are their owners, grants and policies, so a record without its object
-means nothing, and an object without a record is one that nobody here owns. A crash between the two leaves one of these.
-Nothing is asked twice: what failed without an answer says so (`RestOutcomeUnknown`).
+Our record for its schemas and tables consists of owners, grants and policies. A record without its object therefore has
+no meaning, and an object without a record has no owner here. A crash between the two steps leaves one of these. No
+request is sent twice: a change without a response raises `RestOutcomeUnknown`.
 
-Views that are made in a REST catalog are the catalog's, where other engines find them: nobody here owns them. Functions
-that are made there are objects of ours, which it does not know, and so are views of records that older servers made.
+Views created in a REST catalog belong to it, so that other engines find them; they have no owner here. Functions
+created there are our own objects, which it does not know, and so are the views that older servers recorded.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from catalog.rest.names import RestNames, location_of, without_place
 from catalog.rest.new_views import creation, replacement
 from catalog.state import CatalogState
 
+# Namespace properties.
 COMMENT, LOCATION = "comment", "location"
-"""Properties of namespaces."""
 
 Sources = Mapping[CatalogName, object]
 
 
 def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> Change:
-    """Makes a change of names in the REST catalog that has them, if one has. Raises what forbids it, and
+    """Applies a change of names to its REST catalog, if it belongs to one. Raises the error that forbids it, and
     `RestCatalogNotAvailable`, `RestCatalogRefused`, `RestOutcomeUnknown`.
 
-    Returns the change with the names as the catalog spells them, which is recorded without asking it again.
+    Returns the change with the names as the REST catalog spells them, which is recorded without another request.
     """
     match change:
         case CreateSchema(entry, properties):
@@ -78,13 +78,13 @@ def change_elsewhere(sources: Sources, state: CatalogState, change: Change) -> C
                 _drop_view(names, view)
         case RenameTable(old, new):
             return RenameTable(old, _rename(sources, state, old, new))
-        case _:  # all other changes are of what this catalog alone records
+        case _:  # all other changes concern only our own records
             pass
     return change
 
 
 def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) -> list[Change] | None:
-    """How our own record follows a change of names in a REST catalog; None for any other change."""
+    """Returns the changes to our own record after a change of names in a REST catalog; None for any other change."""
     match change:
         case CreateSchema(entry, _) if _names(sources, entry.name) is not None:
             stale: list[Change] = [DropSchema(entry.name, cascade=True)] if entry.name in state.schemas else []
@@ -99,7 +99,8 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
             known: list[Change] = [DropTable(table.name)] if table.name in state.relations else []
             return [*known, CreateTable(_plain(table))]
         case CreateView(made, _) if _other_than_view(sources, state, made.name) is not None:
-            return [DropTable(made.name)] if made.name in state.relations else []  # of a table that went elsewhere
+            # left by a table that another client dropped
+            return [DropTable(made.name)] if made.name in state.relations else []
         case DropView(view) if _names(sources, view.schema_name) is not None and view not in state.relations:
             return []
         case DropTable(name, _) if _names(sources, name.schema_name) is not None:
@@ -114,12 +115,14 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
             return [*adopted, RenameTable(old, new), SetLocation(new, address)]
         case SetLocation(moved, _) if _names(sources, moved.schema_name) is not None:
             raise RestCatalogNotChanged(moved.catalog, "The location of a table")
-        case _:  # names of this catalog alone, and changes that a REST catalog has no part in
+        case _:  # names in our own catalogs, and changes that do not concern a REST catalog
             return None
 
 
 def _forget(state: CatalogState, catalog: CatalogName, *, cascade: bool) -> list[Change]:
-    """The catalog goes on elsewhere. Views and functions are ours, and go with `cascade` alone."""
+    """Drops our record of a REST catalog, which itself continues to exist. Views and functions in it are ours, and are
+    dropped only with `cascade`.
+    """
     schemas = list(state.schemas_of(catalog))
     for schema in schemas:
         views = any(isinstance(each, ViewEntry) for each in state.relations_of(schema.name))
@@ -134,7 +137,7 @@ def _names(sources: Sources, schema: SchemaName) -> RestNames | None:
 
 
 def _other_than_view(sources: Sources, state: CatalogState, name: TableName) -> RestNames | None:
-    """The catalog of what is no view of ours; None for one, and where another catalog has the name."""
+    """Returns the REST catalog for a name; None if the name is a view recorded here, or is in another catalog."""
     is_view = isinstance(state.relations.get(name), ViewEntry)
     return None if is_view else _names(sources, name.schema_name)
 
@@ -153,7 +156,7 @@ def _plain(table: TableEntry) -> TableEntry:
 
 
 def _create_schema(names: RestNames, entry: SchemaEntry, properties: dict[str, str]) -> None:
-    if entry.location is None and LOCATION in properties:  # it has been checked by nobody
+    if entry.location is None and LOCATION in properties:  # a location in a property has not been checked
         raise RestOptionInvalid(entry.name.catalog, LOCATION, "a schema's place is said by LOCATION, not by a property")
     said = {COMMENT: entry.comment, LOCATION: entry.location}
     properties.update({key: value for key, value in said.items() if value is not None})
@@ -169,14 +172,14 @@ def _drop_schema(names: RestNames, state: CatalogState, schema: SchemaName, *, c
     namespace = names.namespace_of(schema.schema)
     if namespace is None:
         if schema in state.schemas:
-            return  # it went elsewhere, and its record goes
+            return  # another client dropped it; its record is removed
         raise SchemaNotFound(str(schema))
     own = [*(each for each in state.relations_of(schema) if isinstance(each, ViewEntry)), *state.functions_of(schema)]
     if own and not cascade:
         raise SchemaNotEmpty(str(schema))
     if any(len(inner) > len(namespace) for inner in names.client.namespaces(namespace)):
         raise SchemaNotEmpty(str(schema))  # before its tables are dropped
-    if cascade:  # what is in it is looked at as a whole before the first of it goes
+    if cascade:  # all names are listed before the first is dropped
         tables, views = list(names.client.tables(namespace)), list(names.client.views(namespace))
         for view in views:
             names.client.drop_view(namespace, view)
@@ -197,17 +200,17 @@ def _comment(names: RestNames, schema: SchemaName, comment: str | None) -> None:
 def _drop_table(names: RestNames, state: CatalogState, name: TableName, *, purge: bool) -> None:
     recorded = state.relations.get(name)
     if isinstance(recorded, ViewEntry):
-        return  # the fold says that it is none
+        return  # the fold raises the error
     found = names.find(name.schema, name.table)
     if found is None:
         if recorded is None:
             raise TableNotFound(str(name))
-        return  # it went elsewhere, and its record goes
+        return  # another client dropped it; its record is removed
     names.drop(_namespace(names, name.schema_name), found.name.table, purge=purge)
 
 
 def _create_view(names: RestNames, view: ViewEntry, *, replaces: bool) -> None:
-    """Where an answer is lost, the view tells by its text whether it was made."""
+    """Creates or replaces a view. If the response is lost, the view's text shows if it succeeded."""
     namespace = _namespace(names, view.name.schema_name)
     if names.find(view.name.schema, view.name.table) is not None:
         raise TableAlreadyExists(str(view.name))
@@ -241,7 +244,7 @@ def _drop_view(names: RestNames, view: TableName) -> None:
 
 
 def _rename(sources: Sources, state: CatalogState, old: TableName, new: TableName) -> TableName:
-    """The new name, its schema as the catalog spells it."""
+    """Renames a table, and returns its new name with the schema as the REST catalog spells it."""
     names = _other_than_view(sources, state, old)
     others = _names(sources, new.schema_name)
     is_view = isinstance(state.relations.get(old), ViewEntry)

@@ -1,12 +1,12 @@
-"""One REST catalog: what it lists, tables as it describes them, and commits.
+"""A client for one REST catalog: lists, table metadata, and commits.
 
-Reads are tried again where the catalog does not answer, or says that it is busy. A commit is sent once: where the
-answer does not tell whether it was carried out, that is `RestOutcomeUnknown`, and the caller looks for its change.
+Reads are retried if the catalog does not respond, or reports that it is busy. A commit is sent once: if the response
+does not show its outcome, the client raises `RestOutcomeUnknown`, and the caller looks for its change.
 
-What was loaded is kept with its ETag, so that a table that did not change costs a question and no metadata.
+Loaded tables are cached with their ETag, so an unchanged table costs a request but no metadata transfer.
 
-Answers are no structs of msgspec: nine lines check what is read of them, which is less than the structs would be. A
-struct would also reject an answer for one item of a list that is passed over here, and for keys with null.
+Responses are not msgspec structs: nine lines check the fields that are read, fewer than the structs would need. A
+struct would also reject a whole response for one list item that is skipped here, and for keys with null.
 
 Source: Iceberg REST catalog (OpenAPI), "config", "namespaces", "tables".
 """
@@ -33,37 +33,37 @@ from catalog.store.interruption import pause_for
 logger = logging.getLogger(__name__)
 
 _PAUSES_S = (0.1, 0.5)
+# Maximum time in seconds that a statement waits when a catalog sends Retry-After.
 _WAIT_S_MAX = 10.0
-"""How long a statement waits for a catalog that says when it is to be asked again."""
 _BUSY = frozenset([429, 502, 503, 504])
 _PAGES_MAX = 10_000
+# Maximum total size for cached metadata texts; as values they take several times as much memory.
 _KEPT_BYTES_MAX = 32 << 20
-"""Of the texts of metadata that are kept, which take some times as much as values."""
 _SEPARATOR = "%1F"
 _CREDENTIALS = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
 _VIEWS = "GET /v1/{prefix}/namespaces/{namespace}/views"
 _NEW_VIEW = "POST /v1/{prefix}/namespaces/{namespace}/views"
 _NEW_VERSION = "POST /v1/{prefix}/namespaces/{namespace}/views/{view}"
+# Statuses from catalogs that lack views without announcing it.
 _NO_ENDPOINT = frozenset([HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED])
-"""What catalogs answer that have no views, and do not say so."""
 
 Namespace = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestTable:
-    """A table as the catalog describes it. `metadata` is the JSON of its metadata, and must not be changed."""
+    """A table from a REST catalog. `metadata` is its metadata as JSON, and must not be modified."""
 
     metadata_location: str | None
     metadata: Json = field(repr=False)
     etag: str | None = None
+    # Size of the metadata text, in bytes.
     size: int = 0
-    """Of its text, in bytes."""
     given: GivenCredentials = field(default_factory=GivenCredentials, repr=False)
 
 
 class RestClient:
-    """Thread-safe. The catalog is first asked for its configuration when something is asked of it."""
+    """A thread-safe client. It requests the catalog's configuration before its first other request."""
 
     def __init__(
         self,
@@ -82,13 +82,13 @@ class RestClient:
         self._kept_bytes = 0
 
     def ensure_answers(self) -> None:
-        """Raises `RestCatalogNotAvailable`, `RestCatalogRefused`."""
+        """Raises `RestCatalogNotAvailable`, `RestCatalogRefused` if the catalog cannot be used."""
         self._settings()
 
     # --- Names ---
 
     def namespaces(self, parent: Namespace = ()) -> Iterator[Namespace]:
-        """Those directly in `parent`; none where that is not there."""
+        """Yields the namespaces directly in `parent`; nothing if it does not exist."""
         query = {"parent": self._separator.join(parent)} if parent else {}
         for found in self._pages("namespaces", "namespaces", query):
             if isinstance(found, list) and found and all(isinstance(part, str) for part in found):
@@ -98,7 +98,7 @@ class RestClient:
         return self._get(f"namespaces/{self._path(namespace)}") is not None
 
     def namespace_properties(self, namespace: Namespace) -> Mapping[str, str] | None:
-        """None where there is no such namespace."""
+        """Returns a namespace's properties; None if it does not exist."""
         answer = self._get(f"namespaces/{self._path(namespace)}")
         if answer is None:
             return None
@@ -106,16 +106,16 @@ class RestClient:
         return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
     def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
-        """Raises `RestConflict` where it is there, `RestOutcomeUnknown`."""
+        """Creates a namespace. Raises `RestConflict` if it exists, `RestOutcomeUnknown`."""
         self._change("namespaces", {"namespace": list(namespace), "properties": dict(properties)})
 
     def drop_namespace(self, namespace: Namespace) -> bool:
-        """Whether there was one. Raises `RestConflict` where it is not empty."""
+        """Drops a namespace, and returns False if it does not exist. Raises `RestConflict` if it is not empty."""
         path = f"namespaces/{self._path(namespace)}"
         return self._dropped(path, lambda: self.namespace_properties(namespace) is None)
 
     def change_namespace(self, namespace: Namespace, updates: Mapping[str, str], removals: Sequence[str]) -> bool:
-        """Sets and removes properties; False where there is no such namespace."""
+        """Sets and removes properties; returns False if the namespace does not exist."""
         request = {"updates": dict(updates), "removals": list(removals)}
         answer = self._change(f"namespaces/{self._path(namespace)}/properties", request, may_be_gone=True)
         return answer.status != HTTPStatus.NOT_FOUND
@@ -128,7 +128,7 @@ class RestClient:
     # --- Views ---
 
     def views(self, namespace: Namespace) -> Iterator[str]:
-        """None where the catalog has no views."""
+        """Yields the view names; nothing if the catalog lacks views."""
         if not self._has_endpoint(_VIEWS):
             return
         not_there = frozenset() if self._endpoints else _NO_ENDPOINT
@@ -137,16 +137,20 @@ class RestClient:
                 yield found["name"]
 
     def drop_view(self, namespace: Namespace, view: str) -> bool:
-        """Whether there was one."""
+        """Drops a view; returns False if it does not exist."""
         path = f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}"
         return self._dropped(path, lambda: self.load_view(namespace, view) is None)
 
     def create_view(self, namespace: Namespace, request: Json) -> bool:
-        """Whether the catalog has views. Raises `RestConflict` where the name is taken, `RestOutcomeUnknown`."""
+        """Creates a view; returns False if the catalog lacks views. Raises `RestConflict` if the name is taken,
+        `RestOutcomeUnknown`.
+        """
         return self._changed_view(_NEW_VIEW, f"namespaces/{self._path(namespace)}/views", request)
 
     def replace_view(self, namespace: Namespace, view: str, request: Json) -> bool:
-        """As `create_view`, of a version of a view that is there. Raises `RestConflict` where it is another by now."""
+        """Replaces an existing view's version, as `create_view` does. Raises `RestConflict` if the view has changed
+        since.
+        """
         path = f"namespaces/{self._path(namespace)}/views/{quote(view, safe='')}"
         return self._changed_view(_NEW_VERSION, path, request)
 
@@ -159,7 +163,7 @@ class RestClient:
         return answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT)
 
     def load_view(self, namespace: Namespace, view: str) -> Json | None:
-        """The metadata of a view; None where there is no such view."""
+        """Returns a view's metadata; None if it does not exist."""
         if not self._has_endpoint(_VIEWS):
             return None
         not_there = frozenset() if self._endpoints else _NO_ENDPOINT
@@ -170,17 +174,17 @@ class RestClient:
         return found
 
     def _has_endpoint(self, endpoint: str) -> bool:
-        """Whether the catalog says so. One that says nothing of what it has may have views."""
+        """Returns True if the catalog lists the endpoint. A catalog without a list may have views."""
         self._settings()
         return endpoint in self._endpoints or (endpoint == _VIEWS and not self._endpoints)
 
     # --- Tables ---
 
     def load(self, namespace: Namespace, table: str) -> RestTable | None:
-        """None where there is no such table."""
+        """Loads a table; returns None if it does not exist."""
         key = (namespace, table)
         kept = self._kept.get(key)
-        # What is given out with a table may have ended since, though the table is the same.
+        # Vended credentials may have expired although the table is unchanged.
         headers = {"If-None-Match": kept.etag} if kept is not None and kept.etag and not self.vends else {}
         answer = self._get(self._table_path(namespace, table), {"snapshots": "all"}, {**headers, **self._delegation})
         if answer is None:
@@ -191,7 +195,7 @@ class RestClient:
         return self._loaded(key, answer)
 
     def credentials(self, namespace: Namespace, table: str) -> GivenCredentials:
-        """New ones. Raises `RestCatalogNotAvailable` where the table is gone."""
+        """Requests new vended credentials. Raises `RestCatalogNotAvailable` if the table is gone."""
         path = self._table_path(namespace, table)
         if self._has_endpoint(_CREDENTIALS):
             answer = self._get(f"{path}/credentials")
@@ -203,11 +207,11 @@ class RestClient:
 
     @property
     def vends(self) -> bool:
-        """Whether it is asked for credentials for the files of each table."""
+        """Returns True if the client requests vended credentials for each table's files."""
         return self._options.vended_credentials
 
     def given(self, namespace: Namespace, table: str) -> GivenCredentials | None:
-        """Those that came with a table; None where it is not there."""
+        """Returns the credentials from loading a table; None if it does not exist."""
         found = self.load(namespace, table)
         return None if found is None else found.given
 
@@ -216,12 +220,14 @@ class RestClient:
         return {"X-Iceberg-Access-Delegation": "vended-credentials"} if self._options.vended_credentials else {}
 
     def metadata_of(self, namespace: Namespace, table: str) -> Json | None:
-        """The metadata of a table with few of its snapshots; None where there is no such table."""
+        """Returns a table's metadata with few snapshots; None if it does not exist."""
         answer = self._get(self._table_path(namespace, table), {"snapshots": "refs"})
         return None if answer is None else self._table(answer).metadata
 
     def create(self, namespace: Namespace, request: Json) -> RestTable:
-        """A table, or with `stage-create` one that the first commit makes. Raises `RestConflict` where it is there."""
+        """Creates a table, or with `stage-create` one that the first commit creates. Raises `RestConflict` if it
+        exists.
+        """
         answer = self._change(f"namespaces/{self._path(namespace)}/tables", request, headers=self._delegation)
         if request.get("stage-create"):
             return self._table(answer)
@@ -230,7 +236,9 @@ class RestClient:
     def commit(
         self, namespace: Namespace, table: str, requirements: Sequence[Json], updates: Sequence[Json]
     ) -> RestTable | None:
-        """The table after the updates; None where the table is gone. Raises `RestConflict`, `RestOutcomeUnknown`."""
+        """Commits updates, and returns the resulting table; None if the table is gone. Raises `RestConflict`,
+        `RestOutcomeUnknown`.
+        """
         identifier = {"namespace": list(namespace), "name": table}
         request = {"identifier": identifier, "requirements": list(requirements), "updates": list(updates)}
         answer = self._change(self._table_path(namespace, table), request, may_be_gone=True)
@@ -240,14 +248,14 @@ class RestClient:
         return self._changed((namespace, table), answer)
 
     def drop(self, namespace: Namespace, table: str, *, purge: bool) -> bool:
-        """Whether there was one."""
+        """Drops a table; returns False if it does not exist."""
         path = f"{self._table_path(namespace, table)}?{urlencode({'purgeRequested': str(purge).lower()})}"
         was_there = self._dropped(path, lambda: self.load(namespace, table) is None)
         self._keep((namespace, table), None)
         return was_there
 
     def rename(self, table: tuple[Namespace, str], new: tuple[Namespace, str]) -> bool:
-        """False where there is no such table. Raises `RestConflict` where the new name is taken."""
+        """Renames a table; returns False if it does not exist. Raises `RestConflict` if the new name is taken."""
         request = {
             key: {"namespace": list(at[0]), "name": at[1]} for key, at in (("source", table), ("destination", new))
         }
@@ -262,14 +270,16 @@ class RestClient:
         return answer.status != HTTPStatus.NOT_FOUND
 
     def _is_renamed(self, table: tuple[Namespace, str], new: tuple[Namespace, str]) -> bool:
-        """Where the answer is lost, it is enough that the table is where it should be. False where nobody says it."""
+        """Returns True if, after a lost response, the table exists under its new name; False if that cannot be
+        determined.
+        """
         try:
             return self.load(*table) is None and self.load(*new) is not None
         except (RestCatalogNotAvailable, RestCatalogRefused):
             return False
 
     def _dropped(self, path: str, is_gone: Callable[[], bool]) -> bool:
-        """Where the answer is lost, it is enough that it is gone."""
+        """Sends a drop. After a lost response, the object's absence counts as success."""
         try:
             return self._change(path, None, may_be_gone=True, method="DELETE").status != HTTPStatus.NOT_FOUND
         except RestOutcomeUnknown:
@@ -283,7 +293,7 @@ class RestClient:
         return found
 
     def _changed(self, key: tuple[Namespace, str], answer: Answer) -> RestTable:
-        """As `_loaded`, of a change that was answered. Raises `RestOutcomeUnknown`."""
+        """Caches and returns the table from a change's response, as `_loaded` does. Raises `RestOutcomeUnknown`."""
         try:
             return self._loaded(key, answer)
         except RestCatalogNotAvailable as error:
@@ -319,7 +329,7 @@ class RestClient:
         return f"namespaces/{self._path(namespace)}/tables/{quote(table, safe='')}"
 
     def _settings(self) -> Mapping[str, str]:
-        """What the catalog says of itself; asked for once."""
+        """Returns the catalog's configuration; requested once."""
         if self._config is None:
             query = f"?{urlencode({'warehouse': self._options.warehouse})}" if self._options.warehouse else ""
             answer = self._read(f"v1/config{query}", {})
@@ -361,7 +371,7 @@ class RestClient:
         headers: Mapping[str, str] | None = None,
         not_there: frozenset[int] = frozenset(),
     ) -> Answer | None:
-        """None where the catalog says that it is not there, by 404 or another status."""
+        """Sends a read request; returns None if the catalog reports the object as missing, by 404 or another status."""
         answer = self._read(f"{self._prefixed(path)}{'?' + urlencode(query) if query else ''}", headers or {})
         if answer.status == HTTPStatus.NOT_FOUND or answer.status in not_there:
             return None
@@ -400,12 +410,12 @@ class RestClient:
         headers: Mapping[str, str] | None = None,
         not_there: frozenset[int] = frozenset(),
     ) -> Answer:
-        """Answers of a status in `not_there` are given as those of success are."""
+        """Sends a change. Responses with a status in `not_there` are returned like successful ones."""
         full = self._prefixed(path)
         try:
             answer = self._transport.send(method, full, request, headers)
             if answer.status == HTTPStatus.TOO_MANY_REQUESTS and answer.retry_after_s <= _WAIT_S_MAX:
-                self._sleep(max(_PAUSES_S[-1], answer.retry_after_s))  # it was not looked at
+                self._sleep(max(_PAUSES_S[-1], answer.retry_after_s))  # the catalog has not processed it
                 answer = self._transport.send(method, full, request, headers)
         except NoAnswer as error:
             kind = RestOutcomeUnknown if error.was_sent else RestCatalogNotAvailable
@@ -426,8 +436,8 @@ class RestClient:
 
 
 def _is_unknown(status: int) -> bool:
-    """Whether nobody knows after this status if a change was made. Proxies have statuses of their own for requests
-    whose answer they did not get (408, 520 to 524), and give 503 too for a server that failed while it answered.
+    """Returns True for a status that leaves a change's outcome unknown. Proxies have their own statuses for requests
+    without a response (408, 520 to 524), and also return 503 for a server that failed while it responded.
     """
     is_success = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
     is_failure = status >= HTTPStatus.INTERNAL_SERVER_ERROR

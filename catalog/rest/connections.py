@@ -1,10 +1,10 @@
-"""REST catalogs that a statement made: which servers they may be on, and the secrets that they name.
+"""REST catalogs created by statements: the permitted servers, and references to secrets.
 
     CREATE CATALOG lakehouse USING rest OPTIONS (uri 'https://catalog.example.com/iceberg', credential 'secret:prod')
 
-Statements hold no secret: `secret:<name>` names one that the operator has configured, with the URLs that it may be
-shown to. This server sends nothing to any other URL, so that who may make catalogs can neither read a secret nor reach
-what only the server reaches.
+Statements contain no secret: `secret:<name>` refers to a configured one, with the URLs to which it may be sent. The
+server sends requests to no other URL, so users who may create catalogs can neither read a secret nor reach hosts that
+only the server can reach.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _URL = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(
 _HEADER = "header."
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}")
 _SECRET_HEADERS = re.compile(r"(?i)auth|cookie|secret|token|key|password|credential|signature")
+# Headers that determine a request's target or length, or name its origin.
 _OWN_HEADERS = re.compile(
     r"(?i)host|content-length|transfer-encoding|connection|te|trailer|upgrade|expect|forwarded|x-forwarded-.*"
 )
-"""Those that say where a request goes or where it ends, or from where it came."""
 _OPTIONS = (
     *("uri", "warehouse", "prefix", "scope", "credential", "token", "oauth2-server-uri", "nested"),
     "vended-credentials",
@@ -36,7 +36,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestSecret:
-    """`urls` are the beginnings of those that it may be shown to."""
+    """A configured secret; `urls` are the URL prefixes to which it may be sent."""
 
     name: str
     value: str = field(repr=False)
@@ -46,14 +46,16 @@ class RestSecret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestPolicy:
-    """`urls` are the beginnings of those that catalogs without a secret may have."""
+    """Permitted connections; `urls` are the URL prefixes that catalogs without a secret may use."""
 
     urls: tuple[str, ...] = ()
     secrets: Mapping[str, RestSecret] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def options_of(name: str, given: tuple[tuple[str, str], ...], policy: RestPolicy) -> RestOptions:
-    """What a catalog with the options of a statement is asked by. Raises `RestOptionInvalid`, which shows no value."""
+    """Builds a catalog's connection options from a statement's options. Raises `RestOptionInvalid`, which reveals no
+    value.
+    """
     said = {key.lower(): value for key, value in given}
     headers = {key.removeprefix(_HEADER): value for key, value in said.items() if key.startswith(_HEADER)}
     for key in said:
@@ -114,12 +116,14 @@ def _ensure_allowed(name: str, key: str, url: str, urls: tuple[str, ...], *, wit
 
 
 def is_below(path: str) -> bool:
-    """Whether a path that is put behind a URL stays below it, for servers and proxies that resolve `.` and `..`."""
+    """Returns True if a path that is appended to a URL stays below it, for servers and proxies that resolve `.` and
+    `..`.
+    """
     return not any(segment in (".", "..") for segment in unquote(path).replace("\\", "/").split("/"))
 
 
 def is_private(url: str) -> bool:
-    """Whether what is sent to a URL stays unread by the network: by TLS, or on this machine."""
+    """Returns True if requests to a URL cannot be read on the network: they use TLS, or stay on this machine."""
     parts = urlsplit(url)
     if parts.scheme == "https" or parts.hostname == "localhost":
         return True

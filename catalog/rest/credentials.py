@@ -1,9 +1,9 @@
-"""What the server shows to storages of others: keys by URL, for this process and for Spark.
+"""The server's credentials for external storage: keys by URL, for this process and for Spark.
 
-A credential is for URLs by their beginnings: a store and its bucket, and a path in it where a key is for a part alone.
-The longest beginning counts. The two doors to storages (`catalog/store/remote.py`, `engine/storage`) ask here with each
-folder that they open; Spark is given its part when it starts. Clients name no credentials: which one is used follows
-from where a table lies, and whether they may reach that is up to external locations.
+A credential applies to URLs by prefix: a store and its bucket, and a path in it if a key covers only a part. The
+longest prefix wins. Both interfaces to storage (`catalog/store/remote.py`, `engine/storage`) look up a credential for
+each folder that they open; Spark receives its settings at startup. Clients do not choose credentials: a table's
+location determines the credential, and external locations determine if a client may access it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """`options` are those of fsspec for the URLs' scheme, `hadoop` are settings of Hadoop. Both hold secrets."""
+    """A credential; `options` are fsspec's options for the URLs' scheme, `hadoop` are Hadoop settings. Both contain
+    secrets.
+    """
 
     name: str
     urls: tuple[str, ...]
@@ -24,7 +26,7 @@ class Credential:
     hadoop: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
     def length_for(self, url: str) -> int:
-        """How much of `url` one of the URLs covers; 0 where none does."""
+        """Returns the length of the longest prefix of `url` among the URLs; 0 if none matches."""
         return max((len(each) for each in self.urls if f"{url}/".startswith(f"{each.rstrip('/')}/")), default=0)
 
 
@@ -32,17 +34,17 @@ _known: tuple[Credential, ...] = ()
 
 
 def use_credentials(credentials: Iterable[Credential]) -> None:
-    """Those of this process, in place of any before; called once, when the server starts."""
+    """Sets this process's credentials, replacing previous ones; called once, at startup."""
     global _known
     _known = tuple(credentials)
 
 
 def options_for(url: str) -> Mapping[str, Any]:
-    """What fsspec is given for a URL; nothing where the environment has to say."""
+    """Returns fsspec's options for a URL; empty if the environment provides the credentials."""
     best = max(_known, key=lambda each: each.length_for(url), default=None)
     return best.options if best is not None and best.length_for(url) else {}
 
 
 def hadoop_settings() -> Mapping[str, str]:
-    """Those of all credentials, which are by bucket or account each."""
+    """Returns the Hadoop settings from all credentials; each is specific to a bucket or account."""
     return {key: value for credential in _known for key, value in credential.hadoop.items()}

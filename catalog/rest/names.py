@@ -1,12 +1,12 @@
-"""The names of a REST catalog as names of ours, and back.
+"""Mapping between a REST catalog's names and our own.
 
-A namespace is a schema; those of several levels are one schema with dots, as deeper folders are
-(`catalog.discovery.discovery`). A namespace of which a part has a dot has no name here. Names are compared without
-case: an exactly spelled one wins, and otherwise it has to be the only one.
+A namespace is a schema; a nested namespace is one schema with dots, as deeper folders are
+(`catalog.discovery.discovery`). A namespace with a dot in one of its parts has no name here. Names are
+case-insensitive: an exact spelling wins, and otherwise the match must be unique.
 
-Where a table is, is an address of ours, `iceberg-rest://<catalog>/<namespace>/<table>`: what lies where is in its
-metadata, which the catalog gives out (`RestCatalogs.load`). The address of a table that is made may have the place for
-its files, `?location=<URL>`, and the id that the catalog has given it, `&uuid=<id>`.
+A table's location is an internal address, `iceberg-rest://<catalog>/<namespace>/<table>`: the actual file location is
+in its metadata, which the catalog returns (`RestCatalogs.load`). The address for a table that is being created may have
+its file location, `?location=<URL>`, and the id that the catalog has assigned, `&uuid=<id>`.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ SCHEME = "iceberg-rest://"
 _SEPARATOR = "\x1f"
 _LEVELS_MAX = 8
 _LENT_MAX = 1000
+# Minimum time in seconds between searches for new tables in a whole catalog, to find the table at a path.
 _LISTED_S = 60.0
-"""How long no new tables are looked for in a whole catalog, to know what lies at a path."""
+# Time in seconds for which table locations are valid there before each table is requested again.
 _PLACES_S = 900.0
-"""How long the places of tables count there before each table is asked for again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestAddress:
-    """`location` is where the files of a new table go, where that is known; `uuid` what the catalog calls it."""
+    """A parsed address; `location` is the file location for a new table, if known; `uuid` the catalog's id for it."""
 
     client: RestClient
     namespace: Namespace
@@ -57,10 +57,10 @@ class RestAddress:
 
 
 class RestNames:
-    """The schemas and tables of one catalog, asked for whenever they are needed. Thread-safe."""
+    """The schemas and tables in one catalog, requested on demand. Thread-safe."""
 
     def __init__(self, client: RestClient, places: RestPlaces | None = None, *, is_nested: bool = False) -> None:
-        """`is_nested`: namespaces inside of others are listed too. Found by their names they are anyway."""
+        """Wraps a client. `is_nested`: lists include nested namespaces, which lookups by name find in any case."""
         self.name = CatalogName(client.name)
         self.client = client
         self.is_nested = is_nested
@@ -70,21 +70,21 @@ class RestNames:
         self._listing = Lock()
 
     def schemas(self) -> list[str]:
-        """All of them. Raises `RestCatalogNotAvailable`, `RestCatalogRefused`; so do the others."""
+        """Returns all schemas. Raises `RestCatalogNotAvailable`, `RestCatalogRefused`, as the other methods do."""
         return sorted(_schema(namespace) for namespace in self._namespaces() if _has_name(namespace))
 
     def find_schema(self, schema: str) -> str | None:
-        """As the catalog spells it."""
+        """Returns the schema as the catalog spells it."""
         namespace = self._namespace(schema)
         return None if namespace is None else _schema(namespace)
 
     def describe_schema(self, schema: str) -> Mapping[str, str]:
-        """The properties of a namespace; none where there is no such one."""
+        """Returns a namespace's properties; empty if it does not exist."""
         namespace = self._namespace(schema)
         return {} if namespace is None else self.client.namespace_properties(namespace) or {}
 
     def namespace_of(self, schema: str) -> Namespace | None:
-        """The namespace that a schema is; None where there is none."""
+        """Returns the namespace for a schema; None if it does not exist."""
         return self._namespace(schema)
 
     def tables(self, schema: str) -> list[TableEntry]:
@@ -94,7 +94,7 @@ class RestNames:
         return [self._entry(namespace, table) for table in sorted(self.client.tables(namespace))]
 
     def find(self, schema: str, table: str) -> TableEntry | None:
-        """Raises TableAmbiguous."""
+        """Returns a table; raises TableAmbiguous."""
         exact = _parts(schema)
         if exact is not None and (entry := self._loaded(exact, table)) is not None:
             return entry
@@ -109,7 +109,7 @@ class RestNames:
         return None if spelled is None else self._loaded(namespace, spelled)
 
     def views(self, schema: str) -> list[ViewEntry]:
-        """Names alone; none where the catalog does not let this server see views."""
+        """Returns the views' names only; empty if the catalog denies this server access to views."""
         namespace = self._namespace(schema)
         try:
             found = [] if namespace is None else sorted(self.client.views(namespace))
@@ -118,7 +118,7 @@ class RestNames:
         return [listed_view(TableName(self.name.catalog, schema, each)) for each in found]
 
     def find_view(self, schema: str, view: str) -> ViewEntry | None:
-        """None as well where the catalog does not let this server see views."""
+        """Returns a view; None also if the catalog denies this server access to views."""
         namespace = self._namespace(schema)
         if namespace is None:
             return None
@@ -134,7 +134,7 @@ class RestNames:
         return None if metadata is None else view_entry(name, metadata)
 
     def all_places(self, known: Collection[str] = ()) -> Iterator[tuple[str, RestPlace]]:
-        """The address of each table, and where it lies: a request for each but those at `known` addresses."""
+        """Yields each table's address and file location, by one request per table except for the `known` addresses."""
         for namespace in self._namespaces(is_nested=True):
             for table in self.client.tables(namespace):
                 address = location_of(self.client.name, namespace, table)
@@ -145,7 +145,7 @@ class RestNames:
 
     @property
     def knows_places(self) -> bool:
-        """Whether it has told where all of its tables lie since the start."""
+        """Returns True if all table locations have been loaded since startup."""
         return self._known_until > -math.inf
 
     def learn_places(
@@ -154,11 +154,11 @@ class RestNames:
         sought: str | None = None,
         table_around: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """Learns where all tables lie, unless it did so a short time ago. Raises as `all_places`.
+        """Loads all table locations, unless they were loaded a short time ago. Raises as `all_places` does.
 
-        Where no table is known at `sought`, a canonical location, the one that lies there or around it, in the folder
-        `table_around`, may be one that was made again elsewhere under its name: all are asked for once more, but not
-        for each path in that folder.
+        `sought` is a canonical location. If no known table is there, a table at or above it, in the folder that
+        `table_around` returns, may have been recreated at a new location under its old name. All tables are then
+        requested once more, but only once per folder and not for each path in it.
         """
         with held(self._listing):
             now, folder = clock(), None
@@ -177,18 +177,18 @@ class RestNames:
                     self._looked_for[folder] = now + _PLACES_S
 
     def _is_new(self, location: str) -> bool:
-        """Whether no table of this catalog is known at a location."""
+        """Returns True if no known table in this catalog overlaps a location."""
         start = f"{SCHEME}{quote(self.client.name, safe='')}/"
         known = self.places.all().items()
         return not any(address.startswith(start) and overlap(place.location, location) for address, place in known)
 
     def drop(self, namespace: Namespace, table: str, *, purge: bool = False) -> None:
-        """Raises as `RestClient.drop`."""
+        """Drops a table; raises as `RestClient.drop` does."""
         self.client.drop(namespace, table, purge=purge)
         self.places.forget(location_of(self.client.name, namespace, table))
 
     def rename(self, old: tuple[Namespace, str], new: tuple[Namespace, str]) -> bool:
-        """As `RestClient.rename`. The place stays that of the table."""
+        """Renames a table as `RestClient.rename` does. Its known location moves to the new address."""
         if not self.client.rename(old, new):
             return False
         self.places.move(location_of(self.client.name, *old), location_of(self.client.name, *new))
@@ -213,7 +213,7 @@ class RestNames:
         return found[0] if found else None
 
     def _namespaces(self, *, is_nested: bool = False) -> Iterator[Namespace]:
-        """From the top down."""
+        """Yields namespaces top down."""
         level = list(self.client.namespaces())
         for _ in range(_LEVELS_MAX):
             yield from level
@@ -227,7 +227,7 @@ class RestNames:
 
 
 class RestCatalogs:
-    """All REST catalogs of a server: those of its configuration, and those that statements made. Thread-safe."""
+    """All REST catalogs on a server: configured ones, and those created by statements. Thread-safe."""
 
     def __init__(
         self,
@@ -236,24 +236,27 @@ class RestCatalogs:
         places: RestPlaces | None = None,
         clock: Callable[[], int] = now_ms,
     ) -> None:
-        """`policy` is what statements may connect to; `clock` is in milliseconds since the epoch."""
+        """Opens the configured catalogs. `policy` limits the connections from statements; `clock` is in milliseconds
+        since the epoch.
+        """
         self.places = places or RestPlaces()
         self._clock = clock
         found = map(self._connected, options)
         self.configured: Mapping[CatalogName, RestNames] = {each.name: each for each in found}
         self._policy = policy or RestPolicy()
         self._recorded: Mapping[CatalogName, tuple[CatalogEntry, RestNames]] = {}
+        # Keyed by client too: another catalog may have the same name and tables as an earlier one that vended
+        # credentials.
         self._lent: OrderedDict[tuple[RestClient, str, str], LentOptions] = OrderedDict()
-        """Another catalog may have the name, and the tables, of one that gave something out."""
         self._lock = Lock()
 
     @property
     def names(self) -> Mapping[CatalogName, RestNames]:
-        """Those of the newest generation that was looked at."""
+        """Returns the catalogs at the newest generation that was read."""
         return {**{name: names for name, (_, names) in self._recorded.items()}, **self.configured}
 
     def of(self, catalogs: Iterable[CatalogEntry]) -> Mapping[CatalogName, RestNames]:
-        """Those of one generation."""
+        """Returns the catalogs at one generation."""
         wanted = {each.name: each for each in catalogs if each.rest is not None}
         with self._lock:
             known = self._recorded
@@ -271,7 +274,9 @@ class RestCatalogs:
             return self.names
 
     def ensure_answers(self, entry: CatalogEntry) -> None:
-        """Raises `RestOptionInvalid`, `RestCatalogNotAvailable`, `RestCatalogRefused` for a catalog to be made."""
+        """Connects to a catalog before it is created; raises `RestOptionInvalid`, `RestCatalogNotAvailable`,
+        `RestCatalogRefused`.
+        """
         options = options_of(entry.name.catalog, entry.rest or (), self._policy)
         try:
             client = RestClient(options)
@@ -280,7 +285,9 @@ class RestCatalogs:
         client.ensure_answers()
 
     def _open(self, entry: CatalogEntry) -> RestNames:
-        """A configuration that does not allow it any more is an error of its own statements."""
+        """Opens a recorded catalog. If the configuration no longer permits it, only statements that use the catalog
+        fail.
+        """
         try:
             options = options_of(entry.name.catalog, entry.rest or (), self._policy)
         except RestOptionInvalid as error:
@@ -288,19 +295,19 @@ class RestCatalogs:
         return self._connected(options)
 
     def _connected(self, options: RestOptions) -> RestNames:
-        """Nothing is asked yet."""
+        """Creates the client without sending a request."""
         try:
             return RestNames(RestClient(options), self.places, is_nested=options.nested)
-        except OSError as error:  # of its certificates; `ssl.SSLError` is one
+        except OSError as error:  # from reading certificates; `ssl.SSLError` is one
             return self._closed(options.name, _unreadable(error))
 
     def _closed(self, name: str, problem: str) -> RestNames:
-        """A catalog whose statements all end in an error, and no others."""
+        """Returns a catalog for which each use raises an error."""
         logger.warning("the REST catalog %s cannot be used: %s", name, problem)
         return RestNames(RestClient(RestOptions(name=name, uri="", problem=problem)), self.places)
 
     def load(self, location: str) -> RestTable | None:
-        """The table at an address (`location_of`); None where there is none."""
+        """Loads the table at an address (`location_of`); None if it does not exist."""
         at = self.place(location)
         found = at.client.load(at.namespace, at.table)
         if found is None:
@@ -311,7 +318,7 @@ class RestCatalogs:
         return found
 
     def _take_given(self, client: RestClient, address: str, table: RestTable) -> None:
-        """The credentials that came with a table are newer than those that are kept for it."""
+        """Replaces the cached credentials for a table by the newer ones from loading it."""
         place = self.places.of(address)
         if place is None:
             return
@@ -324,8 +331,8 @@ class RestCatalogs:
             lent.take(newest)
 
     def lent_options(self, address: str, location: str) -> LentOptions | None:
-        """What fsspec is given for the files of the table at an address, which lie at a location: what the catalog gave
-        out, unless the server has credentials of its own for it. Raises `RestSigningNotSupported`.
+        """Returns the vended credentials for the table at an address, with its files at a location, unless the server
+        has its own credentials for that location. Raises `RestSigningNotSupported`.
         """
         at = self.place(address)
         if not at.client.vends or options_for(location):
@@ -347,8 +354,8 @@ class RestCatalogs:
             return lent
 
     def keep_staged(self, address: str, location: str, staged: RestTable) -> None:
-        """The credentials that came with a table that is not there yet, for its files at a location. They are not to be
-        had again before it is made. Raises `RestSigningNotSupported`.
+        """Caches the credentials vended for a staged table, for its files at a location; they cannot be requested again
+        before the table is created. Raises `RestSigningNotSupported`.
         """
         at = self.place(address)
         label = str(table_at(address).name)
@@ -361,7 +368,7 @@ class RestCatalogs:
             )
 
     def place(self, location: str) -> RestAddress:
-        """What an address means. Raises `RestCatalogNotAvailable` for a catalog that is not configured any more."""
+        """Parses an address. Raises `RestCatalogNotAvailable` for a catalog that is no longer configured."""
         name, _, query = location.removeprefix(SCHEME).partition("?")
         catalog, _, rest = name.partition("/")
         namespace, _, table = rest.rpartition("/")
@@ -397,14 +404,14 @@ def location_of(catalog: str, namespace: Namespace, table: str) -> str:
 
 
 def table_at(address: str) -> TableEntry:
-    """The table at an address."""
+    """Returns an entry for the table at an address."""
     catalog, namespace, table = map(unquote, without_place(address).removeprefix(SCHEME).split("/"))
     name = TableName(catalog, _schema(tuple(namespace.split(_SEPARATOR))), table)
     return TableEntry(name=name, location=without_place(address), format=ICEBERG)
 
 
 def with_place(address: str, location: str | None, uuid: str | None = None) -> str:
-    """The address of a new table whose files go to `location`, a path or a URL."""
+    """Returns the address for a new table whose files are written to `location`, a path or a URL."""
     is_path = location is not None and "://" not in location
     said = {"location": f"file://{location}" if is_path else location, "uuid": uuid}
     query = urlencode({key: value for key, value in said.items() if value is not None})
@@ -412,7 +419,7 @@ def with_place(address: str, location: str | None, uuid: str | None = None) -> s
 
 
 def without_place(address: str) -> str:
-    """The address of a table that is there. What is no address stays."""
+    """Returns the address without parameters, as for an existing table; other locations are unchanged."""
     return address.partition("?")[0] if is_rest(address) else address
 
 

@@ -1,4 +1,5 @@
-"""A view of ours as a REST catalog keeps it: its text in Spark's dialect, which other engines read as they can.
+"""Conversion of our view definitions to REST catalog requests: the text has Spark's dialect, which other engines may be
+able to read.
 
 Source: Iceberg view spec, "View metadata", "Versions"; Iceberg REST catalog, "createView", "replaceView".
 """
@@ -16,6 +17,7 @@ from catalog.entries import ViewEntry
 from catalog.rest.client import Namespace
 from catalog.rest.views import DIALECT, QUERY_NAMES
 
+# Types by Spark's name; Iceberg has no narrow integers.
 _TYPES = {
     "boolean": "boolean",
     "tinyint": "int",
@@ -32,17 +34,16 @@ _TYPES = {
     "void": "unknown",
     "variant": "variant",
 }
-"""By the names of Spark; Iceberg has no narrow integers."""
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _TEXT = re.compile(r"(?:char|varchar)\(\d+\)|string collate \w+")
+# A struct's field name; Spark quotes it only in some texts, so not all names can be recognized.
 _NAME = re.compile(r"`((?:[^`]|``)*)`|([^:]+)")
-"""Of a field in a struct; Spark quotes it in some texts alone, so that not all names can be told."""
 
 
 def creation(entry: ViewEntry, namespace: Namespace) -> dict[str, Any]:
-    """The request that makes a view. Raises `RestViewNotKept` for what Iceberg has no type or property for."""
+    """Builds the request that creates a view. Raises `RestViewNotKept` for a type or property that Iceberg lacks."""
     properties = dict(entry.properties) | ({} if entry.comment is None else {"comment": entry.comment})
-    properties.pop(QUERY_NAMES, None)  # whoever gives it does not know the columns better than the query does
+    properties.pop(QUERY_NAMES, None)  # a client's value is less reliable than the query's own columns
     sources, names = [each.source for each in entry.columns], [each.name for each in entry.columns]
     if sources != names:
         if any("," in each for each in sources):
@@ -57,9 +58,9 @@ def creation(entry: ViewEntry, namespace: Namespace) -> dict[str, Any]:
 
 
 def replacement(entry: ViewEntry, namespace: Namespace, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The request that puts a version of a view in the place of the current one, and the properties with it.
+    """Builds the request that replaces a view's current version and its properties.
 
-    Raises as `creation`, and where the current version has a text in another dialect, which would be lost.
+    Raises as `creation` does, and if the current version has a text in another dialect, which would be lost.
     """
     current = metadata.get("current-version-id")
     for version in metadata.get("versions") or ():
@@ -100,7 +101,7 @@ def _version(entry: ViewEntry, namespace: Namespace, version: int, schema: int) 
 
 
 def _schema(entry: ViewEntry) -> tuple[dict[str, Any], int]:
-    """And the largest id in it."""
+    """Returns the view's Iceberg schema and its largest field id."""
     ids = count(1)
     numbered = [(next(ids), column) for column in entry.columns]
     fields = []
@@ -112,7 +113,7 @@ def _schema(entry: ViewEntry) -> tuple[dict[str, Any], int]:
 
 
 class _Types:
-    """Reads a type as Spark writes it into one of Iceberg's, whose fields are numbered by `ids`."""
+    """Parses a type as Spark writes it into an Iceberg type, with field ids from `ids`."""
 
     def __init__(self, text: str, ids: Iterator[int], view: str) -> None:
         self._text = text

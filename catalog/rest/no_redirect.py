@@ -1,6 +1,6 @@
-"""Requests of the server's own go to the address that is configured, and nowhere else: redirects are not followed.
+"""Requests from the server use only the configured address: redirects are not followed.
 
-A request that was sent on would take its headers, and the token in them, to a host that the answer names.
+A redirected request would send its headers, including the token, to a host that the response names.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
-    """With it an opener raises `HTTPError` for an answer that is a redirect."""
+    """Makes an opener raise `HTTPError` for a redirect response."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None

@@ -1,4 +1,4 @@
-"""What a server is told of a REST catalog: where it is, and how it is asked."""
+"""Connection options for a REST catalog."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestOptions:
-    """`name` is that of the catalog here. `token` is a bearer token, `credential` an OAuth2 client's `id:secret`, of
-    which one is empty or both are; `token_url` is where tokens are given, the catalog itself if empty.
+    """Connection options. `name` is the catalog's name here. `token` is a bearer token, `credential` an OAuth2 client's
+    `id:secret`; at most one is set. `token_url` is the token endpoint, the catalog's own if empty.
     """
 
     name: str
@@ -19,17 +19,17 @@ class RestOptions:
     token_url: str = ""
     scope: str = "catalog"
     ca_file: str = ""
+    # True if lists include nested namespaces, which takes a request for each namespace.
     nested: bool = False
-    """Namespaces inside of others are listed too, which takes a request for each namespace."""
     timeout_s: float = 30.0
+    # Path prefix, if the catalog does not report one.
     prefix: str = ""
-    """Of paths, where the catalog does not say one."""
+    # Headers for each request to the catalog.
     headers: tuple[tuple[str, str], ...] = ()
-    """Sent with each request to the catalog."""
+    # True if the client requests vended credentials for each table's files.
     vended_credentials: bool = False
-    """Whether the catalog is asked for credentials for the files of each table."""
+    # The reason why no request can be sent.
     problem: str = ""
-    """Why nothing can be sent."""
 
     def __repr__(self) -> str:
         return f"RestOptions(name={self.name!r}, uri={self.uri!r})"

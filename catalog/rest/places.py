@@ -1,12 +1,12 @@
-"""Where the tables of REST catalogs lie, as far as it is known here, and where they may not lie.
+"""Known file locations for tables in REST catalogs, and forbidden ones.
 
-A table has one name and one set of policies. The served folder finds tables by themselves, so a table of a REST catalog
-that lies there is refused: it would be read by its other name. Elsewhere a path leads to whatever lies there, and is
-looked up here to find the table whose grants and policies count.
+A table has one name and one set of policies. The served folder discovers tables itself, so a REST catalog's table in it
+is rejected: it could be read under its other name. Elsewhere a path may lead to any table, and is looked up here to
+find the table whose grants and policies apply.
 
-A place is learned whenever a table is loaded by its name. The record of a table that has grants or policies of its own
-keeps it as well. Those of other tables may count by their schema or catalog, so that before a path is looked up each
-catalog is asked for all of its tables, once in a while (`RestNames.learn_places`).
+A location is learned whenever a table is loaded by name. The entry for a table with its own grants or policies stores
+it as well. Other tables may be protected by their schema or catalog; therefore, before a path is looked up, each
+catalog is periodically asked for all its tables (`RestNames.learn_places`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from catalog.discovery.roots import canonical_location, is_at_or_below, overlap
 
 @dataclass(frozen=True, slots=True)
 class RestPlace:
-    """`location` is canonical. Two catalogs may have the same table, whose `uuid` is one then."""
+    """A table's canonical `location`. Two catalogs may have the same table, recognized by its `uuid`."""
 
     location: str
     uuid: str | None = None
 
 
 class RestPlaces:
-    """The places of tables by their addresses. Thread-safe. `reserved` are folders of this server."""
+    """Tables' file locations by address. Thread-safe. `reserved` are this server's folders."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._reserved = tuple(reserved)
@@ -37,7 +37,7 @@ class RestPlaces:
         self._lock = Lock()
 
     def learn(self, address: str, metadata: Mapping[str, Any]) -> None:
-        """What a catalog says of a table."""
+        """Records a table's location from its metadata."""
         found = place_in(metadata)
         if found is None:
             self.forget(address)
@@ -49,12 +49,12 @@ class RestPlaces:
             self._known[address] = place
 
     def forget(self, address: str) -> None:
-        """The table is gone."""
+        """Removes a dropped table."""
         with self._lock:
             self._known.pop(address, None)
 
     def move(self, address: str, new: str) -> None:
-        """The table has another address."""
+        """Moves a renamed table to its new address."""
         with self._lock:
             place = self._known.pop(address, None)
             if place is not None:
@@ -68,18 +68,20 @@ class RestPlaces:
             return dict(self._known)
 
     def is_reserved(self, location: str) -> bool:
-        """Whether a canonical location is a folder of this server, where no table of a REST catalog is served."""
+        """Returns True if a canonical location is in a folder of this server, in which no REST catalog's table is
+        served.
+        """
         return any(is_at_or_below(location, folder) for folder in self._reserved)
 
     def ensure_allowed(self, table: str, location: str) -> None:
-        """Raises `RestTableInLake` for a canonical location in a folder of this server, or around one."""
+        """Raises `RestTableInLake` for a canonical location in a folder of this server, or above one."""
         for folder in self._reserved:
             if overlap(location, folder):
                 raise RestTableInLake(table, location, folder)
 
 
 def place_in(metadata: Mapping[str, Any]) -> RestPlace | None:
-    """What metadata says of a table's place; None for one that no path can name."""
+    """Returns the location in a table's metadata; None for one that cannot be named by path."""
     location, uuid = metadata.get("location"), metadata.get("table-uuid")
     try:
         return RestPlace(canonical_location(str(location)), uuid if isinstance(uuid, str) else None)

@@ -1,4 +1,4 @@
-"""Files with secrets: readable by the server alone, replaced as a whole, and read again when they change."""
+"""Files with secrets: private to the server, replaced as a whole, and reread when they change."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from catalog.conditions import SecretReadable, SecretUnusable
 
+# The group may read: orchestrators hand files to a process that is not root that way.
 _OTHERS = stat.S_IRWXO | stat.S_IWGRP
-"""The group may read: that is how orchestrators hand files to a process that is not root."""
 Stamp = tuple[int, int, int]
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """What changes when the file does; None where there is none."""
+    """Returns a value that changes when the file does; None if it does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -27,7 +27,9 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def read_secret(path: Path) -> bytes:
-    """The content. Raises :class:`SecretUnusable`, or :class:`SecretReadable` if others may read or change it."""
+    """Returns the content. Raises :class:`SecretUnusable`, or :class:`SecretReadable` if other users may read or change
+    it.
+    """
     try:
         with path.open("rb") as file:
             ensure_private(path, os.fstat(file.fileno()))
@@ -37,7 +39,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def ensure_private(path: Path, found: os.stat_result | None = None) -> None:
-    """Raise :class:`SecretReadable` for a file that others may read or change."""
+    """Raises :class:`SecretReadable` for a file that other users may read or change."""
     try:
         found = found or path.stat()
     except OSError as error:
@@ -48,7 +50,7 @@ def ensure_private(path: Path, found: os.stat_result | None = None) -> None:
 
 
 def make_private_folder(path: Path) -> None:
-    """Make the folder where it is not there. Raises :class:`SecretReadable` for one that is open to others."""
+    """Creates the folder if it does not exist. Raises :class:`SecretReadable` if other users can access it."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         _ensure_own(path, path.stat())
@@ -62,7 +64,7 @@ def _ensure_own(path: Path, found: os.stat_result) -> None:
 
 
 def write_secret(path: Path, content: bytes) -> None:
-    """Replace the file, so that a reader sees the former content or the new one."""
+    """Replaces the file atomically: a reader sees either the old or the new content."""
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # has the mode 0600
         try:
@@ -80,7 +82,9 @@ def write_secret(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, *, makes_folder: bool = False) -> Iterator[None]:
-    """Keep other processes from changing the file, whose folder may be made; a lock ends with its process."""
+    """Prevents other processes from changing the file, whose folder may be created; the lock is released when the
+    process ends.
+    """
     try:
         if makes_folder and not path.parent.exists():
             path.parent.mkdir(mode=0o700)

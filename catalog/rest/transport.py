@@ -1,9 +1,8 @@
-"""Requests to a REST catalog: JSON out, JSON in, within limits of time and size.
+"""Requests to a REST catalog: JSON in both directions, with limits on time and size.
 
-A read, or the request for a token, is cut off where the statement that waits for it is cancelled
-(`catalog.store.interruption`), once it is connected.
-No redirect is followed, since the token would be shown to where it leads. What failed without an answer is told apart
-from what was answered: of a request that changes something, nobody knows whether it was carried out.
+A connected read or token request is cut off when the waiting statement is cancelled (`catalog.store.interruption`).
+Redirects are not followed, since the token would be sent to their target. A failure without a response is distinct from
+an error response: for a change, it means that the outcome is unknown.
 
 Source: Iceberg REST catalog, "Authentication", "Error responses"; RFC 6749, "Client Credentials Grant".
 """
@@ -30,16 +29,16 @@ from catalog.conditions import RestCatalogNotAvailable, RestCatalogRefused
 from catalog.rest.options import RestOptions
 from catalog.store.interruption import held, interruptible
 
+# Maximum size for metadata, which lists every snapshot.
 ANSWER_BYTES_MAX = 256 << 20
-"""Of metadata, which names every snapshot of a table."""
+# Maximum duration for a whole response, as a multiple of the timeout for its beginning.
 _SLOW = 4
-"""How many times as long as its beginning an answer may take as a whole."""
+# Time in seconds before its expiry at which a token is renewed.
 _EARLY_S = 60.0
-"""A token is asked for again so long before it ends."""
+# Lifetime in seconds for a token without one.
 _TOKEN_S = 3600.0
-"""How long a token is good for that does not say it."""
+# Time in seconds without requests after a catalog did not respond: statements over many catalogs would wait each time.
 SILENT_S = 5.0
-"""A catalog that did not answer is not asked for so long: statements about many catalogs would wait each time."""
 Json = Mapping[str, Any]
 
 for _name in ("httpx", "httpcore"):
@@ -48,19 +47,19 @@ for _name in ("httpx", "httpcore"):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`body` is empty where the answer has none, or none that is an object."""
+    """A response; `body` is empty if it contains no JSON object."""
 
     status: int
     body: Json = field(repr=False)
     etag: str | None = None
+    # Size of the text, in bytes.
     size: int = 0
-    """Of the text, in bytes."""
+    # The catalog's Retry-After, in seconds from now.
     retry_after_s: float = 0.0
-    """When the catalog wants to be asked again, in seconds from now."""
 
     @property
     def reason(self) -> str:
-        """What the catalog says of an error."""
+        """Returns the catalog's description of an error."""
         text = _message(self.body)
         return f"status {self.status}, {text[:300]}" if text else f"status {self.status}"
 
@@ -72,7 +71,7 @@ def _message(body: Json) -> str:
 
 
 class NoAnswer(Exception):
-    """The connection failed, or took too long. `was_sent`: the catalog may have got the request."""
+    """The connection failed or timed out. `was_sent`: the catalog may have received the request."""
 
     def __init__(self, reason: str, *, was_sent: bool) -> None:
         super().__init__(reason)
@@ -80,40 +79,41 @@ class NoAnswer(Exception):
 
 
 class AnswerTooLong(NoAnswer):
-    """The request was answered, with more than is read; another attempt would have the same answer."""
+    """The response exceeds the size limit; a retry would return the same response."""
 
 
 class _Line:
-    """The connection of a request that a thread waits for; another thread may cut it off, also before it is there."""
+    """The connection for a thread's request; another thread may cut it off, even before it exists."""
 
     def __init__(self) -> None:
         self._connections: list[socket.socket] = []
         self._is_cut = False
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Called by httpcore with its events."""
+        """Receives httpcore's trace events."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._connections.append(info["return_value"].get_extra_info("socket"))
             if self._is_cut:
                 self.cut()
 
     def cut(self) -> None:
-        self._is_cut = True  # before it looks for connections, as `trace` looks for it after it has added one
+        self._is_cut = True  # before looking for connections, because `trace` checks the flag after it has added one
         for each in self._connections:
             with suppress(OSError):
-                socket.socket.shutdown(each, socket.SHUT_RDWR)  # TLS would say goodbye first
+                socket.socket.shutdown(each, socket.SHUT_RDWR)  # TLS would send close_notify first
 
 
 class Transport:
-    """Thread-safe; `clock` is in seconds."""
+    """A thread-safe HTTP transport; `clock` is in seconds."""
 
     def __init__(self, options: RestOptions, clock: Callable[[], float] = time.monotonic) -> None:
         self._options, self._clock = options, clock
         self._client = httpx.Client(
             verify=ssl.create_default_context(cafile=options.ca_file or None),
             timeout=options.timeout_s,
-            limits=httpx.Limits(max_keepalive_connections=0),  # an idle one may end as a change is sent over it
-            headers={"Accept-Encoding": "identity"},  # the limit of bytes is that of what is received
+            # an idle connection may close while a change is sent on it
+            limits=httpx.Limits(max_keepalive_connections=0),
+            headers={"Accept-Encoding": "identity"},  # the size limit applies to received bytes
         )
         self._client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
         self._lock = threading.Lock()
@@ -125,8 +125,8 @@ class Transport:
     def send(
         self, method: str, path: str, body: Json | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """`path` is behind the catalog's URI. Raises `NoAnswer`, and `RestCatalogRefused` or `RestCatalogNotAvailable`
-        where the catalog did not take the credentials.
+        """Sends a request; `path` is relative to the catalog's URI. Raises `NoAnswer`, and `RestCatalogRefused` or
+        `RestCatalogNotAvailable` if the catalog rejected the credentials.
         """
         url = f"{self._options.uri.rstrip('/')}/{path}"
         data = None if body is None else json.dumps(body).encode()
@@ -162,7 +162,7 @@ class Transport:
             raise NoAnswer(self._shown(f"{type(error).__name__}: {error}")[:300], was_sent=was_sent) from None
 
     def _shown(self, text: str) -> str:
-        """Without what was sent to the catalog that nobody else may see, which it may repeat in its answer."""
+        """Returns an error text with the secrets removed that were sent to the catalog, since it may repeat them."""
         for secret in (*self._secrets, self._token):
             text = text.replace(secret, "***") if secret else text
         return text
@@ -181,7 +181,7 @@ class Transport:
         return Answer(response.status_code, found, response.headers.get("ETag"), len(data), wait_s)
 
     def _content(self, response: httpx.Response) -> bytes:
-        """All of an answer, within a time: a socket's own limit begins again with each piece.
+        """Returns the whole response body within a time limit, because a socket's own timeout restarts with each piece.
 
         Raises `TimeoutError`, `AnswerTooLong`, `httpx.HTTPError`.
         """
@@ -199,14 +199,14 @@ class Transport:
     def _authorization(self) -> Mapping[str, str]:
         if not self._options.credential:
             return {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        with held(self._lock):  # one of those who wait asks
+        with held(self._lock):  # only one waiting thread requests a token
             if not self._token or self._clock() >= self._token_ends:
                 self._token, lasts_s = self._asked_token()
                 self._token_ends = self._clock() + max(lasts_s - _EARLY_S, lasts_s / 2)
             return {"Authorization": f"Bearer {self._token}"}
 
     def _asked_token(self) -> tuple[str, float]:
-        """As `_new_token`. Where no token was given out, it is not asked for again at once."""
+        """Requests a token as `_new_token` does. After a failure, it is not requested again immediately."""
         if self._clock() < self._no_token_until:
             raise RestCatalogNotAvailable(self._options.name, self._no_token)
         try:
@@ -220,7 +220,7 @@ class Transport:
             self._token = ""
 
     def _new_token(self) -> tuple[str, float]:
-        """By the client's id and secret; and how long it is good for, in seconds."""
+        """Requests a token by the client's id and secret; returns it with its lifetime in seconds."""
         client, _, secret = self._options.credential.rpartition(":")
         form = {"grant_type": "client_credentials", "client_secret": secret, "scope": self._options.scope}
         if client:

@@ -1,9 +1,9 @@
-"""Credentials that a catalog gives out for the files of one table, and the settings of Hadoop's connectors for them.
+"""Vended credentials for one table's files, and the settings for Hadoop's connectors that use them.
 
-They come with the table, or are requested by themselves when they expire, and are valid below a prefix. No other
-table is read with them, and no path that a statement names. Hadoop's settings are those of the bucket or account alone,
-which win over the server's own configuration. A connector is a class that PySpark does not come with: the operator puts
-its jar on Spark's class path.
+They are returned with the table, or requested separately when they expire, and are valid below a prefix. They are used
+for no other table, and for no path in a statement. The Hadoop settings are specific to the bucket or account, and
+override the server's own configuration. A connector is a class that PySpark does not include: the operator adds its jar
+to Spark's class path.
 
 Source: Iceberg REST catalog, "loadTable", "loadCredentials"; properties of S3FileIO, GCSFileIO and ADLSFileIO. Hadoop,
 "Hadoop-AWS module", "Configuring different S3 buckets", "Hadoop Azure Data Lake Storage Gen2", "SAS".
@@ -25,12 +25,13 @@ from catalog.discovery.roots import is_below
 from catalog.store.interruption import held
 
 Config = Mapping[str, str]
+# Credentials are renewed this long before they expire, or after half of their remaining time if that is later.
 _EARLY_MS = 5 * 60_000
-"""They are asked for again so long before they end, or when half of their time is over."""
+# Renewal interval for credentials without an expiry.
 _ENDLESS_MS = 15 * 60_000
-"""After how long those are asked for again of which the catalog does not say when they end."""
+# Credentials without an expiry are used at least this long before newer ones replace them, because each opens new file
+# systems.
 _TAKEN_MS = 5 * 60_000
-"""How long such are used before others that came with the table are: file systems are opened for each."""
 _S3 = frozenset(["s3", "s3a", "s3n"])
 _GCS = frozenset(["gs", "gcs"])
 _ADLS = frozenset(["abfs", "abfss", "wasb", "wasbs"])
@@ -38,19 +39,19 @@ _ADLS = frozenset(["abfs", "abfss", "wasb", "wasbs"])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenCredentials:
-    """What a catalog said beside a table: `config`, and pairs of a prefix and what it is for files below that."""
+    """Credentials in a response about a table: `config`, and pairs with a path prefix and its configuration."""
 
     config: Config = field(default_factory=dict, repr=False)
     by_prefix: tuple[tuple[str, Config], ...] = field(default=(), repr=False)
 
     def for_location(self, location: str) -> Config:
-        """The longest prefix wins, over what holds for the table as a whole."""
+        """Returns the configuration for a location: the longest prefix overrides the table's own."""
         fitting = [(len(_folders(prefix)), config) for prefix, config in self.by_prefix if _is_for(prefix, location)]
         return {**self.config, **max(fitting, key=lambda each: each[0], default=(0, {}))[1]}
 
 
 def _is_for(prefix: str, location: str) -> bool:
-    """By whole segments; a prefix may be a scheme alone."""
+    """Compares by whole segments; a prefix may be only a scheme."""
     return is_below(f"{location}/", prefix if "/" in prefix else f"{prefix.removesuffix(':')}://")
 
 
@@ -60,7 +61,7 @@ def _folders(prefix: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageOptions:
-    """What fsspec is given, and Spark (None: it has no way to take them); `ends_ms` is since the epoch."""
+    """Options for fsspec, and for Spark (None: Spark cannot use them); `ends_ms` is milliseconds since the epoch."""
 
     options: Mapping[str, Any] = field(repr=False)
     ends_ms: int | None = None
@@ -68,7 +69,7 @@ class StorageOptions:
 
 
 def given_credentials(body: Mapping[str, Any]) -> GivenCredentials:
-    """Those in an answer. What has another form than theirs is none."""
+    """Parses the credentials in a response; malformed items are ignored."""
     listed = body.get("storage-credentials")
     found = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
     return GivenCredentials(
@@ -86,7 +87,9 @@ def _texts(found: object) -> Config:
 
 
 def storage_options(table: str, location: str, given: GivenCredentials) -> StorageOptions | None:
-    """None where the catalog gave nothing out for a location. Raises `RestSigningNotSupported`."""
+    """Returns the storage options for a location; None if there are no credentials for it. Raises
+    `RestSigningNotSupported`.
+    """
     config = given.for_location(location)
     parts = urlsplit(location)
     if parts.scheme in _S3:
@@ -135,9 +138,9 @@ def now_ms() -> int:
 
 
 class LentOptions:
-    """What fsspec and Spark are given for the files of one table, asked for again in time. Thread-safe.
+    """Vended credentials for one table's files, as options for fsspec and Spark, renewed in time. Thread-safe.
 
-    `lease` is a name of them that tells nobody anything, by which Spark's side asks for them (`lent_by`).
+    `lease` is a random name by which Spark's side requests them (`lent_by`).
     """
 
     def __init__(
@@ -146,7 +149,7 @@ class LentOptions:
         ask: Callable[[], StorageOptions],
         clock: Callable[[], int] = now_ms,
     ) -> None:
-        """`ask` gives newer ones, and may raise."""
+        """Starts with `first`; `ask` requests newer credentials, and may raise."""
         self.lease = uuid.uuid4().hex
         self._ask = ask
         self._clock = clock
@@ -155,11 +158,11 @@ class LentOptions:
         _leases[self.lease] = self
 
     def __call__(self) -> Mapping[str, Any]:
-        """What fsspec is given."""
+        """Returns fsspec's options."""
         return self.newest().options
 
     def newest(self) -> StorageOptions:
-        """Where newer ones are not to be had, those of before count while they last."""
+        """Returns the current options; if renewal fails, the previous ones remain in use until they expire."""
         with held(self._lock):
             now = self._clock()
             if now >= self._again_ms:
@@ -167,7 +170,7 @@ class LentOptions:
             return self._current
 
     def take(self, newest: StorageOptions) -> None:
-        """Those that came with the table just now, in place of older ones that may have ended without a word."""
+        """Replaces credentials without an expiry by those that a table was just loaded with."""
         with held(self._lock):
             if self._current.ends_ms is None and self._clock() >= self._since_ms + _TAKEN_MS:
                 self._use(newest)
@@ -197,7 +200,7 @@ _leases: WeakValueDictionary[str, LentOptions] = WeakValueDictionary()
 
 
 def lent_by(lease: str) -> StorageOptions:
-    """Those of a lease, as `LentOptions.newest`; raises KeyError where nobody uses it any more."""
+    """Returns the options for a lease, as `LentOptions.newest` does; raises KeyError if it is no longer in use."""
     return _leases[lease].newest()
 
 
@@ -211,14 +214,14 @@ _ABFS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HadoopAccess:
-    """`connector` is the class of a file system; `settings` hold secrets."""
+    """Hadoop access to one location; `connector` is the file system's class; `settings` contain secrets."""
 
     connector: str
     settings: Mapping[str, str] = field(repr=False)
 
 
 def s3_access(location: str, config: Mapping[str, str]) -> HadoopAccess:
-    """By properties of S3FileIO, with a key among them."""
+    """Returns S3A settings from S3FileIO's properties, which include a key."""
     has_token = "s3.session-token" in config
     provider = "TemporaryAWSCredentialsProvider" if has_token else "SimpleAWSCredentialsProvider"
     said = {
@@ -236,7 +239,7 @@ def s3_access(location: str, config: Mapping[str, str]) -> HadoopAccess:
 
 
 def abfs_access(location: str, sas_token: str) -> HadoopAccess | None:
-    """None for the schemes of the connector that Hadoop has given up."""
+    """Returns ABFS settings; None for the schemes of Hadoop's deprecated connector."""
     parts = urlsplit(location)
     connector = _ABFS.get(parts.scheme)
     if connector is None or parts.hostname is None:

@@ -1,7 +1,7 @@
-"""Views of a REST catalog as views of ours.
+"""Conversion of a REST catalog's views to our own view entries.
 
-A view has its text in several dialects, of which Spark's is read here. Nobody here owns it: it is read with the rights
-of who asks, and with those of the owner of a view of ours that reads it.
+A view has texts in several dialects; Spark's is used here. It has no owner here: it is read with the invoker's rights,
+or with the owner's rights of one of our views that reads it.
 
 Source: Iceberg view spec, "View metadata", "SQL representation".
 """
@@ -16,8 +16,8 @@ from catalog.entries import ForeignView, ViewColumn, ViewEntry
 from catalog.names import DEFAULT_SCHEMA, SchemaName, TableName
 
 DIALECT = "spark"
+# Set for a view whose columns are named differently than its query's.
 QUERY_NAMES = "spark.query-column-names"
-"""Of a view whose columns have other names than those of its query."""
 _TYPES = {
     "long": "bigint",
     "timestamp": "timestamp_ntz",
@@ -29,12 +29,12 @@ _TYPES = {
 
 
 def listed_view(name: TableName) -> ViewEntry:
-    """A view of which the name is known alone."""
+    """Returns an entry for a view with only a known name."""
     return ViewEntry(name=name, text="", current=name.schema_name, foreign=ForeignView())
 
 
 def view_entry(name: TableName, metadata: Mapping[str, Any]) -> ViewEntry:
-    """Raises `RestCatalogNotAvailable` for metadata that is none."""
+    """Returns a view's entry; raises `RestCatalogNotAvailable` for malformed metadata."""
     try:
         return _entry(name, metadata)
     except (KeyError, TypeError, AttributeError, StopIteration) as error:
@@ -78,7 +78,7 @@ def _sql_type(kind: Any) -> str:
             return f"array<{_sql_type(kind['element'])}>"
         case "map":
             return f"map<{_sql_type(kind['key'])}, {_sql_type(kind['value'])}>"
-        case _:  # JSON of the REST catalog, whose third nested type is struct
+        case _:  # the JSON comes from the REST catalog; its third nested type is struct
             return f"struct<{', '.join(_field(each) for each in kind['fields'])}>"
 
 

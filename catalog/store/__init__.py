@@ -1,5 +1,5 @@
-"""Stores of the catalog: generations of its state, in files or in memory, and access to files and object stores.
+"""The catalog's stores: generations of its state, in files or in memory, and access to files and object stores.
 
-Imports entries with their grants and policies, credentials of `catalog.rest`, and no rule of the catalog. Start at
-`store.py` for the contract and `file_store.py` for the layout of files.
+Imports entries with their grants and policies, and credentials from `catalog.rest`, but not the catalog's rules. Start
+at `store.py` for the contract and `file_store.py` for the file layout.
 """

@@ -1,8 +1,8 @@
-"""Opens file systems of fsspec, and creates files on them that must not exist yet.
+"""Opens fsspec file systems, and creates files with put-if-absent.
 
-A conditional put must be one step on the server, or two writers can both succeed. fsspec has arguments for it, but what
-they do is up to each file system: on some it is a check followed by a write. Only these schemes are known to do it in
-one step (or, in memory, under our lock); all others are read but not written:
+A conditional put must be atomic on the server, or two writers can both succeed. fsspec has arguments for it, but their
+effect depends on the file system: some check and then write. Only the schemes below are known to be atomic (or, in
+memory, under our lock); all others are read but not written:
 
 ========================  =============================================================================================
 `s3`, `s3a`               `If-None-Match: *` (s3fs from 2024.10)
@@ -11,9 +11,9 @@ one step (or, in memory, under our lock); all others are read but not written:
 `memory`                  this process only; for tests
 ========================  =============================================================================================
 
-fsspec's cache of listings is off: it lacks files that other servers wrote, and those that this one put conditionally.
-A request to S3 that gets no answer ends after half a minute, and s3fs sends it again, four times at most; botocore
-would wait for a minute and repeat each of these as well. Options of a credential go before.
+fsspec's listing cache is off: it misses files that other servers wrote, and files that this server put conditionally. A
+request to S3 without a response ends after 30 s, and s3fs repeats it at most four times; botocore would wait for 60 s
+and repeat each of these as well. A credential's options override these.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 
 import fsspec
 
+# Maps a scheme to the arguments that make fsspec's `pipe_file` and `put_file` conditional.
 CONDITIONS: Mapping[str, Mapping[str, Any]] = {
     "s3": {"mode": "create"},
     "s3a": {"mode": "create"},
@@ -36,17 +37,16 @@ CONDITIONS: Mapping[str, Mapping[str, Any]] = {
     "az": {"overwrite": False},
     "memory": {},
 }
-"""Scheme -> the arguments that make fsspec's `pipe_file` and `put_file` conditional."""
 
+# The botocore configuration.
 _S3_CLIENT = {"connect_timeout": 10, "read_timeout": 30, "retries": {"total_max_attempts": 1}}
-"""The configuration of botocore."""
 
 _PRECONDITION_FAILED = 412
 _memory_lock = threading.Lock()
 
 
 def open_file_system(url: str, options: Mapping[str, Any]) -> Any:
-    """Return the file system of a URL, without a cache of listings. Raises ImportError, ValueError."""
+    """Returns the file system for a URL, without a listing cache. Raises ImportError, ValueError."""
     options = {"use_listings_cache": False, **options}
     if urlsplit(url).scheme in ("s3", "s3a"):
         options["config_kwargs"] = {**_S3_CLIENT, **options.get("config_kwargs", {})}
@@ -54,21 +54,21 @@ def open_file_system(url: str, options: Mapping[str, Any]) -> Any:
 
 
 def put_if_absent(fs: Any, scheme: str, path: str, data: bytes) -> bool:
-    """Creates a file; returns False if one of this name exists. `scheme` is one of `CONDITIONS`.
+    """Creates a file; returns False if the name exists. `scheme` is a key in `CONDITIONS`.
 
     Any other exception means that the outcome is unknown. Even False does not mean that another writer won: clients
-    repeat a request whose answer was lost, and the repetition finds the file of the first.
+    repeat a request whose response was lost, and the second attempt finds the first one's file.
     """
     return _is_created(fs, scheme, path, partial(fs.pipe_file, path, data))
 
 
 def put_file_if_absent(fs: Any, scheme: str, path: str, local: str) -> bool:
-    """Creates a file of the bytes of a local one, as `put_if_absent` does.
+    """Creates a file from a local one, as `put_if_absent` does.
 
-    Large files are uploaded in parts (s3fs: from 100 MiB), and the condition is that of the request which ends the
-    upload: CompleteMultipartUpload on S3, Put Block List on Azure; on Google Cloud Storage it is that of the resumable
-    upload. So one of several writers succeeds with these too, but each has sent all of its bytes. A store like S3 that
-    ignores the condition of CompleteMultipartUpload lets the last writer of such a file win.
+    Large files are uploaded in parts (s3fs: from 100 MiB), and the condition is on the request that completes the
+    upload: CompleteMultipartUpload on S3, Put Block List on Azure, the resumable upload on Google Cloud Storage. One of
+    several writers succeeds, but each has sent all of its bytes. On an S3-compatible store that ignores the condition
+    on CompleteMultipartUpload, the last writer wins.
     """
     return _is_created(fs, scheme, path, partial(fs.put_file, local, path))
 
@@ -92,7 +92,7 @@ def _is_created(fs: Any, scheme: str, path: str, put: Callable[..., object]) -> 
 
 
 def _is_precondition_failed(error: BaseException | None) -> bool:
-    """Returns whether a store answered 412. MinIO, Ceph and R2 do not name the condition: s3fs raises OSError."""
+    """Returns True for a 412 response. MinIO, Ceph and R2 do not name the condition: s3fs raises OSError."""
     while error is not None:
         response = getattr(error, "response", None)
         metadata = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}

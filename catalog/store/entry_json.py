@@ -1,8 +1,8 @@
-"""Entries of the catalog as JSON, both ways. Pure.
+"""Conversion between catalog entries and JSON. Pure.
 
-The JSON of an entry is one small object for people to read; `kind` tells which entry it is, and fields that this
-release does not know are kept and written back, so that an older server does not strip what a newer one wrote. What
-privileges depend on is read strictly: a principal or privilege that is not known makes the entry unreadable.
+An entry's JSON is one small, readable object. `kind` names the entry's class. Fields that this release does not
+recognize are kept and written back, so that an older server does not strip a newer server's fields. Fields that
+privileges depend on are parsed strictly: an unknown principal kind or privilege makes the entry unreadable.
 
     {"kind": "table", "catalog": "spark_catalog", "schema": "shop", "name": "orders",
      "location": "/data/lake/shop/orders", "format": "delta", "managed": false, "owner": "ada", "comment": null,
@@ -42,11 +42,11 @@ from catalog.policies.tags import Tags
 
 
 class MalformedEntry(ValueError):
-    """The JSON is no entry; the store says of which file."""
+    """The JSON is not an entry; the store adds the file name."""
 
 
 def to_json(entry: Entry) -> dict[str, object]:
-    """The entry as a JSON object, in the order in which a person reads it."""
+    """Returns the entry as a JSON object, with fields in reading order."""
     own: dict[str, object]
     match entry:
         case CloneEntry():
@@ -152,7 +152,7 @@ def _current_json(current: SchemaName) -> dict[str, object]:
 
 
 def _policies_json(policies: Policies) -> dict[str, object]:
-    """Nothing where there are none."""
+    """Returns the policies' fields; empty if there are none."""
     found: dict[str, object] = {}
     if policies.row_filter is not None:
         found["row_filter"] = _policy_json(policies.row_filter)
@@ -169,7 +169,7 @@ def _policy_json(call: PolicyFunction) -> dict[str, object]:
 
 
 def _grants_json(grants: Sequence[Grant]) -> dict[str, object]:
-    """Nothing where nothing is granted."""
+    """Returns the field with the grants; empty if there are none."""
     rows = [
         {**_principal_json(grant.principal), "privilege": grant.privilege.value, "grantor": grant.grantor}
         for grant in grants
@@ -182,7 +182,7 @@ def _principal_json(principal: Principal) -> dict[str, object]:
 
 
 def from_json(value: object) -> Entry:
-    """The entry in a JSON object; raises MalformedEntry."""
+    """Parses the entry in a JSON object; raises MalformedEntry."""
     if not isinstance(value, dict):
         raise MalformedEntry("not a JSON object")
     fields = _Fields(value)
@@ -244,7 +244,7 @@ def from_json(value: object) -> Entry:
             return ServerEntry(grants=fields.grants(), extra=fields.rest())
         case "clone":
             return CloneEntry(location=fields.text("location"), sources=fields.texts("sources"), extra=fields.rest())
-        case _:  # JSON of a file
+        case _:  # the JSON comes from a file
             raise MalformedEntry(f"unknown kind {kind!r}")
 
 
@@ -288,7 +288,7 @@ class _Common(TypedDict):
 
 
 class _Fields:
-    """Takes typed fields out of a JSON object; what nobody took is `rest()`."""
+    """Extracts typed fields from a JSON object; `rest()` returns the remaining ones."""
 
     def __init__(self, value: dict[str, object]) -> None:
         self._left = dict(value)
@@ -306,7 +306,7 @@ class _Fields:
         raise MalformedEntry(f"{key!r} is no text")
 
     def pairs(self, key: str) -> tuple[tuple[str, str], ...]:
-        """The pairs of an object of texts, which may be missing."""
+        """Returns the key-value pairs in an object with text values, which may be missing."""
         value = self._left.pop(key, None) or {}
         if isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
             return tuple(value.items())
@@ -334,7 +334,7 @@ class _Fields:
         raise MalformedEntry(f"{key!r} is no list of texts")
 
     def text_lists(self, key: str) -> tuple[tuple[str, ...], ...]:
-        """Lists of texts, which may be missing."""
+        """Returns a list with lists of texts, which may be missing."""
         value = self._left.pop(key, [])
         if not isinstance(value, list):
             raise MalformedEntry(f"{key!r} is no list")
@@ -353,7 +353,7 @@ class _Fields:
         return SchemaName(self.text("current_catalog"), self.text("current_schema"))
 
     def common(self) -> _Common:
-        """What all have that somebody owns."""
+        """Returns the fields that all owned objects have."""
         kind = PrincipalKind.GROUP if self.flag("owner_is_group") else PrincipalKind.USER
         return {
             "owner": self.optional_text("owner"),
@@ -399,7 +399,7 @@ class _Fields:
         )
 
     def policies(self) -> Policies:
-        """Read strictly: a policy that is not understood must not be left out."""
+        """Parses policies strictly, because an unrecognized policy must not be ignored."""
         filters = self._objects("row_filter", is_one=True)
         masks = [(item.text("column"), item) for item in self._objects("column_masks")]
         return Policies(
@@ -408,7 +408,7 @@ class _Fields:
         )
 
     def tags(self) -> TagFields:
-        """Read strictly, too: policies depend on them."""
+        """Parses tags strictly, because policies depend on them."""
         taken = {key: self._left.pop(key) for key in TAG_KEYS if key in self._left}
         try:
             return tags_from_json(taken)
@@ -416,7 +416,7 @@ class _Fields:
             raise MalformedEntry(f"its tags or policies are not understood: {error}") from error
 
     def view_tags(self) -> Tags:
-        """Returns the tags of a view. Raises `MalformedEntry` for a policy, which would not hold for it."""
+        """Returns a view's tags. Raises `MalformedEntry` for a policy, which would have no effect on a view."""
         found = self.tags()
         if found["named_policies"]:
             raise MalformedEntry("a view has policies, which this release does not know")
@@ -437,7 +437,7 @@ class _Fields:
         return made
 
     def _objects(self, key: str, *, is_one: bool = False) -> list[_Fields]:
-        """The objects of a list, which may be missing; with `is_one` the object that is there without a list."""
+        """Returns the objects in a list, which may be missing; with `is_one` a single object without a list."""
         value = self._left.pop(key, None) or []
         value = [value] if is_one and isinstance(value, dict) else value
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):

@@ -1,4 +1,4 @@
-"""The catalog as a folder of small JSON files that people can read, on this machine or on an object store.
+"""The catalog as a folder with small, readable JSON files, local or on an object store.
 
     objects/spark_catalog/shop@3-9f2c01ab.json               a schema, written by generation 3
     objects/spark_catalog/shop/orders@7-51d0e6f3.json        a table, written by generation 7
@@ -6,24 +6,25 @@
     objects/~groups/sales@9-77e0aa12.json                    a group; also ~functions, ~locations, ~server, ~volumes
     generations/00000000000000000007.json                    generation 7: which file is each object's
 
-No file ever changes once it is written. A change writes the files of the objects that it touches, and then creates the
-next generation's file, put-if-absent: that one step is the commit. So
+Files never change once they are written. A change writes the files for the modified objects, and then creates the next
+generation's file with put-if-absent: that step is the commit. Therefore
 
-1. a generation is whole: its objects' files were there before it, and stay as long as it does;
-2. of several writers that read generation N, one creates N+1, and the others begin again with what it wrote;
+1. a generation is complete: its objects' files exist before it, and stay as long as it does;
+2. if several writers read generation N, one creates N+1, and the others start over from it;
 3. a crash between any two writes leaves either the old generation or the new one, and at worst a few small files that
    no generation names;
-4. an error while creating the generation's file is settled by reading it back: it holds its writer's token.
+4. an unknown outcome for the generation's file is resolved by reading it back: it contains its writer's token.
 
-The newest :data:`GENERATIONS_KEPT` generations stay, as a history to look at and to recover from; an object's file goes
-with the last generation that names it. So a number among the newest ones was never free again, which proves a commit; a
-writer that slept so long that it created an older one finds that out afterwards, takes its file back and begins again.
+The newest :data:`GENERATIONS_KEPT` generations are retained, as history and for recovery; an object's file is deleted
+with the last generation that names it. A number among the newest ones has therefore never become free again, which
+proves a commit. A writer that was suspended so long that it created an older number detects that afterwards, deletes
+its file and starts over.
 
-On an object store, where a listing is a request, generations stay for :data:`KEPT_S` too. A writer that saw less than
-:data:`_SEEN_S` ago that its base was the newest generation knows without another listing that its number was free.
+On an object store, a listing is a request; generations are retained for :data:`KEPT_S` too. A writer that saw less than
+:data:`_SEEN_S` ago that its base was the newest generation can rely on the number being free without another listing.
 
-A server that starts removes the files that killed servers left on this machine: temporary ones, and files of objects
-that no kept generation names. Another server may be about to name such a file, so only old ones go.
+At startup, a server deletes files that killed servers left on this machine: temporary files, and objects' files that no
+retained generation names. Another server may be about to name such a file, so only old ones are deleted.
 """
 
 from __future__ import annotations
@@ -66,42 +67,41 @@ from catalog.store.files import Files
 
 logger = logging.getLogger(__name__)
 
+# Version of the generation files' format; a file with another version is not read.
 FORMAT = 1
-"""Of the generation files; a file of another format is not read."""
 
+# Part of the format: a release that retains fewer could free numbers that another one relies on.
 GENERATIONS_KEPT = 50
-"""Part of the format: a release that keeps fewer could take numbers away from one that relies on them."""
 
+# Minimum age difference in seconds, by the store's clock, between a generation on an object store and the newest one
+# before it is deleted. Part of the format, as `GENERATIONS_KEPT` is.
 KEPT_S = 60.0
-"""How much older a generation on an object store is than the newest before it goes, by the store's clock, in seconds.
-Part of the format, as `GENERATIONS_KEPT` is.
-"""
 
+# Much less than `KEPT_S`: the clocks of a store's nodes may differ, and object times are whole seconds.
 _SEEN_S = 5.0
-"""Much less than `KEPT_S`: clocks of a store's nodes may differ, and times of objects are whole seconds."""
 
+# Number of changes on an object store between deletions of old generations.
 _FORGET_EVERY = 10
-"""Changes on an object store after which old generations go."""
 
 _LOAD_ATTEMPTS_MAX = 10
 _READS_AT_ONCE = 16
 _FILE_NAME_CHARS_MAX = 160
 _GENERATION = re.compile(r"(\d{20})\.json")
 
+# Maps an object, as its name's path, to its file's stamp: `{"spark_catalog/shop": "3-9f2c01ab"}`.
 Index = Mapping[str, str]
-"""Object, as the path of its name, to the stamp of its file: `{"spark_catalog/shop": "3-9f2c01ab"}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A generation and how it is stored."""
+    """A generation and its stored form."""
 
     state: CatalogState
     index: Index
 
 
 class FileStore:
-    """See :class:`catalog.store.CatalogStore`. Loading an unchanged catalog costs one listing."""
+    """A file-based store, see :class:`catalog.store.CatalogStore`. Loading an unchanged catalog costs one listing."""
 
     def __init__(
         self,
@@ -115,8 +115,8 @@ class FileStore:
         self._lock = threading.Lock()
         self._loaded = _Loaded(INITIAL_STATE, {})
         self._was_loaded = False
+        # A generation, and a time on `clock` when it was the newest one, or after which this server created it.
         self._seen = (0, -math.inf)
-        """A generation, and a moment of `clock` at which there was no newer one, or after which it was made by us."""
 
     def load(self) -> CatalogState:
         found = self._load().state
@@ -131,11 +131,11 @@ class FileStore:
         if loaded.state.generation != base.generation:
             return False
         if base.generation and self._files.lists_freely and not self._generations():
-            raise self._gone()  # before the folder is made again
+            raise self._gone()  # before the folder is created again
         token = secrets.token_hex(4)
         stamp = f"{new.generation}-{token}"
         before, after = _by_path(base), _by_path(new)
-        # By identity: entries that differ in a name's spelling are equal.
+        # Compared by identity: entries that differ only in a name's spelling are equal.
         written = [path for path, entry in after.items() if before.get(path) is not entry]
         index = {path: file for path, file in loaded.index.items() if path in after} | dict.fromkeys(written, stamp)
         for path in written:
@@ -163,7 +163,7 @@ class FileStore:
         return CatalogUnreadable(self._files.root, "the generations that were in it are gone")
 
     def _commit(self, generation: int, token: str, record: bytes) -> bool:
-        """Create the generation's file, and make sure of what became of it."""
+        """Creates the generation's file, and determines its outcome."""
         path = _generation_file(generation)
         failure = None
         began_s = self._clock()
@@ -172,7 +172,7 @@ class FileStore:
         except OSError as error:
             is_created, failure = False, error
         try:
-            # A client of an object store repeats a request whose answer was lost, and then finds its own file.
+            # An object store's client repeats a request whose response was lost, and then finds its own file.
             if not (is_created or self._is_ours(path, token)) or not self._is_connected(generation):
                 return False
             self._seen = (generation, began_s)
@@ -188,7 +188,7 @@ class FileStore:
         return self._record(path).get("token") == token
 
     def _is_connected(self, generation: int) -> bool:
-        """Whether the file just created is a generation's, not a late one's below those that are kept."""
+        """Returns True if the created file is a valid generation, not a late one below the retained ones."""
         if not self._files.lists_freely and self._has_just_seen(generation - 1):
             return True
         kept = self._generations()
@@ -203,7 +203,7 @@ class FileStore:
         return False
 
     def _has_just_seen(self, generation: int) -> bool:
-        """Returns whether the generation was the newest so recently that the one after it, if any, is still kept."""
+        """Returns True if the generation was the newest so recently that its successor, if any, is still retained."""
         seen, at_s = self._seen
         return seen == generation and self._clock() - at_s < _SEEN_S
 
@@ -214,19 +214,19 @@ class FileStore:
             self._seen = (newest, began_s)
             loaded = self._loaded
             if newest in (0, loaded.state.generation):
-                return loaded  # no generation at all, after one was loaded: the folder is gone, and may come back
+                return loaded  # no generation exists although one was loaded: the folder is missing, and may return
             try:
                 fresh = self._read(newest, loaded)
             except FileNotFoundError as error:
                 missing = error
-                continue  # it was forgotten while it was read: there is a newer one
+                continue  # it was deleted while it was read: a newer one exists
             with self._lock:
                 self._loaded = fresh
             return fresh
         raise CatalogUnreadable(self._files.root, f"a file that it names is missing ({missing})")
 
     def _read(self, generation: int, known: _Loaded) -> _Loaded:
-        """Generation `generation`, of which only those objects are read that `known` has not."""
+        """Reads a generation, and from its objects only the ones that `known` lacks."""
         if generation == 0:
             return _Loaded(INITIAL_STATE, {})
         path = _generation_file(generation)
@@ -273,28 +273,28 @@ class FileStore:
         return {int(match[1]) for name in self._files.names("generations") if (match := _GENERATION.fullmatch(name))}
 
     def _ages_s(self) -> dict[int, float]:
-        """Generations, and how much older each is than the newest file, by the clock of the storage."""
+        """Returns the generations, and by how much each is older than the newest file, by the storage's clock."""
         times_s = self._files.times_s("generations")
         newest_s = max(times_s.values(), default=0.0)
         matches = ((_GENERATION.fullmatch(name), at_s) for name, at_s in times_s.items())
         return {int(match[1]): newest_s - at_s for match, at_s in matches if match}
 
     def _forget_old_generations(self) -> None:
-        """Post-commit: a failure is only logged, and the next change tries again."""
+        """Deletes old generations after a commit; a failure is only logged, and the next change tries again."""
         try:
             ages_s = self._ages_s()
             kept = sorted(ages_s)
             for old, following in zip(kept, kept[1:], strict=False):
-                # One that has just lost its place as the newest may be what a writer has just seen.
+                # A generation that was recently the newest may be the base of a concurrent writer.
                 if old <= kept[-1] - GENERATIONS_KEPT and (self._files.lists_freely or ages_s[following] >= KEPT_S):
                     self._forget(_generation_file(old), _generation_file(following))
         except FileNotFoundError:
-            return  # another server is at it
+            return  # another server is deleting it
         except (OSError, CatalogUnreadable):
             logger.warning("old generations of the catalog in %s stay for now", self._files.root, exc_info=True)
 
     def _forget(self, old: str, following: str) -> None:
-        """The generation, and the files that no later one names: an object's former file never comes back."""
+        """Deletes a generation, and the files that no later one names: an object's former file never returns."""
         later = self._index(following)
         for name, stamp in self._index(old).items():
             if later.get(name) != stamp:
@@ -311,9 +311,10 @@ def _object_file(path: str, stamp: str) -> str:
 
 
 def _path(entry: Entry) -> str:
-    """The object's name as a relative path; distinct names have distinct ones, also where case does not count.
+    """Returns the object's name as a relative path; distinct names have distinct paths, even on case-insensitive file
+    systems.
 
-    No name of a catalog begins with a tilde here.
+    No catalog name begins with a tilde here.
     """
     match entry:
         case CloneEntry():
@@ -403,7 +404,7 @@ _OBJECT = re.compile(r".+@\d+-[0-9a-f]{8}\.json")
 
 
 def remove_catalog_leftovers(folder: str, older_than_s: float) -> int:
-    """How many files were removed; `older_than_s` is a time as `time.time()` tells it."""
+    """Deletes leftover files, and returns their number; `older_than_s` is a time as `time.time()` returns it."""
     count = 0
     for path in _leftovers(folder):
         with suppress(OSError):
@@ -417,14 +418,16 @@ def _leftovers(folder: str) -> Iterator[str]:
     files = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
     yield from (path for path in files if _TEMPORARY.fullmatch(os.path.basename(path)))
     objects = [path for path in files if _OBJECT.fullmatch(os.path.basename(path))]
-    # Read after the objects were listed: what is named since is in the newest generation.
+    # Read after the objects were listed: a file that was named meanwhile is in the newest generation.
     named = _named_objects(folder)
     if named is not None:
         yield from (path for path in objects if os.path.relpath(path, f"{folder}/objects") not in named)
 
 
 def _named_objects(folder: str) -> set[str] | None:
-    """The files that some generation names; None where one of them cannot be read, so that nothing is sure."""
+    """Returns the files that some generation names; None if one cannot be read, because then no file can safely be
+    deleted.
+    """
     named: set[str] = set()
     try:
         for entry in os.scandir(f"{folder}/generations"):

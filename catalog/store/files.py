@@ -1,12 +1,12 @@
-"""What the catalog asks of a file system, and the answer for this machine's.
+"""File-system interfaces for the catalog, and their local implementation.
 
-Two views of a folder. :class:`Files` is for the store: small files that are written once and never changed, so there is
-one way to write, put-if-absent. :class:`Tree` is for discovery: which folders lie in a folder, and which are tables.
-Other schemes are in :mod:`catalog.store.remote`.
+There are two interfaces to a folder. :class:`Files` is for the store: small files that are written once and never
+changed, so put-if-absent is the only write. :class:`Tree` is for discovery: the folders in a folder, and which of them
+are tables. :mod:`catalog.store.remote` implements other schemes.
 
-Put-if-absent must be atomic, or two servers lose each other's changes. A temporary file that is hard-linked to its name
-is: `link` fails where the name exists, and the file appears whole or not at all. (Opening with O_EXCL is not, because a
-crash leaves half a file under the final name.) Files and folders are synced before the call returns.
+Put-if-absent must be atomic, or servers lose each other's changes. A temporary file that is hard-linked to its name is
+atomic: `link` fails if the name exists, and the file appears whole or not at all. (Opening with O_EXCL is not, because
+a crash leaves half a file under the final name.) Files and folders are synced before the call returns.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from catalog.names import DELTA, ICEBERG
 
 LOG_FOLDER = "_delta_log"
 
+# A file in a table's folder that hides the table from lists unless the catalog has an entry for it.
 UNLISTED_MARK = ".unlisted"
-"""A file in a table's folder, for which the table is not listed unless the catalog has a record of it."""
 
+# An Iceberg table's metadata folder.
 METADATA_FOLDER = "metadata"
-"""Of an Iceberg table."""
 
 _METADATA = re.compile(r"version-hint\.text|.+\.metadata\.json(\.gz)?")
 _VERSION = re.compile(r"\d{20}\.(?:json|checkpoint\.(?:.+\.)?(?:parquet|json))")
 
 _MODE, _FOLDER_MODE = 0o600, 0o700
 _FOLDERS_CACHED_MAX = 50_000
+# A folder can change twice within one clock tick, so a listing is cached only if the preceding change was older.
 _SETTLED_NS = 50_000_000
-"""A folder can change twice within one tick of its clock, so a listing is kept only if the change before was older."""
 
 
 def is_version(name: str) -> bool:
-    """Whether a file in a log makes a version: a commit or a checkpoint.
+    """Returns True if a log file makes a version: a commit or a checkpoint.
 
-    A folder whose log holds one is a table, which is all that the catalog knows of Delta. A log without any is what a
-    CREATE left that was killed, or that is under way.
+    A folder whose log contains one is a table; the catalog needs no other knowledge about Delta. A log without one
+    comes from a CREATE that was killed, or that is in progress.
     """
     return _VERSION.fullmatch(name) is not None
 
 
 def is_metadata(name: str) -> bool:
-    """Whether a file in the folder :data:`METADATA_FOLDER` makes the folder above an Iceberg table."""
+    """Returns True if a file in the folder :data:`METADATA_FOLDER` makes the parent folder an Iceberg table."""
     return _METADATA.fullmatch(name) is not None
 
 
@@ -61,82 +61,88 @@ class Files(Protocol):
     """Files below `root`, by relative path."""
 
     root: str
+    # Returns True if a listing needs no request to a server.
     lists_freely: bool
-    """Returns whether a listing costs no request to a server."""
 
     def names(self, folder: str) -> list[str]:
-        """Names of the files directly in `folder`; none if there is no such folder."""
+        """Returns the names of the files directly in `folder`; an empty result if the folder does not exist."""
         ...
 
     def times_s(self, folder: str) -> dict[str, float]:
-        """Returns when each of these files was written, in seconds since the epoch by the clock of the storage."""
+        """Returns each file's write time, in seconds since the epoch by the storage's clock."""
         ...
 
     def read(self, path: str) -> bytes:
-        """Raises FileNotFoundError."""
+        """Returns a file's content; raises FileNotFoundError."""
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a new file; False if there is one of this name. OSError: it may have been written or not."""
+        """Creates a file; returns False if the name exists. An OSError means that the outcome is unknown."""
         ...
 
     def delete(self, path: str) -> None:
-        """Remove a file; one that is gone is fine."""
+        """Deletes a file; a missing one is not an error."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A folder directly in another one; `location` is where it really is, links followed."""
+    """A folder directly in another one; `location` is its location after links are resolved."""
 
     name: str
     location: str
 
 
 class Tree(Protocol):
-    """Folders below `root`, by location. Unreadable and vanished folders are empty ones."""
+    """Folders below `root`, by location. Unreadable and vanished folders count as empty."""
 
     root: str
 
     def children(self, location: str) -> tuple[Child, ...]:
-        """The folders directly in one, by name. May be kept for a moment."""
+        """Returns the folders directly in a folder, by name. The result may be briefly cached."""
         ...
 
     def child(self, location: str, name: str) -> Child | None:
-        """One of them, asked for directly: the cost does not depend on how many there are."""
+        """Returns one child folder by a direct request, whose cost does not depend on the number of children."""
         ...
 
     def table_format(self, location: str) -> str | None:
-        """The format of the table in a folder, as it is now: Delta if the folder's log has a version, whatever else is
-        in the folder, Iceberg if its metadata has one; None if there is no table.
+        """Returns the current format of the table in a folder: Delta if the folder's log has a version, regardless of
+        other content, Iceberg if its metadata has one; None if there is no table.
         """
         ...
 
     def look_at(self, locations: Sequence[str], above: Container[str] = ()) -> None:
-        """Looks at folders all at once, of which `listed_format` and `is_listed` will be asked; of those that are
-        `above` known tables, `table_format` and `children`.
+        """Reads folders concurrently, in preparation for `listed_format` and `is_listed`; for folders `above` known
+        tables, in preparation for `table_format` and `children`.
         """
         ...
 
     def listed_format(self, location: str) -> str | None:
-        """Returns what `table_format` does, for lists of tables: it may be as old as what `children` returns."""
+        """Returns the same as `table_format`, for table lists: it may be as old as the result of `children`."""
         ...
 
     def is_unlisted(self, location: str) -> bool:
-        """Returns whether the folder is marked as one that is not listed by itself, as it is now."""
+        """Returns True if the folder currently has the marker that hides it from lists."""
         ...
 
     def is_listed(self, location: str) -> bool:
-        """Returns whether a table's folder has no such mark, for lists: it may be as old as what `children` returns."""
+        """Returns True if a table's folder has no such marker, for lists: it may be as old as the result of
+        `children`.
+        """
         ...
 
     def ensure_there(self) -> None:
-        """Raises LakeNotAvailable where `root` was there once and is gone, as when its volume is not mounted."""
+        """Raises LakeNotAvailable if `root` existed once and is missing, for example because its volume is not
+        mounted.
+        """
         ...
 
 
 class LocalFiles:
-    """See :class:`Files`. What it makes is the server's alone: rights are in the catalog."""
+    """Local implementation of :class:`Files`. Created files are private to the server, because the catalog contains
+    privileges.
+    """
 
     lists_freely = True
 
@@ -180,7 +186,7 @@ class LocalFiles:
         return os.path.join(self.root, path)
 
     def _ensure_folder(self, folder: str) -> None:
-        """Make the folder and those above it, each durable in the one that it lies in."""
+        """Creates the folder and its parents, each synced in its parent."""
         if os.path.isdir(folder):
             return
         above = os.path.dirname(folder)
@@ -193,7 +199,9 @@ class LocalFiles:
 
 @contextlib.contextmanager
 def _temporary_file(full: str, data: bytes) -> Iterator[str]:
-    """A synced file beside `full`, under a name that no listing takes for one of the catalog's."""
+    """Yields a synced temporary file in the same folder as `full`, with a name that no listing takes for a catalog
+    file.
+    """
     temporary = f"{full}.{uuid.uuid4().hex}.tmp"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
@@ -220,16 +228,16 @@ def _holds(folder: str, is_sought: Callable[[str], bool]) -> bool:
         with os.scandir(folder) as entries:
             return any(is_sought(entry.name) for entry in entries)
     except PermissionError:
-        return True  # the reader is told why that cannot be
+        return True  # the subsequent read reports the reason
     except (OSError, ValueError):
         return False
 
 
 class LocalTree:
-    """See :class:`Tree`. Thread-safe.
+    """Local implementation of :class:`Tree`. Thread-safe.
 
-    Listings are kept until the folder's own modification time changes. That time does not move when a folder
-    inside becomes a table, so `table_format` always asks.
+    Listings are cached until the folder's own modification time changes. That time does not change when a child folder
+    becomes a table, so `table_format` always reads the folder.
     """
 
     def __init__(self, root: str) -> None:
@@ -266,7 +274,7 @@ class LocalTree:
         return ICEBERG if _holds(f"{location}/{METADATA_FOLDER}", is_metadata) else None
 
     def look_at(self, locations: Sequence[str], above: Container[str] = ()) -> None:
-        """A folder of this machine is looked at when it is asked for."""
+        """Does nothing: local folders are read on demand."""
 
     def listed_format(self, location: str) -> str | None:
         return self.table_format(location)
@@ -278,7 +286,7 @@ class LocalTree:
         return os.path.lexists(f"{location}/{UNLISTED_MARK}")
 
     def ensure_there(self) -> None:
-        """A mount point without its volume is another folder, and empty."""
+        """Checks the folder's identity too: a mount point without its volume is a different, empty folder."""
         try:
             status = os.stat(self.root)
             identity = (status.st_dev, status.st_ino)
@@ -294,7 +302,7 @@ class LocalTree:
 
 
 def _child_of(location: str, name: str, entry: os.DirEntry[str] | None) -> Child | None:
-    """The folder `name` in `location`, or None if there is none; a listing spares the question what it is."""
+    """Returns the folder `name` in `location`, or None; an entry from a listing saves the request for its type."""
     path = f"{location.rstrip('/')}/{name}"
     try:
         if entry is not None and not entry.is_symlink():
@@ -304,6 +312,6 @@ def _child_of(location: str, name: str, entry: os.DirEntry[str] | None) -> Child
             return Child(name, path)
         if stat.S_ISLNK(mode) and os.path.isdir(path):
             return Child(name, os.path.realpath(path))
-    except (OSError, ValueError):  # ValueError: a null character, or a name that the file system cannot spell
+    except (OSError, ValueError):  # ValueError: a null character, or a name that the file system cannot represent
         return None
     return None

@@ -1,7 +1,8 @@
-"""Waits for other servers that end when the statement does for which a thread waits.
+"""Interruptible waits: a wait for another server ends when the thread's statement ends.
 
-Whoever runs a statement says so (`interrupted_by`). A request that changes nothing is then cut off where the statement
-is cancelled; one that may change something goes on to its answer, since nobody would know what became of it.
+The code that runs a statement registers it (`interrupted_by`). When the statement is cancelled, a request that changes
+nothing is cut off; one that may change something continues to its response, because its outcome would otherwise be
+unknown.
 """
 
 from __future__ import annotations
@@ -12,23 +13,25 @@ from contextvars import ContextVar
 from threading import Event, Lock
 from typing import Protocol
 
+# Interval in seconds at which a thread that waits for a lock checks if its statement has ended.
 _LOOKS_S = 0.1
-"""How often who waits for a lock looks whether the statement has ended."""
 
 
 class Interruption(Protocol):
-    """What ends a statement. Thread-safe."""
+    """A statement's end, such as a cancellation. Thread-safe."""
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when the statement is to end, at once if it is by now."""
+        """Registers `callback` to be called when the statement is to end; calls it immediately if that is already
+        so.
+        """
         ...
 
     def forget(self, callback: Callable[[], None]) -> None:
-        """Do not call it any more."""
+        """Unregisters a callback."""
         ...
 
     def ensure_live(self) -> None:
-        """Raises what ends the statement, if something does."""
+        """Raises the error that ends the statement, if any."""
         ...
 
 
@@ -37,7 +40,7 @@ _current: ContextVar[Interruption | None] = ContextVar("interruption", default=N
 
 @contextmanager
 def interrupted_by(interruption: Interruption) -> Iterator[None]:
-    """For what this thread asks in the block."""
+    """Applies an interruption to this thread's waits within the block."""
     token = _current.set(interruption)
     try:
         yield
@@ -47,7 +50,7 @@ def interrupted_by(interruption: Interruption) -> Iterator[None]:
 
 @contextmanager
 def interruptible(end: Callable[[], None]) -> Iterator[None]:
-    """Calls `end` where the statement of this thread ends; raises then what ends it, and not what follows from it."""
+    """Calls `end` when the thread's statement ends; raises the statement's error then, and not its consequence."""
     interruption = _current.get()
     if interruption is None:
         yield
@@ -64,7 +67,7 @@ def interruptible(end: Callable[[], None]) -> Iterator[None]:
 
 
 def pause_for(seconds: float) -> None:
-    """Waits so long. Raises what ends the statement of this thread as soon as it does."""
+    """Sleeps; raises the error that ends this thread's statement as soon as it occurs."""
     ended = Event()
     with interruptible(ended.set):
         ended.wait(seconds)
@@ -73,7 +76,7 @@ def pause_for(seconds: float) -> None:
 
 @contextmanager
 def held(lock: Lock) -> Iterator[None]:
-    """Holds a lock that others hold while a server answers them. Raises what ends the statement of this thread."""
+    """Holds a lock that other threads may hold during requests. Raises the error that ends this thread's statement."""
     while not lock.acquire(timeout=_LOOKS_S):
         _ensure_live()
     try:

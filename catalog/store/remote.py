@@ -1,6 +1,6 @@
-"""Folders and files of the catalog on schemes other than the local file system, through fsspec.
+"""The catalog's folders and files on other schemes than the local file system, through fsspec.
 
-:mod:`catalog.store.conditional_put` says which schemes can be written.
+:mod:`catalog.store.conditional_put` lists the writable schemes.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ from catalog.store.files import (
 )
 from catalog.store.store_requests import as_os_errors, delete_file, is_s3, list_s3, modified_s, read_file
 
+# Object stores have no folder modification time, so a listing is valid for this long, in seconds.
 LISTING_KEPT_S = 5.0
-"""Object stores have no modification time of a folder, so what was listed is believed for this long."""
 
+# The first character in all version file names.
 _VERSIONS = "0"
-"""The first character of the names of all versions."""
 
+# Number of names per response; a log's first names are versions, except leftover checksums.
 _PAGE_KEYS = 50
-"""Names in one answer; a log's first ones are versions, but for checksums that were left behind."""
 
+# Sorts after every name.
 _AFTER_ALL = "\U0010ffff"
-"""Sorts after every name."""
 
 _PROBES_AT_ONCE = 16
 
+# Number of cached folders above which outdated ones are evicted.
 _FOUND_MAX = 1_000
-"""Folders after which those that were looked at too long ago are forgotten."""
 
 
 def open_files(url: str, options: Mapping[str, Any] | None = None) -> Files:
-    """The files below a local path or a URL; `options` are fsspec's for the scheme."""
+    """Returns the files below a local path or a URL; `options` are fsspec's for the scheme."""
     location = configured_location(url)
     return LocalFiles(location) if is_local(location) else RemoteFiles(location, options)
 
 
 def open_tree(url: str, options: Mapping[str, Any] | None = None) -> Tree:
-    """The folders below a local path or a URL."""
+    """Returns the folders below a local path or a URL."""
     location = configured_location(url)
     return LocalTree(location) if is_local(location) else RemoteTree(location, options)
 
 
 class RemoteFiles:
-    """See :class:`catalog.store.files.Files`."""
+    """An fsspec implementation of :class:`catalog.store.files.Files`."""
 
     lists_freely = False
 
@@ -108,7 +108,7 @@ class _Listing:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A folder as a list of tables found it."""
+    """A folder as a table list found it."""
 
     seen_s: float
     format: str | None
@@ -117,15 +117,15 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The first files and folders whose names begin alike, sorted."""
+    """The first files and folders whose names share a prefix, sorted."""
 
     files: frozenset[str]
     folders: frozenset[str]
+    # The last name, folders with a slash; None if the page is complete.
     last: str | None
-    """The last name, folders with a slash; None if these are all."""
 
     def has_folder(self, name: str) -> bool | None:
-        """None if that is not known."""
+        """Returns None if the page does not show it."""
         if name in self.folders:
             return True
         return False if self.last is None or f"{name}/" <= self.last else None
@@ -135,17 +135,17 @@ _NOTHING = _Page(frozenset(), frozenset(), None)
 
 
 class RemoteTree:
-    """See :class:`catalog.store.files.Tree`. Thread-safe.
+    """An fsspec implementation of :class:`catalog.store.files.Tree`. Thread-safe.
 
-    A folder's names are one request, for as many as a page has. A statement that looks for a table lists the folders
-    above it once (`one_look`): that shows which tables they are not, and whether the table's own folder exists. A list
-    of tables costs a request for its folder and one for each folder in it, several at once; tables are kept for
+    One request reads a folder's names, up to the page size. A statement that looks up a table lists its parent folders
+    once (`one_look`): that shows which tables do not exist, and if the table's own folder exists. A table list costs a
+    request for its folder and one for each child folder, several concurrently; tables are cached for
     :data:`LISTING_KEPT_S`, or until this server changes something there (`forget_listings`). `child`, `table_format`
-    and `is_unlisted` use nothing that is older than the statement: what exists is decided by the store's answer.
+    and `is_unlisted` use nothing older than the statement: the store's response decides if a table exists.
     """
 
+    # All instances in this process.
     opened: ClassVar[weakref.WeakSet[RemoteTree]] = weakref.WeakSet()
-    """All of this process."""
 
     def __init__(
         self, root: str, options: Mapping[str, Any] | None = None, clock: Callable[[], float] = time.monotonic
@@ -160,7 +160,7 @@ class RemoteTree:
         self.opened.add(self)
 
     def forget(self, location: str) -> None:
-        """Drops the listings in which a folder, or one above it, is shown, and what was found at and below it."""
+        """Drops the listings that show a folder or one of its parents, and the cached results at and below it."""
         with self._lock:
             self._changes += 1
             self._listings = {
@@ -215,17 +215,17 @@ class RemoteTree:
         return self._kept(location) or _once("found", location, self._look_at)
 
     def ensure_there(self) -> None:
-        """Object stores have no folders, so an empty one is as good as none."""
+        """Does nothing: object stores have no folders, so an empty one counts as existing."""
 
     def _kept(self, location: str) -> _Found | None:
         kept = self._found.get(location)
         return kept if kept is not None and self._clock() - kept.seen_s < LISTING_KEPT_S else None
 
     def _keep(self, changes: int, keep: Callable[[], None]) -> None:
-        """Keeps what was asked for since this server made so many changes, and drops what is too old."""
+        """Caches a result unless this server has made further changes since `changes`, and drops outdated ones."""
         now = self._clock()
         with self._lock:
-            if changes != self._changes:  # something was changed while it was asked for
+            if changes != self._changes:  # something changed during the request
                 return
             if len(self._found) > _FOUND_MAX:
                 self._found = {key: each for key, each in self._found.items() if now - each.seen_s < LISTING_KEPT_S}
@@ -235,7 +235,7 @@ class RemoteTree:
             keep()
 
     def _look_at(self, location: str) -> _Found:
-        """The format of a table and its mark, by its first files: in most tables a log is among them."""
+        """Reads a table's format and its marker from its first files: in most tables the log is among them."""
         changes = self._changes
         page = self._page(f"{location}/", _PAGE_KEYS, recursive=True)
         if page is None:
@@ -251,19 +251,19 @@ class RemoteTree:
                 is_iceberg = self._has_metadata(location)
             has_mark = UNLISTED_MARK in page.files or (end < UNLISTED_MARK and self._has_mark(location))
             found = _Found(self._clock(), DELTA if is_delta else ICEBERG if is_iceberg else None, has_mark)
-        if found.format is not None:  # what is no table may become one at any moment
+        if found.format is not None:  # a folder that is not a table may become one at any moment
             self._keep(changes, lambda: self._found.update({location: found}))
         return found
 
     def _may_exist(self, location: str, name: str) -> bool:
-        """Returns whether a folder exists; True for one that this statement has changed something in."""
+        """Returns True if a folder may exist; always True for one that this statement has changed something in."""
         if name in _changed_in(location):
             return True
         is_there = self._page_of(location).has_folder(name)
         return _once("folder", f"{location}/{name}", self._is_folder) if is_there is None else is_there
 
     def _page_of(self, location: str) -> _Page:
-        """The first names in a folder. A page of the folder above that lacks it shows that it is empty."""
+        """Returns the first names in a folder. If the parent's page lacks the folder, it is empty without a request."""
         above, _, name = location.rpartition("/")
         page = _known("page", above)
         is_missing = page is not None and name not in _changed_in(above) and page.has_folder(name) is False
@@ -303,9 +303,9 @@ class RemoteTree:
         return bool(self._fs.isdir(path)) if page is None else bool(page.files or page.folders)
 
     def _has_file(self, folder: str, prefix: str, is_sought: Callable[[str], bool]) -> bool:
-        """Returns whether a folder has a file that is sought, whose name begins with `prefix`.
+        """Returns True if a folder has a file that `is_sought` accepts and whose name begins with `prefix`.
 
-        A folder that this server has no access to has none: it is no table of its own.
+        A folder without access for this server has none: it does not count as a table.
         """
         page = self._page(f"{folder}/{prefix}", _PAGE_KEYS)
         if page is not None and (page.last is None or any(map(is_sought, page.files))):
@@ -313,10 +313,10 @@ class RemoteTree:
         return any(is_sought(_base_name(entry)) for entry in _list(self._fs, folder, "file"))
 
     def _page(self, path: str, count: int | None, *, recursive: bool = False) -> _Page | None:
-        """The first names that begin with `path`, by one request; None if the store's client has no such call.
+        """Returns the first names that begin with `path`, by one request; None if the store's client has no such call.
 
-        They are without what is before the last slash of `path`. `count` None: as many as the store gives at once.
-        `recursive`: the files in folders too, by their paths, and no folders.
+        Names omit everything before the last slash in `path`. `count` None: as many as one response contains.
+        `recursive`: files in subfolders too, by path, and no folders.
         """
         scheme, _, rest = path.partition("://")
         if scheme not in ("s3", "s3a") or not is_s3(self._fs):
@@ -340,10 +340,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Look:
-    """The store's answers to a statement about folders, with the statement's own changes since."""
+    """The store's responses about folders for one statement, with the statement's own changes since."""
 
+    # Maps (request kind, folder) to the response.
     answers: dict[tuple[str, str], Any] = field(default_factory=dict)
-    """(kind of question, folder) -> answer."""
     changed: set[str] = field(default_factory=set)
 
 
@@ -352,10 +352,10 @@ _look: ContextVar[_Look | None] = ContextVar("look", default=None)
 
 @contextmanager
 def one_look() -> Iterator[None]:
-    """Within the block, a question about a folder is sent to the store once.
+    """Sends each request about a folder to the store only once within the block.
 
-    A statement asks the same of its schema and of the folders above it again and again. What it changes itself it asks
-    again (`forget_listings`); what others change meanwhile is decided by conditional puts.
+    A statement looks up its schema and the folders above it repeatedly. Folders that it changes itself are requested
+    again (`forget_listings`); conditional puts detect concurrent changes.
     """
     token = _look.set(_Look())
     try:
@@ -365,7 +365,7 @@ def one_look() -> Iterator[None]:
 
 
 def look_again() -> None:
-    """Forgets the answers of this block, before a statement is tried again."""
+    """Discards the block's responses, before a statement is retried."""
     look = _look.get()
     if look is not None:
         look.answers.clear()
@@ -384,13 +384,13 @@ def _once(kind: str, location: str, ask: Callable[[str], T]) -> T:
 
 
 def _known(kind: str, location: str) -> Any:
-    """The answer that this statement has; None if it has none."""
+    """Returns the statement's cached response; None if there is none."""
     look = _look.get()
     return None if look is None else look.answers.get((kind, location))
 
 
 def _changed_in(location: str) -> set[str]:
-    """The names of the folders in a folder in which this statement has changed something, whether or not they exist."""
+    """Returns the names in a folder in which this statement has changed something, existing or not."""
     look = _look.get()
     below = f"{location}/"
     changed = () if look is None else look.changed
@@ -398,9 +398,9 @@ def _changed_in(location: str) -> set[str]:
 
 
 def forget_listings(location: str) -> None:
-    """Drops what is kept of a URL, and of the folders above it, in which this server has made or removed a table.
+    """Drops the cached results for a URL and its parents, after this server has created or removed a table there.
 
-    What the folders above are themselves does not change by that.
+    The parents' own formats stay cached, because they do not change by that.
     """
     for tree in tuple(RemoteTree.opened):
         tree.forget(location)
@@ -419,7 +419,7 @@ def _open(url: str, options: Mapping[str, Any] | None) -> Any:
 
 
 def _list(fs: Any, folder: str, kind: str | None = None) -> list[dict[str, Any]]:
-    """The entries of a folder, of a kind of fsspec's; none if it does not exist or may not be read."""
+    """Returns a folder's entries with one of fsspec's kinds; empty if it does not exist or may not be read."""
     try:
         with as_os_errors():
             found = list_s3(fs, folder) if is_s3(fs) else fs.ls(folder, detail=True)

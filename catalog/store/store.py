@@ -1,8 +1,8 @@
-"""The contract of every store of the catalog, and the store in memory, for servers that keep nothing and for tests.
+"""The contract for catalog stores, and the in-memory store, for servers without persistence and for tests.
 
-A store holds the newest state and swaps it for the next one only if nobody did so before. All rules of the catalog are
-in :mod:`catalog.changes`, so a store knows nothing of them, and a lost race is a value, not an error: the caller
-applies its change to the state that won.
+A store holds the newest state and replaces it by the next one only if nobody else did so first. All catalog rules are
+in :mod:`catalog.changes`, so a store does not depend on them, and a lost race is a value, not an error: the caller
+applies its change to the winning state.
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ from catalog.state import INITIAL_STATE, CatalogState
 
 
 class CatalogStore(Protocol):
-    """Thread-safe, and safe among processes where the store is shared by them."""
+    """A catalog store. Thread-safe, and safe among processes if they share it."""
 
     def load(self) -> CatalogState:
-        """The newest committed state; :data:`~catalog.state.INITIAL_STATE` in a new store."""
+        """Returns the newest committed state; :data:`~catalog.state.INITIAL_STATE` in a new store."""
         ...
 
     def newest(self) -> CatalogState:
-        """The state that was loaded or swapped last; loads one if none was. Costs no request after that."""
+        """Returns the state that was last loaded or swapped; loads one the first time. Afterwards it needs no
+        request.
+        """
         ...
 
     def swap(self, base: CatalogState, new: CatalogState) -> bool:
-        """Commit `new`, made from `base`, as the generation after it; False if another one was committed first.
+        """Commits `new`, made from `base`, as the next generation; returns False if another one was committed first.
 
-        All of `new` becomes visible at once or none of it, also if the process dies half way.
+        The commit is atomic: all of `new` becomes visible or none of it, even if the process dies midway.
         """
         ...
 
 
 class MemoryStore:
-    """See :class:`catalog.store.CatalogStore`; forgets all when the process ends."""
+    """In-memory implementation of :class:`catalog.store.CatalogStore`; its content ends with the process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,13 +1,13 @@
-"""Requests to object stores, one for each question where the store has one that answers it.
+"""Requests to object stores, one per operation if the store supports it.
 
-fsspec's file systems send more on S3: a HEAD before a GET, up to two listings after a HEAD or a listing that found
-nothing, and a request for each file that is deleted. Here S3 is asked directly, by fsspec's own client of it, with its
-credentials, sessions and repetitions. File systems of other schemes are used as they are.
+fsspec's file systems send more on S3: a HEAD before a GET, up to two listings after a HEAD or a listing without
+results, and a request for each deleted file. This module calls S3 directly through fsspec's own client, with its
+credentials, sessions and retries. File systems for other schemes are used unchanged.
 
-fsspec translates the errors that a server answers. An error on the way to it is the client's own (botocore's
-`ConnectionClosedError`, say) and no `OSError`; code that recognizes failures of a storage by that class would take it
-for a bug, and a put whose answer was lost for one that did not happen. `as_os_errors` translates these too; a client
-without any credentials raises `PermissionError`, as if they were refused.
+fsspec translates a server's error responses. A connection error is the client's own (for example botocore's
+`ConnectionClosedError`) and not an `OSError`; code that recognizes storage failures by that class would take it for a
+bug, and a put whose response was lost for one that did not happen. `as_os_errors` translates these too; a client
+without credentials raises `PermissionError`, as if access were denied.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from typing import Any, BinaryIO, cast
 
 from catalog.errors import SqlError
 
+# Number of bytes from the end of a file that are read when it is opened: all of a small file, and the footer in a
+# Parquet file.
 _TAIL_BYTES = 1 << 20
-"""How much of the end of a file is read when it is opened: all of a small one, and the footer of a Parquet file."""
 
+# Maximum number of objects in one DeleteObjects request.
 _KEYS_MAX = 1000
-"""Objects that one DeleteObjects request names, at most."""
 
 _DELETES_AT_ONCE = 16
 
@@ -34,19 +35,19 @@ _TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
 
 
 def is_s3(fs: Any) -> bool:
-    """Returns whether a file system of fsspec has a client of S3."""
+    """Returns True if an fsspec file system has an S3 client."""
     return hasattr(fs, "call_s3")
 
 
 def read_file(fs: Any, path: str) -> bytes:
-    """Returns the bytes of a file. Raises FileNotFoundError, OSError."""
-    if is_s3(fs):  # of files that are read in pieces at once it would ask for the size first
+    """Returns a file's bytes. Raises FileNotFoundError, OSError."""
+    if is_s3(fs):  # for files that it reads in concurrent ranges it would request the size first
         return bytes(fs.cat_file(path, max_concurrency=1))
     return bytes(fs.cat_file(path))
 
 
 def open_file(fs: Any, path: str) -> BinaryIO:
-    """A seekable file, for readers of Parquet; a small one is read by one request.
+    """Opens a seekable file for Parquet readers; a small one is read by one request.
 
     Raises FileNotFoundError, OSError.
     """
@@ -55,7 +56,7 @@ def open_file(fs: Any, path: str) -> BinaryIO:
             tail = fs.cat_file(path, start=-_TAIL_BYTES)
         except (FileNotFoundError, PermissionError):
             raise
-        except OSError:  # an empty file has no such range
+        except OSError:  # an empty file does not have such a range
             tail = None
         if tail is not None and len(tail) < _TAIL_BYTES:
             return io.BytesIO(tail)
@@ -63,7 +64,7 @@ def open_file(fs: Any, path: str) -> BinaryIO:
 
 
 def file_info(fs: Any, path: str) -> dict[str, Any]:
-    """Returns name, size and time of a file, as fsspec's `info` does. Raises FileNotFoundError, OSError."""
+    """Returns a file's name, size and time, as fsspec's `info` does. Raises FileNotFoundError, OSError."""
     if not is_s3(fs):
         return cast(dict[str, Any], fs.info(path))
     bucket, key = _place(fs, path)
@@ -72,7 +73,7 @@ def file_info(fs: Any, path: str) -> dict[str, Any]:
 
 
 def modified_s(entry: Mapping[str, Any]) -> float:
-    """Returns the time of modification in seconds since the epoch, which file systems spell in their own ways."""
+    """Returns the modification time in seconds since the epoch; each file system represents it differently."""
     found: Any = next((entry[key] for key in _TIMES if entry.get(key)), 0)
     if isinstance(found, str):
         found = datetime.fromisoformat(found)
@@ -80,7 +81,7 @@ def modified_s(entry: Mapping[str, Any]) -> float:
 
 
 def has_file(fs: Any, path: str) -> bool:
-    """Returns whether a file exists."""
+    """Returns True if a file exists."""
     if not is_s3(fs):
         return bool(fs.exists(path))
     try:
@@ -91,7 +92,8 @@ def has_file(fs: Any, path: str) -> bool:
 
 
 def list_s3(fs: Any, folder: str, after: str = "", *, recursive: bool = False) -> Iterator[dict[str, Any]]:
-    """The entries of a folder on S3, as fsspec's `ls` has them, whose names sort after `after`; none if there is none.
+    """Yields a folder's entries on S3, in the form of fsspec's `ls`, whose names sort after `after`; nothing for a
+    missing folder.
 
     `recursive`: the files in it and in the folders below it, and no folders.
     """
@@ -105,7 +107,7 @@ def list_s3(fs: Any, folder: str, after: str = "", *, recursive: bool = False) -
         for found in page.get("CommonPrefixes", ()):
             yield {"name": f"{bucket}/{found['Prefix'].rstrip('/')}", "size": 0, "type": "directory"}
         for found in page.get("Contents", ()):
-            if not found["Key"].endswith("/"):  # the mark of a folder
+            if not found["Key"].endswith("/"):  # a folder marker
                 yield _file(bucket, found["Key"], found["Size"], found["LastModified"])
         if not page.get("IsTruncated"):
             return
@@ -113,12 +115,12 @@ def list_s3(fs: Any, folder: str, after: str = "", *, recursive: bool = False) -
 
 
 def find_files(fs: Any, folder: str) -> list[str]:
-    """Returns the paths of all files in a folder and below it."""
+    """Returns the paths for all files in a folder and below it."""
     return [each["name"] for each in list_s3(fs, folder, recursive=True)] if is_s3(fs) else list(fs.find(folder))
 
 
 def delete_files(fs: Any, paths: Sequence[str]) -> dict[str, OSError]:
-    """Deletes files, those that are missing too. Returns why files are left, by path."""
+    """Deletes files; missing ones are not an error. Returns the reasons for remaining files, by path."""
     if is_s3(fs) and len(paths) > 1:
         pages = (paths[first : first + _KEYS_MAX] for first in range(0, len(paths), _KEYS_MAX))
         paths = [path for page in pages for path in _delete_objects(fs, page)]
@@ -128,8 +130,8 @@ def delete_files(fs: Any, paths: Sequence[str]) -> dict[str, OSError]:
 
 
 def delete_file(fs: Any, path: str) -> None:
-    """Deletes a file, or nothing if it is missing."""
-    with as_os_errors(), suppress(FileNotFoundError):  # `rm` would take stars and brackets in names for patterns
+    """Deletes a file; a missing one is not an error."""
+    with as_os_errors(), suppress(FileNotFoundError):  # `rm` would interpret stars and brackets in names as patterns
         fs.rm_file(path)
 
 
@@ -142,7 +144,9 @@ def _failure_of_delete(fs: Any, path: str) -> OSError | None:
 
 
 def _delete_objects(fs: Any, paths: Sequence[str]) -> Sequence[str]:
-    """Returns those that are left, for requests of their own, which say why: some stores lack DeleteObjects."""
+    """Deletes objects by DeleteObjects. Returns the remaining ones, for single requests that report the reason: some
+    stores lack DeleteObjects.
+    """
     keys = [_place(fs, path)[1] for path in paths]
     named = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
     try:
@@ -155,7 +159,7 @@ def _delete_objects(fs: Any, paths: Sequence[str]) -> Sequence[str]:
 
 
 def _place(fs: Any, path: str) -> tuple[str, str]:
-    """The bucket, and the object's key or what the keys of a folder's objects begin with."""
+    """Returns the bucket, and an object's key or a folder's key prefix."""
     bucket, _, key = fs._strip_protocol(path).partition("/")
     return bucket, key
 
@@ -164,13 +168,13 @@ def _file(bucket: str, key: str, size: Any, modified: Any) -> dict[str, Any]:
     return {"name": f"{bucket}/{key}", "size": size, "type": "file", "LastModified": modified}
 
 
+# Classes in botocore and google-auth.
 _NO_CREDENTIALS = frozenset(["NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"])
-"""Classes of botocore and google-auth."""
 
 
 @contextmanager
 def as_os_errors() -> Iterator[None]:
-    """Around calls of fsspec, also as a decorator."""
+    """Translates errors from fsspec calls within the block; also usable as a decorator."""
     try:
         yield
     except (OSError, SqlError):

@@ -1,4 +1,4 @@
-"""Columns of the relations in `information_schema` and `system`.
+"""Columns for the relations in `information_schema` and `system`.
 
-Imports values of the catalog alone; the rows are made in `engine/binding`. Start at `system_views.py`.
+Imports only catalog values; `engine/binding` produces the rows. Start at `system_views.py`.
 """

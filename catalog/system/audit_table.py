@@ -1,9 +1,9 @@
-"""`system.access.audit`: the audit trail as a relation, for administrators. Pure, but for :func:`trail_files`.
+"""`system.access.audit`: the audit log as a relation, for administrators. Pure, except :func:`trail_files`.
 
-The columns of Databricks' table of that name come first, then our own; `system.audit` is a short name for it. Its rows
-are the lines of the trail's files, one file a day, which the server writes (`gateway/audit`) and a statement reads
-(`engine/binding/audit_rows.py`): both take the names of files from here. `event_date` is the day of the file. A line
-may be of an earlier moment where the clock was set back, never of a later day.
+The columns from Databricks' table with that name come first, then additional ones; `system.audit` is a short name for
+it. Its rows are the lines in the audit log's files, one file per day, which the server writes (`gateway/audit`) and a
+statement reads (`engine/binding/audit_rows.py`): both use the file names from here. `event_date` is the file's day. A
+line may be older than that day if the clock was set back, but never newer.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def audit_view() -> ViewEntry:
 
 
 def file_name(day: str) -> str:
-    """Of the file of a day, such as `2026-01-31`."""
+    """Returns the file name for a day such as `2026-01-31`."""
     return f"audit-{day}.jsonl"
 
 
@@ -91,5 +91,5 @@ def day_of(path: Path) -> str:
 
 
 def trail_files(folder: Path) -> list[Path]:
-    """Of a trail, the oldest first."""
+    """Returns the audit log's files, oldest first."""
     return sorted(folder.glob("audit-????-??-??.jsonl"))

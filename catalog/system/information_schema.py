@@ -1,9 +1,8 @@
-"""`information_schema`: views of what the catalog knows, in each catalog, and of all catalogs in `system`. Pure.
+"""`information_schema`: views over catalog metadata, in each catalog, and over all catalogs in `system`. Pure.
 
-These views are there without having been made, so the schema and its names are reserved. Here is what they are called
-and what columns they have, as the SQL standard and Databricks name them; their rows are made when a statement names one
-(`engine/binding/information_rows.py`). Lists of schemas leave the schema out, so that tools show the users' own; naming
-it shows it.
+These views always exist, so the schema and its names are reserved. This module has their names and columns, as the SQL
+standard and Databricks define them; `engine/binding/information_rows.py` produces the rows when a statement names one.
+Schema lists omit this schema so that tools show the users' own schemas; it is still found by name.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Columns = tuple[tuple[str, str], ...]
 
 
 def _columns(text: str) -> Columns:
-    """Names with their types; a name alone is a string."""
+    """Parses column names with their types; a name without a type is a string."""
     words = [item.split() for item in text.split(",")]
     return tuple((item[0], item[1] if len(item) > 1 else "string") for item in words)
 
@@ -92,7 +91,7 @@ def information_schema(catalog: str) -> SchemaEntry:
 
 
 def information_view(name: TableName) -> ViewEntry | None:
-    """The view of that name; None where there is none."""
+    """Returns the view with that name, or None."""
     columns = RELATIONS.get(fold(name.table)) if is_information_schema(name.schema_name) else None
     if columns is None:
         return None

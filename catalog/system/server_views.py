@@ -1,8 +1,8 @@
-"""`system.gateway`: the server's sessions, statements, tables and metrics as relations, for everybody. Pure.
+"""`system.gateway`: sessions, statements, tables and metrics as relations, for everybody. Pure.
 
-Here is what they are called and what columns they have; `system.sessions` is a short name for
-`system.gateway.sessions`, and so on. Their rows are made when a statement names one (`engine/binding/server_rows.py`),
-and are those that its user may see.
+This module has their names and columns; `system.sessions` is a short name for `system.gateway.sessions`, and so on.
+`engine/binding/server_rows.py` produces the rows when a statement names one, limited to the rows that are visible to
+the user.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from catalog.system.audit_table import SYSTEM_CATALOG
 
 SERVER_SCHEMA = SchemaName(SYSTEM_CATALOG, "gateway")
 
+# Columns with their types, by relation.
 SERVER_RELATIONS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
         "sessions": (
@@ -74,7 +75,6 @@ SERVER_RELATIONS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         ),
     }
 )
-"""Columns with their types, by relation."""
 
 
 def is_server_schema(schema: SchemaName) -> bool:
@@ -86,7 +86,7 @@ def server_schema() -> SchemaEntry:
 
 
 def server_view(table: str) -> ViewEntry | None:
-    """The view of that name in `system.gateway`; None where there is none."""
+    """Returns the view with that name in `system.gateway`, or None."""
     columns = SERVER_RELATIONS.get(fold(table))
     if columns is None:
         return None

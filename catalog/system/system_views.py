@@ -1,8 +1,7 @@
-"""The schemas and views that are there without having been made: `information_schema`, `system.access` and
-`system.gateway`. Pure.
+"""The schemas and views that always exist: `information_schema`, `system.access` and `system.gateway`. Pure.
 
-Their names are reserved. `information_schema` is in every catalog and in `system`, which is no catalog of the lists;
-`system.access` is there for administrators alone, and for everybody where privileges do not count.
+Their names are reserved. `information_schema` is in every catalog and in `system`, a catalog that lists omit.
+`system.access` is visible only to administrators, or to everybody if authorization is off.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from catalog.system.audit_table import (
 from catalog.system.information_schema import RELATIONS, information_schema, information_view, is_information_schema
 from catalog.system.server_views import SERVER_RELATIONS, SERVER_SCHEMA, is_server_schema, server_schema, server_view
 
+# The schemas in the catalog `system`, by name.
 SCHEMAS_OF_SYSTEM = (AUDIT_SCHEMA, SERVER_SCHEMA, information_schema(SYSTEM_CATALOG).name)
-"""Those of the catalog `system`, by name."""
 
 
 def is_system_catalog(catalog: CatalogName) -> bool:
@@ -33,22 +32,22 @@ def is_system_schema(schema: SchemaName) -> bool:
 
 
 def system_schema(schema: SchemaName) -> SchemaEntry:
-    """The entry of a schema that is one."""
+    """Returns the entry for a system schema."""
     if is_audit_schema(schema):
         return audit_schema()
     return server_schema() if is_server_schema(schema) else information_schema(schema.catalog)
 
 
 def system_view(name: TableName) -> ViewEntry | None:
-    """The view of that name in a system schema; None where there is none."""
+    """Returns the system view with that name, or None."""
     if is_audit_schema(name.schema_name):
         return audit_view() if fold(name.table) == AUDIT_TABLE.table else None
     return server_view(name.table) if is_server_schema(name.schema_name) else information_view(name)
 
 
 def short_named(name: TableName) -> ViewEntry | None:
-    """The view that `system.audit`, `system.queries` and the like are short for, in whatever catalog; None for other
-    names. A table that has such a name counts more.
+    """Returns the view for a short name such as `system.audit` or `system.queries`, in any catalog, or None. A table
+    with that name takes precedence.
     """
     if fold(name.schema) != SYSTEM_CATALOG:
         return None
@@ -56,7 +55,7 @@ def short_named(name: TableName) -> ViewEntry | None:
 
 
 def system_views(schema: SchemaName) -> list[ViewEntry]:
-    """All views of a system schema."""
+    """Returns all views in a system schema."""
     if is_audit_schema(schema):
         return [audit_view()]
     if is_server_schema(schema):

@@ -1,4 +1,4 @@
-"""Changes of volumes, and what each makes of a state. Pure."""
+"""Changes to volumes, as a pure fold onto a state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DropVolume:
 
 @dataclass(frozen=True, slots=True)
 class RenameVolume:
-    """Within its schema."""
+    """Renames a volume within its schema."""
 
     name: TableName
     new_name: TableName
@@ -32,7 +32,7 @@ class RenameVolume:
 
 @dataclass(frozen=True, slots=True)
 class SetVolumeComment:
-    """None removes the comment."""
+    """Sets a volume's comment; None removes it."""
 
     name: TableName
     comment: str | None
@@ -42,7 +42,7 @@ VolumeChange = CreateVolume | DropVolume | RenameVolume | SetVolumeComment
 
 
 def apply_volume(state: CatalogState, change: VolumeChange) -> CatalogState:
-    """Returns `state` after `change`; raises the SqlError that says why it cannot be made."""
+    """Returns `state` after `change`; raises the SqlError that forbids it."""
     match change:
         case CreateVolume(entry):
             _ensure_apart(state, entry)
@@ -83,7 +83,7 @@ def _without(state: CatalogState, name: TableName) -> CatalogState:
 
 
 def _ensure_apart(state: CatalogState, entry: VolumeEntry) -> None:
-    """Ensures that each file belongs to one volume, whose privileges decide about it."""
+    """Ensures that each file belongs to one volume, whose privileges control access to it."""
     for other in state.volumes.values():
         if other.name != entry.name and overlap(other.location, entry.location):
             raise LocationOverlap(entry.location, "it overlaps with the folder of another volume")

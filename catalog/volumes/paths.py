@@ -1,7 +1,7 @@
 """Paths in volumes: `/Volumes/catalog/schema/volume/folder/file`. Pure.
 
-A path is checked as text before anything is looked up. No segment leads upward, also not once it is percent-decoded:
-clients and stores differ in whether they decode. Links are checked where a file is opened (`engine.storage`).
+A path is checked as text before any lookup. No segment may lead upward, even after percent-decoding: clients and stores
+differ in decoding. Links are checked when a file is opened (`engine.storage`).
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from catalog.conditions import InvalidVolumePath
 from catalog.names import NAME_BYTES_MAX, TableName, fold
 
 VOLUMES_ROOT = "/Volumes"
+# The folder in a schema for its managed volumes. No schema or table name begins with a dot.
 VOLUMES_FOLDER = ".volumes"
-"""The folder of a schema that holds its managed volumes. No schema or table has a name that begins with a dot."""
 PATH_CHARS_MAX = 4096
 
 _VOLUMES = re.compile(r"(?:dbfs:)?/+Volumes(?=/|$)")
 _NAME_PARTS = 3
 _KIND_AND_PATH = 2
+# File formats that queries read from volumes.
 READABLE_KINDS = frozenset({"parquet", "csv", "json", "orc"})
-"""Kinds of files that queries read from volumes."""
 _UPWARD = frozenset({"", ".", ".."})
 
 
 @dataclass(frozen=True, slots=True)
 class VolumePath:
-    """`file` is relative to the volume's folder; empty for the folder itself."""
+    """A parsed volume path; `file` is relative to the volume's folder, and empty for the folder itself."""
 
     volume: TableName
     file: str
@@ -42,7 +42,7 @@ def is_volume_path(path: str) -> bool:
 
 
 def parse_volume_path(path: str) -> VolumePath:
-    """Returns what a path names; a slash at its end does not matter. Raises `InvalidVolumePath`."""
+    """Parses a volume path; a trailing slash is ignored. Raises `InvalidVolumePath`."""
     match = _VOLUMES.match(path)
     if match is None:
         raise InvalidVolumePath(path, f"it does not begin with {VOLUMES_ROOT}/")
@@ -58,12 +58,12 @@ def parse_volume_path(path: str) -> VolumePath:
 
 
 def names_volume_files(parts: tuple[str, ...]) -> bool:
-    """Returns whether a name in a query is that of files in a volume, such as ``csv.`/Volumes/c/s/v/path` ``."""
+    """Returns True if a name in a query refers to files in a volume, such as ``csv.`/Volumes/c/s/v/path` ``."""
     return len(parts) == _KIND_AND_PATH and fold(parts[0]) in READABLE_KINDS and is_volume_path(parts[1])
 
 
 def is_managed_volume(location: str) -> bool:
-    """Returns whether a canonical location is at or below a folder of managed volumes."""
+    """Returns True if a canonical location is in or below a folder for managed volumes."""
     return VOLUMES_FOLDER in location.split("/")
 
 
