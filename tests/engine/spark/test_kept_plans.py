@@ -1,4 +1,4 @@
-"""Which plans are used again, and what the texts of a query say of its answer before it is analyzed."""
+"""Plan cache: reusable plans, and what a query's text shows about its answer before analysis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VALUES_OF_NOW = (
 
 
 def ran(spark: ExecSession, plan: ReadPlan) -> tuple[Repeatable, bool]:
-    """What is known of the answer, and whether a kept plan gave it."""
+    """Returns the answer's repeatability, and if a cached plan was used."""
     request = StatementRequest(identity=Identity("ann"))
     stream = spark.run_query(plan, request)
     stream.close()
@@ -48,7 +48,7 @@ def test_time_that_the_analyzer_evaluates_is_seen(spark: ExecSession, text: str)
 
 
 def test_no_function_of_the_time_or_of_chance_hides_where_the_analyzer_evaluates_it(spark: ExecSession) -> None:
-    """Of all that may be called without arguments."""
+    """For all functions that can be called without arguments."""
     seen = set()
     for name in sorted(filter(str.isidentifier, ALLOWED_FUNCTIONS)):
         with suppress(SqlError):
@@ -89,7 +89,7 @@ def test_conversions_of_given_times_are_kept(spark: ExecSession) -> None:
 
 
 class Changing:
-    """A choice of all files; when it is asked for an estimate, the session is changed there and back."""
+    """A choice with all files; an estimate call changes the session's settings and changes them back."""
 
     def __init__(self, spark: ExecSession) -> None:
         self.spark, self.asked = spark, 0
