@@ -104,7 +104,7 @@ class SqlError(Exception):
 
     @property
     def message(self) -> str:
-        """Returns the sentence without condition, SQLSTATE and hint, and at most :data:`ECHO_MAX` characters from a name.
+        """Returns the sentence without condition, SQLSTATE and hint; a name has at most :data:`ECHO_MAX` characters.
 
         Line and column are at its end, if they are known.
         """
@@ -127,7 +127,7 @@ class SqlError(Exception):
         return _LONG_WORD.sub(r"\1…", template.format(**shown))
 
     def __str__(self) -> str:
-        """Returns `[CONDITION] message SQLSTATE: 12345`, then the line with a caret and the hint, on lines of their own."""
+        """Returns `[CONDITION] message SQLSTATE: 12345`, then the line with a caret, then the hint, one per line."""
         excerpt = "" if self.position is None else f"\n{self.position.excerpt}"
         hint = self.hint and f"\nHint: {self.hint}"
         return f"[{self.condition}] {self.message} SQLSTATE: {self.sqlstate}{excerpt}{hint}"

@@ -1,7 +1,7 @@
-"""What Tableau, Power BI and DBeaver send when they connect, browse, preview and draw, in their order, as tables.
+"""Statements that Tableau, Power BI and DBeaver send to connect, browse, preview and draw, in order, as tables.
 
-Names are those of the sample lake. A row of SQL has the number of rows that it answers, or the rows themselves; None is
-no result set, and a text is in the error that the tool expects and goes on after.
+Names are those in the sample lake. A row has the SQL and its number of result rows, or the rows themselves; None means
+no result set, and a text is part of the error that the tool expects and continues after.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 from gateway.hs2.gen.ttypes import TGetInfoType as Info
 
 Sql = tuple[str, int | list[tuple[Any, ...]] | str | None]
+# A catalog function, its arguments, the telling column, and its values.
 Catalog = tuple[str, dict[str, Any], str, list[Any]]
-"""A catalog function, its arguments, the telling column, and its values."""
 
 TABLES = ["customers", "order_items", "orders", "products", "stock"]
 ITEMS = ["order_id", "line", "product_id", "quantity", "unit_price", "discount_percent"]
@@ -173,6 +173,7 @@ DBEAVER_DATABRICKS_SQL: list[Sql] = [
     ("SELECT * FROM `spark_catalog`.`shop`.`orders` LIMIT 200", 200),
 ]
 
+# A DatabaseMetaData method, its arguments, the tested column, and its first values.
 DBEAVER_JDBC: list[tuple[str, tuple[Any, ...], str, list[Any]]] = [
     ("getTypeInfo", (), "TYPE_NAME", ["TINYINT", "BIGINT"]),
     ("getCatalogs", (), "TABLE_CAT", ["spark_catalog"]),
@@ -186,7 +187,6 @@ DBEAVER_JDBC: list[tuple[str, tuple[Any, ...], str, list[Any]]] = [
     ("getFunctions", ("spark_catalog", "shop", "ab%"), "FUNCTION_NAME", ["abs"]),
     ("getProcedures", ("spark_catalog", "shop", "%"), "PROCEDURE_NAME", []),
 ]
-"""A method of DatabaseMetaData, its arguments, the telling column, and with which values it begins."""
 DBEAVER_SQL: list[Sql] = [
     ("SELECT current_database()", [("default",)]),
     ("USE shop", None),

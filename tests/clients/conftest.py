@@ -69,7 +69,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def jvm() -> Iterator[JavaGateway]:
-    """A JVM with Hive's JDBC driver, for the clients that are Java's."""
+    """Yields a JVM with Hive's JDBC driver, for the clients that are Java's."""
     gateway = start_jvm()
     yield gateway
     gateway.shutdown()
@@ -77,9 +77,9 @@ def jvm() -> Iterator[JavaGateway]:
 
 @pytest.fixture(autouse=True)
 def collected_in_turn() -> Iterator[None]:
-    """Clients are collected between tests only, on the thread of the tests.
+    """Collects clients between tests only, on the tests' thread.
 
-    impyla closes a forgotten cursor by a call when it is collected; on a thread of the server in this process, that
+    When a forgotten impyla cursor is collected, it closes itself by a call; on a server thread in this process, that
     call would wait for itself.
     """
     gc.disable()
@@ -90,7 +90,7 @@ def collected_in_turn() -> Iterator[None]:
 
 @pytest.fixture(params=["pyhive", "impyla", "impyla-nosasl", "jdbc", "jdbc-nosasl", "beeline"])
 def driver(request: pytest.FixtureRequest, served: Served) -> Iterator[Driver]:
-    """Every client in turn, connected."""
+    """Yields every client in turn, connected."""
     gateway = request.getfixturevalue("jvm") if request.param.startswith("jdbc") else None
     opened = open_driver(request.param, served.port, gateway)
     yield opened

@@ -1,4 +1,4 @@
-"""What databricks-sqlalchemy and pandas do, in their own environment: PORT; prints a line of JSON for each step."""
+"""Runs databricks-sqlalchemy and pandas in a separate environment: PORT; prints a line of JSON for each step."""
 
 from __future__ import annotations
 

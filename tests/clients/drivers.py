@@ -1,7 +1,7 @@
 """Real clients behind one small interface: run a statement, get rows as text.
 
-Values are brought to one spelling, so that a test can say once what every client must show: NULL, true, numbers as
-Python prints them, timestamps without trailing zeros.
+Values have one spelling, so that a test states once what every client must return: NULL, true, numbers as Python prints
+them, timestamps without trailing zeros.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ TEXT_COLUMNS_MAX = 60
 
 
 class StatementFailed(Exception):
-    """A client reported an error; the text is all that it says."""
+    """A client reported an error; the text is its complete message."""
 
 
 class Driver(Protocol):
     def run(self, text: str) -> list[list[str]]:
-        """Rows of a statement, as text. Raises :class:`StatementFailed`."""
+        """Returns a statement's rows as text. Raises :class:`StatementFailed`."""
         ...
 
     def close(self) -> None: ...
@@ -122,7 +122,7 @@ def start_jvm(classpath: str = JARS) -> JavaGateway:
 
 
 def jdbc_connect(gateway: JavaGateway, url: str, user: str = "ada") -> Any:
-    """A java.sql.Connection. The driver is asked itself, since DriverManager looks at the caller's class loader."""
+    """Returns a java.sql.Connection from the driver itself, since DriverManager checks the caller's class loader."""
     properties = gateway.jvm.java.util.Properties()
     properties.setProperty("user", user)
     properties.setProperty("password", "x")
@@ -130,9 +130,9 @@ def jdbc_connect(gateway: JavaGateway, url: str, user: str = "ada") -> Any:
 
 
 def error_of_cancelled(connection: Any, runs: Sequence[object], pause_s: float = 1.0) -> str:
-    """What is said by a java.sql.Statement that is cancelled `pause_s` after it came among the engine's `runs`.
+    """Returns the error of a java.sql.Statement that is canceled `pause_s` after it appears in the engine's `runs`.
 
-    The driver of Hive cancels nothing before it knows the operation's handle, and does not say so.
+    Hive's driver silently cancels nothing before it has the operation handle.
     """
     statement = connection.createStatement()
     known = len(runs)
@@ -148,7 +148,7 @@ def error_of_cancelled(connection: Any, runs: Sequence[object], pause_s: float =
 
 
 def count_rows(gateway: JavaGateway, result: Any) -> tuple[int, int]:
-    """The rows of a java.sql.ResultSet and the sum of their first column; they are read in Java, by Janino."""
+    """Returns a java.sql.ResultSet's number of rows and the sum over the first column; Janino reads them in Java."""
     of_name = gateway.jvm.java.lang.Class.forName
     names, kinds = gateway.jvm.java.lang.String, gateway.jvm.java.lang.Class
     counting = gateway.jvm.org.codehaus.janino.ScriptEvaluator()
@@ -167,7 +167,7 @@ def _array(gateway: JavaGateway, kind: Any, item: Any) -> Any:
 
 
 def read_result(result: Any) -> list[list[str]]:
-    """All rows of a java.sql.ResultSet as text."""
+    """Returns all rows in a java.sql.ResultSet as text."""
     columns = range(1, result.getMetaData().getColumnCount() + 1)
     rows = []
     while result.next():
@@ -191,7 +191,7 @@ def spell(value: object) -> str:
 
 
 def _spell_text(text: str) -> str:
-    """What Java prints of numbers and timestamps, as Python does."""
+    """Converts numbers and timestamps from Java's spelling to Python's."""
     try:
         return (
             str(dt.datetime.fromisoformat(text).isoformat(" ").rstrip("0").removesuffix(".")) if ":" in text else text

@@ -1,4 +1,4 @@
-"""Environments of their own for clients whose packages do not go with ours, made once below the repository."""
+"""Separate environments for clients whose packages conflict with ours, created once below the repository."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INSTALL_S = 900
 
 
 def client_environment(name: str, *packages: str) -> Path:
-    """The `bin` folder of an environment with these packages."""
+    """Returns the `bin` folder in an environment with these packages."""
     folder = _FOLDER / name
     stamp = folder / ".installed"
     wanted = hashlib.sha256("\n".join((sys.version, *packages)).encode()).hexdigest()

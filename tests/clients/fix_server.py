@@ -1,9 +1,8 @@
-"""One real server for all end-to-end tests of a run, over a lake that holds the sample and tables of other engines.
+"""One real server for all end-to-end tests in a run, over a lake with the sample and tables from other engines.
 
-<lake>/…           the sample lake: `weather`, `shop.orders`, …
-<lake>/dat         a link to the acceptance tests: `` `dat.<case>`.delta ``
-<lake>/golden      a link to the golden tables: `` `golden.<case>`.delta ``
-<lake>/<name>      what a test writes, in a schema of its own
+<lake>/…           the sample lake: `weather`, `shop.orders`, … <lake>/dat         a link to the acceptance tests: ``
+`dat.<case>`.delta `` <lake>/golden      a link to the golden tables: `` `golden.<case>`.delta `` <lake>/<name>
+tables from a test, in a separate schema
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class RealServer:
     certificate: Certificate
 
     def http(self, **settings: str) -> HttpClient:
-        """A client with a session of these settings, or without a session."""
+        """Returns a client with a session that has these settings, or without a session."""
         client = HttpClient(self.http_port)
         return client.session(**settings) if settings else client
 

@@ -1,4 +1,4 @@
-"""A client of the statement API as an application would write one: sessions, waiting, chunks, links."""
+"""A statement API client as an application would write it: sessions, polling, chunks, links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HttpRefused(Exception):
 
 @dataclass(frozen=True)
 class HttpClient:
-    """A session of the API where `session_id` is given."""
+    """A client in the session `session_id`, if given."""
 
     port: int
     session_id: str | None = None
@@ -43,26 +43,26 @@ class HttpClient:
         return self.ask("POST", "/statements", body | ({"session_id": self.session_id} if self.session_id else {}))
 
     def wait(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """The answer when the statement has ended."""
+        """Returns the answer when the statement has ended."""
         while answer["status"]["state"] in _UNFINISHED:
             answer = self.ask("GET", f"/statements/{answer['statement_id']}?wait_timeout=50s")
         return answer
 
     def run(self, text: str, **fields: object) -> dict[str, Any]:
-        """The answer of a statement that must succeed."""
+        """Returns the response for a statement that must succeed."""
         answer = self.wait(self.submit(text, **fields))
         assert answer["status"]["state"] == "SUCCEEDED", answer["status"]
         return answer
 
     def failure(self, text: str) -> dict[str, Any]:
-        """The error of a statement that must fail."""
+        """Returns the error from a statement that must fail."""
         answer = self.wait(self.submit(text))
         assert answer["status"]["state"] == "FAILED", answer["status"]
         error: dict[str, Any] = answer["status"]["error"]
         return error
 
     def rows(self, text: str) -> list[list[str | None]]:
-        """All rows as text."""
+        """Returns all rows as text."""
         answer = self.run(text)
         result, rows = answer["result"], []
         while True:
@@ -72,7 +72,7 @@ class HttpClient:
             result = self.ask("GET", f"/statements/{answer['statement_id']}/result/chunks/{result['next_chunk_index']}")
 
     def arrow(self, text: str) -> tuple[dict[str, str], pa.Table]:
-        """SQL types by column, and all rows, by the links that a client of cloud storage follows."""
+        """Returns SQL types by column, and all rows, through external links."""
         answer = self.run(text, format="ARROW_STREAM", disposition="EXTERNAL_LINKS")
         chunks = []
         for index in range(answer["manifest"]["total_chunk_count"]):

@@ -1,4 +1,4 @@
-"""Runs in an environment of its own: what databricks-sql-connector lists, by kernel or older backend, as JSON."""
+"""Runs in a separate environment: databricks-sql-connector's metadata lists, by kernel or older backend, as JSON."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Runs in an environment of its own: what databricks-sql-connector reads, by kernel or older backend, as JSON."""
+"""Runs in a separate environment: rows from databricks-sql-connector, by kernel or older backend, as JSON."""
 
 import json
 import sys
@@ -10,8 +10,8 @@ from databricks import sql
 PORT, BACKEND = int(sys.argv[1]), sys.argv[2]
 HOST = {"use_kernel": f"http://127.0.0.1:{PORT}", "use_sea": "http://127.0.0.1"}[BACKEND]
 
+# It has the statement's id when its first call returns, which takes ten seconds if the statement is still running.
 CANCELLED_AFTER_S = 12
-"""It knows the statement when its first call is answered, which takes ten seconds where the statement runs on."""
 
 
 def connect(**settings: str) -> Any:
@@ -27,7 +27,7 @@ def connect(**settings: str) -> Any:
 
 
 def told(cursor: Any, text: str) -> str:
-    """What is said of a statement that fails."""
+    """Returns a failing statement's error."""
     try:
         cursor.execute(text)
     except sql.Error as error:
@@ -44,7 +44,7 @@ found["parameter"] = [str(value) for value in cursor.execute("SELECT :a", {"a": 
 found["error"] = told(cursor, "SELEKT 1")
 with connection.cursor(row_limit=7) as limited:
     found["limited"] = len(limited.execute("ROWS 100").fetchall())
-with connection.cursor() as fresh:  # the kernel cancels the statement before where there was one
+with connection.cursor() as fresh:  # the kernel cancels the cursor's previous statement
     threading.Timer(CANCELLED_AFTER_S, fresh.cancel).start()
     found["cancel"] = told(fresh, "SLEEP 300")
 found["again"] = [str(value) for value in cursor.execute("SELECT 1").fetchone()]

@@ -1,4 +1,4 @@
-"""Columns of nested types with NULL and empty values at every depth, as SQL and as clients read them."""
+"""Nested columns with NULL and empty values at every depth, as SQL and as clients return them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 _DEPTH_MAX, _DEEP = 4, 12
+# So many rows show each type empty at each depth.
 LEVELS = 2 * _DEPTH_MAX + 2
-"""So many rows show each type empty at each depth."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """`text` is the JSON of the cell, with NULL as `null`."""
+    """A value; `text` is the cell's JSON, with NULL as `null`."""
 
     sql: str
     value: Any
@@ -24,7 +24,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Kind:
-    """A type: `shape` is array, map, struct, or empty for a scalar, of which `example` is a value."""
+    """A type: `shape` is array, map, struct, or empty for a scalar, with `example` as a value."""
 
     sql: str
     shape: str = ""
@@ -32,7 +32,7 @@ class Kind:
     example: Value | None = None
 
     def level(self, level: int) -> Value:
-        """NULL (0), empty (1), or with children of two levels less; all of these together at the last level."""
+        """Returns NULL (0), empty (1), or a value whose children are two levels lower; the last level combines all."""
         if level == 0:
             return Value(f"CAST(NULL AS {self.sql})", None, "null")
         if self.example is not None:
@@ -83,7 +83,7 @@ def nested(shape: str, child: Kind) -> Kind:
 
 
 def kinds() -> list[Kind]:
-    """Every nesting of two shapes, and deeper ones by chance, always the same."""
+    """Returns every nesting of two shapes, and random deeper ones from a fixed seed."""
     chance, shapes = random.Random(31), ("array", "map", "struct")
     scalars = itertools.cycle(SCALARS)
     found = [nested(outer, nested(inner, next(scalars))) for outer, inner in itertools.product(shapes, repeat=2)]

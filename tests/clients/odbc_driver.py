@@ -1,8 +1,8 @@
-"""The calls of an ODBC driver for Spark (Simba's, as Tableau and Power BI ship it), over a raw Thrift client.
+"""An ODBC driver's calls for Spark (Simba's, as Tableau and Power BI ship it), over a raw Thrift client.
 
-A query is sent asynchronously, its status asked for until it has ended, its columns asked for, and its rows fetched by
-blocks until an answer says that none follow or is empty; then it is closed. Catalog functions are the calls of the same
-name, fetched in the same way.
+It executes a query asynchronously, polls its status until it has ended, gets its schema, and fetches blocks until a
+response has no more rows or is empty; then it closes it. Catalog functions are the calls with the same names, fetched
+in the same way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 class OdbcDriver:
-    """A connection with a session of its own; `port` is that of Thrift, or of HTTP where a `path` is given."""
+    """A connection with a session; `port` is Thrift's, or HTTP's if a `path` is given."""
 
     def __init__(self, port: int, path: str = "", version: int = 7, **opening: Any) -> None:
         if path:
@@ -55,18 +55,18 @@ class OdbcDriver:
         self._transport.close()
 
     def info(self, info_type: int) -> Any:
-        """A value of SQLGetInfo."""
+        """Returns an SQLGetInfo value."""
         value = _checked(self.client.GetInfo(t.TGetInfoReq(self.session, info_type))).infoValue
         members = ("stringValue", "smallIntValue", "integerBitmask", "integerFlag", "binaryValue", "lenValue")
         return next(held for member in members if (held := getattr(value, member)) is not None)
 
     def catalog(self, name: str, **fields: Any) -> tuple[list[str], list[Row]]:
-        """The columns and rows of a catalog function, such as `GetTables`."""
+        """Returns a catalog function's columns and rows, for example `GetTables`."""
         request = getattr(t, f"T{name}Req")(self.session, **fields)
         return self._read(_checked(getattr(self.client, name)(request)).operationHandle)
 
     def execute(self, text: str, **fields: Any) -> Any:
-        """The handle of a statement that has ended well."""
+        """Returns the handle for a successfully ended statement."""
         request = t.TExecuteStatementReq(self.session, text, runAsync=True, **fields)
         operation = _checked(self.client.ExecuteStatement(request)).operationHandle
         ended = _checked(settle(self.client, operation))
@@ -77,7 +77,7 @@ class OdbcDriver:
         return operation
 
     def query(self, text: str) -> tuple[list[str], list[Row]] | None:
-        """The columns and rows of a statement; None where it has no result set."""
+        """Returns a statement's columns and rows, or None without a result set."""
         operation = self.execute(text)
         if operation.hasResultSet:
             return self._read(operation)

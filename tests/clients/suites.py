@@ -1,13 +1,13 @@
 """Runs clients' own test suites, unmodified, against a server: `python -m tests.clients.suites FOLDER [SUITE …]`.
 
-FOLDER holds checkouts under the names of their repositories: databricks-sqlalchemy, PyHive, dbt-adapters,
-dbt-databricks, databricks-sql-python, databricks-sql-nodejs. Suites without a checkout are left out; impyla's package
-brings its own. What the suites need is installed from PyPI and npm.
+FOLDER has checkouts under their repository names: databricks-sqlalchemy, PyHive, dbt-adapters, dbt-databricks,
+databricks-sql-python, databricks-sql-nodejs. Suites without a checkout are skipped; impyla's package includes its own.
+Dependencies are installed from PyPI and npm.
 
-Prints a table of passed, failed, and skipped tests for each suite, and keeps what the suites print in
-`.clients/reports`. The suites also test features that only their own servers have, so `known_failures` has a list for
-each suite of the tests that fail, with reasons; `--record` writes it. The exit code is 1 if other tests fail, or if a
-suite does not run.
+Prints a table with passed, failed, and skipped tests for each suite, and stores the suites' output in
+`.clients/reports`. The suites also test features that only their own servers have, so `known_failures` lists each
+suite's failing tests with reasons; `--record` writes it. The exit code is 1 if other tests fail, or if a suite does not
+run.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ REPORTS = ROOT / ".clients" / "reports"
 PLUGINS = Path(__file__).with_name("suite_plugins")
 KNOWN = Path(__file__).with_name("known_failures")
 TEST_S = 180  # for one test
-SKIPS_SHOWN = 15  # reasons of a suite
+SKIPS_SHOWN = 15  # reasons per suite
 _COLUMNS = (
     "boolean BOOLEAN, tinyint TINYINT, smallint SMALLINT, int INT, bigint BIGINT, float FLOAT, double DOUBLE, "
     "string STRING, timestamp TIMESTAMP, binary BINARY, array ARRAY<INT>, map MAP<INT, INT>, "
     "struct STRUCT<a: INT, b: INT>, `union` STRING, decimal DECIMAL(10, 1)"
 )
-_TABLES = (  # those of PyHive's scripts/make_*.sh; Spark has no union
+_TABLES = (  # from PyHive's scripts/make_*.sh; Spark has no union
     "CREATE TABLE one_row (number_of_rows INT)",
     "INSERT INTO one_row VALUES (1)",
     f"CREATE TABLE one_row_complex ({_COLUMNS})",
@@ -73,7 +73,7 @@ _TABLES = (  # those of PyHive's scripts/make_*.sh; Spark has no union
 
 @dataclass(frozen=True)
 class Started:
-    """The server that the suites run against; both ports take TLS as well. `external` is a root of external tables."""
+    """The suites' server; both ports accept TLS too. `external` is a root for external tables."""
 
     thrift_port: int
     http_port: int
@@ -83,7 +83,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Run:
-    """The run of a suite: its folder, arguments of pytest or a command of its own, and variables."""
+    """A suite's run: its folder, pytest's arguments or a command, and variables."""
 
     folder: Path
     arguments: tuple[str, ...]
@@ -106,8 +106,8 @@ class Suite:
         return re.sub(r"\W+", "_", self.name)
 
 
+# By test: one of COUNTS, and the reason unless it is the first.
 Outcomes = dict[str, tuple[str, str]]
-"""By test: one of COUNTS, and the reason if it is not the first."""
 
 
 def _databricks_variables(server: Started) -> dict[str, str]:
@@ -117,7 +117,7 @@ def _databricks_variables(server: Started) -> dict[str, str]:
 
 def _compliance(checkout: Path, environment: Path, server: Started) -> Run:
     package = Path(sysconfig.get_path("purelib", vars={"base": str(environment.parent)})) / "databricks" / "sqlalchemy"
-    if not (package / "test").exists():  # where the suite imports itself from
+    if not (package / "test").exists():  # the suite's import path
         (package / "test").symlink_to(checkout / "tests" / "test")
     uri = f"databricks://token:any@127.0.0.1?http_path={WAREHOUSE}&catalog=spark_catalog&schema=sqlalchemy_suite"
     suite = str(checkout / "tests" / "test" / "test_suite.py")
@@ -142,7 +142,7 @@ def _impyla(checkout: Path, environment: Path, server: Started) -> Run:
     folder = Path(sysconfig.get_path("purelib", vars={"base": str(environment.parent)})) / "impala" / "tests"
     thrift, http = str(server.thrift_port), str(server.http_port)
     ports_read = {"IMPYLA_TEST_PORT": thrift, "IMPYLA_TEST_HIVE_PORT": thrift, "IMPYLA_TEST_HTTP_PORT": http}
-    left_out = ("test_hs2_fault_injection.py", "test_http_connect.py")  # servers of their own, long waits
+    left_out = ("test_hs2_fault_injection.py", "test_http_connect.py")  # separate servers, long waits
     ignored = (f"--ignore={name}" for name in left_out)
     variables = {"IMPYLA_TEST_HOST": "127.0.0.1", "IMPYLA_TEST_AUTH_MECH": "PLAIN", **ports_read}
     return Run(folder, ("-c", os.devnull, "--connect", *ignored, "."), variables)
@@ -178,7 +178,8 @@ def _connector(checkout: Path, environment: Path, server: Started) -> Run:
     settings |= {"USER": "me", "CATALOG": "spark_catalog", "SCHEMA": "e2e_suite"}
     variables = {f"DATABRICKS_{name}": value for name, value in settings.items()} | _databricks_variables(server)
     options = ("-c", os.devnull, "-p", "gateway_databricks", "-k", "not large and not long_running", *_IN_PARALLEL)
-    return Run(checkout, (*options, "tests/e2e"), variables)  # those left out take minutes each, by millions of rows
+    # the excluded tests take minutes each, with millions of rows
+    return Run(checkout, (*options, "tests/e2e"), variables)
 
 
 def _node(checkout: Path, environment: Path, server: Started) -> Run:
@@ -252,7 +253,7 @@ def _make_tables(port: int) -> None:
 
 
 def _outcomes(suite: Suite, checkouts: Path, server: Started) -> Outcomes:
-    """Returns what became of each test, which is nothing if the suite did not run."""
+    """Returns each test's outcome; empty if the suite did not run."""
     environment = client_environment(suite.environment, *suite.packages) if suite.packages else Path()
     run = suite.run(checkouts / (suite.checkout or ""), environment, server)
     result = REPORTS / f"{suite.file_name}.json"
@@ -283,7 +284,7 @@ def _outcomes(suite: Suite, checkouts: Path, server: Started) -> Outcomes:
 
 
 def mocha_outcomes(report: Mapping[str, Any]) -> Outcomes:
-    """Returns the outcomes of a JSON report of mocha."""
+    """Returns the outcomes in mocha's JSON report."""
     found = {test["fullTitle"]: ("passed", "") for test in report["passes"]}
     found |= {test["fullTitle"]: ("skipped", "") for test in report["pending"]}
     failures = {test["fullTitle"]: test["err"].get("message", "") for test in report["failures"]}
@@ -296,7 +297,7 @@ def _reason(message: str) -> str:
 
 
 def known_failures(suite: Suite) -> dict[str, str]:
-    """Returns the tests of a suite that are known to fail, each with the reason."""
+    """Returns a suite's known failures with their reasons."""
     path = KNOWN / f"{suite.file_name}.txt"
     lines = path.read_text().splitlines() if path.exists() else []
     return {test: reason for test, _, reason in (line.partition(_SEPARATOR) for line in lines)}
@@ -308,7 +309,7 @@ def _record(suite: Suite, failures: Mapping[str, str]) -> None:
 
 
 def run_suite(suite: Suite, checkouts: Path, server: Started, *, record: bool) -> bool:
-    """Prints the row of a suite, and returns whether it ran and only known failures occurred."""
+    """Prints a suite's row; returns if it ran and only known failures occurred."""
     outcomes = _outcomes(suite, checkouts, server)
     counts = Counter(outcome for outcome, _ in outcomes.values())
     print(f"{suite.name:<34}" + "".join(f"{counts[name]:>9}" for name in COUNTS), flush=True)

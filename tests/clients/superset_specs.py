@@ -1,6 +1,6 @@
-"""What Superset does with a database, in its own environment and process: FOLDER, NAME, URI, EXTRA as JSON.
+"""Runs Superset's database operations in its own environment and process: FOLDER, NAME, URI, EXTRA as JSON.
 
-Browses, previews, draws by every time grain, asks in SQL Lab with an error and a stop; prints a line of JSON.
+Browses, previews, draws by every time grain, runs SQL Lab with an error and a stop; prints a line of JSON.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ with app.app_context():
         return database.get_df(text, catalog, "shop")
 
     def lab(text: str, stop_after_s: float | None = None) -> tuple[str, object]:
-        """The end of a query of SQL Lab, and its rows or its error; stopped by another thread where asked."""
+        """Returns a SQL Lab query's final state, and its rows or error; another thread stops it if requested."""
         query = Query(
             client_id=str(time.monotonic_ns())[-10:],
             database=database,
@@ -96,6 +96,6 @@ with app.app_context():
     }
     told["lab"] = [lab("SELECT count(*) AS n FROM orders WHERE order_id < 5"), lab("SELECT nope FROM orders")]
     told["lab"] += [lab("CREATE TABLE made AS SELECT 1 AS a"), lab("DROP TABLE made")]
-    if spec.has_implicit_cancel():  # Superset cannot stop a query of Databricks
+    if spec.has_implicit_cancel():  # Superset cannot stop a Databricks query
         told["stopped"] = lab("SELECT count(*) FROM range(100000000000) WHERE sha2(string(id), 256) = ''", 3.0)
     print(json.dumps(told, default=str))

@@ -1,4 +1,4 @@
-"""Views as dbt changes and lists them: the statements of its adapters, by the clients that they use."""
+"""Views as dbt alters and lists them: its adapters' statements, through the clients that they use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def schema(server: RealServer) -> Iterator[str]:
 
 
 def test_dbt_databricks_renames_and_lists_views(server: RealServer, schema: str) -> None:
-    """`databricks__rename_relation`, `alter_view` and `list_relations` of dbt-databricks; SQLAlchemy's view names."""
+    """`databricks__rename_relation`, `alter_view` and `list_relations` in dbt-databricks; SQLAlchemy's view names."""
     with closing(connect(server.http_port, schema=schema)) as connection:
         cursor = connection.cursor()
         for text in (

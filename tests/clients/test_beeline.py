@@ -1,4 +1,4 @@
-"""beeline as people use it: a million rows, its log lines, a time limit, Ctrl-C, and what follows each."""
+"""beeline in interactive use: a million rows, log lines, a time limit, Ctrl-C, and the next statement after each."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def run(server: RealServer, *arguments: str, **options: Any) -> subprocess.Compl
 
 
 def test_a_million_rows(server: RealServer) -> None:
-    """It asks for the status before each row."""
+    """It polls the status before each row."""
     many = "SELECT id FROM range(1000000)"
     done = run(server, "--silent=true", "--outputformat=csv2", "--incremental=true", "-e", many)
-    ids = [line for line in done.stdout.split() if line.isdigit()]  # beside the header and the prompt
+    ids = [line for line in done.stdout.split() if line.isdigit()]  # without the header and the prompt
     assert (len(ids), ids[0], ids[-1]) == (1_000_000, "0", "999999"), done.stderr
 
 
@@ -51,7 +51,7 @@ def test_ctrl_c_ends_the_statement(server: RealServer) -> None:
     running = subprocess.Popen(
         command(server, "-e", ENDLESS), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(10)  # until it runs, of which beeline says nothing
+    time.sleep(10)  # until it runs, which beeline does not report
     assert running.poll() is None
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=30)

@@ -1,4 +1,4 @@
-"""What every client of HiveServer2 must see alike, whichever transport, protocol version and language it has."""
+"""Behavior that every HiveServer2 client must see alike, over any transport, protocol version and language."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tests.clients.drivers import Driver, StatementFailed, column
 
 pytestmark = pytest.mark.clients
 
+# A row with all types; both spellings if Python and Java print a value differently.
 VALUES = [
     *("true", "-128", "-32768", "2147483647", "-9223372036854775808", "1.5"),
     *(("10000000000.0", "1.0E10"), "-1.50", 'é "q" 日本', "raw", "2024-02-29", "2024-07-01 12:00:00.25"),
     *("[1,null]", '{"x":1,"y":"z"}'),
 ]
-"""A row of all types; where Python and Java print a value differently, both."""
 
 
 def test_values_of_all_types(driver: Driver) -> None:

@@ -35,7 +35,7 @@ Connect = Callable[[], OdbcDriver]
 
 @pytest.fixture(scope="module", params=["binary", "http"])
 def connect(request: pytest.FixtureRequest, server: RealServer) -> Connect:
-    """A connection as ODBC's drivers make it."""
+    """Returns a connection as ODBC's drivers make it."""
     if request.param == "binary":
         return lambda: OdbcDriver(server.thrift_port, version=V8, configuration={"use:database": "default"})
     return lambda: OdbcDriver(server.http_port, "/cliservice", V8)
@@ -43,7 +43,7 @@ def connect(request: pytest.FixtureRequest, server: RealServer) -> Connect:
 
 @pytest.fixture(scope="module", autouse=True)
 def lake_of_others_left_out(server: RealServer) -> Iterator[None]:
-    """The schemas of other tests' tables are not in the way."""
+    """Hides the schemas of other tests' tables."""
     links = {name: (server.lake / name).readlink() for name in ("dat", "golden") if (server.lake / name).exists()}
     for name in links:
         (server.lake / name).unlink()

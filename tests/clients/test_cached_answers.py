@@ -1,6 +1,6 @@
-"""Answers of the result cache over every front end of a real server: one asks, all others are given the answer.
+"""Result cache over every front end: one client runs the query, all others get the cached answer.
 
-Each client asks the same query with a comment of its own, by which it is found again in the history.
+Each client adds its own comment to the same query, by which the history finds it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Ask = Callable[[str], list[tuple[int, ...]]]
 
 @pytest.fixture(scope="module")
 def clients(server: RealServer) -> Iterator[dict[str, Ask]]:
-    """Of each a connection that stays."""
+    """Yields a persistent connection for each client."""
     http = server.http()
     with (
         closing(hive.connect("127.0.0.1", server.thrift_port, username="ann")) as pyhive,
@@ -53,7 +53,7 @@ def clients(server: RealServer) -> Iterator[dict[str, Ask]]:
 
 
 def _history(http: HttpClient, mark: str) -> list[bool]:
-    """Whether each statement with the mark was answered from the cache, oldest first."""
+    """Returns whether each statement with the mark was answered from the cache, oldest first."""
     text = f"SELECT from_cache FROM system.queries WHERE contains(statement_text, '{mark}') AND NOT contains("
     return [row == ["true"] for row in http.rows(f"{text}statement_text, 'system') ORDER BY created")]
 
@@ -107,7 +107,7 @@ def test_a_session_does_without_over_each_front_end(server: RealServer) -> None:
 
 
 def test_all_at_once_run_once(server: RealServer, clients: dict[str, Ask]) -> None:
-    """Each client by a thread of its own; as many as were not first have waited, or come a little later."""
+    """Each client in a separate thread; all but the first have waited, or come a little later."""
     http = server.http()
     http.run(f"CREATE OR REPLACE TABLE {TABLE}_once AS SELECT id AS n FROM range(100000)")
     slow = "aggregate(sequence(1, 400), 0, (a, x) -> a + x) > 0"

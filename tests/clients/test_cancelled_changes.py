@@ -27,21 +27,21 @@ from tests.gateway.http.conftest import eventually
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
+# Copied or removed files: many more than change between two looks at a folder.
 FILES = 10_000
-"""That are copied, or removed: many more than go between two looks at a folder."""
 ROWS = 500_000
 
 
 @dataclass(frozen=True)
 class Cut:
-    """`text` names the table `{t}`, whose folder is given to `is_begun`: it is true when the work has begun, where that
-    can be seen in folders.
+    """A canceled statement: `text` names the table `{t}`, whose folder is passed to `is_begun`, which is true when the
+    work has begun, if folders show it.
     """
 
     text: str
     is_begun: Callable[[Path], bool] | None
+    # Versions that the statement commits nevertheless, to record its progress.
     versions: int = 0
-    """That the statement makes all the same, to say what it has done."""
 
 
 def parquet(folder: Path) -> int:
@@ -68,7 +68,7 @@ def client(server: RealServer) -> Iterator[HttpClient]:
 
 
 def made(lake: Path, name: str) -> Path:
-    """A table on which the statement works for a while."""
+    """Returns a table on which the statement works for a while."""
     folder = lake / "default" / f"cancelled_{name.lower()}"
     count, random = ROWS if name == "OPTIMIZE" else 1, np.random.default_rng(0)
     for first in range(4):
@@ -98,7 +98,7 @@ def linked(file: Path, folder: Path) -> list[str]:
 
 
 def rows_of(folder: Path) -> tuple[int, int]:
-    """How many, and their sum."""
+    """Returns the rows' number and sum."""
     table = DeltaTable(folder).to_pyarrow_table(columns=["k"])
     return table.num_rows, pc.sum(table["k"]).as_py()
 

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
 @pytest.fixture
 def table(server: RealServer) -> Iterator[str]:
-    """Two rows, of which the second is changed and then the first deleted."""
+    """Creates two rows, updates the second and then deletes the first."""
     folder: Path = server.lake / f"feed_{uuid.uuid4().hex[:8]}"
     written = pa.table({"id": pa.array([1, 2], pa.int64()), "name": ["a", "b"]})
     feed = {"delta.enableChangeDataFeed": "true"}

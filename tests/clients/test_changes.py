@@ -26,7 +26,7 @@ def client(server: RealServer) -> Iterator[Driver]:
 
 @pytest.fixture
 def folder(server: RealServer) -> Iterator[Path]:
-    """A schema of its own."""
+    """Yields a separate schema."""
     made = server.lake / f"lab_{uuid.uuid4().hex[:8]}"
     yield made
     shutil.rmtree(made, ignore_errors=True)
@@ -132,7 +132,7 @@ NAMES = ["größe 漢字 🎉", "with space", "per%20cent", "a#b", "dot.ted", "q
 def test_names_that_need_quoting(client: Driver, folder: Path, name: str) -> None:
     write(folder / "other", numbers(0))
     write(folder / "plain", numbers(1, 2))
-    (folder / "plain").rename(folder / name)  # by hand, since writers differ in what they make of a percent sign
+    (folder / "plain").rename(folder / name)  # by hand, since writers treat a percent sign differently
     quoted = "`" + name.replace("`", "``") + "`"
     if name in ("_hidden", "x=1"):  # hidden, or a partition
         with pytest.raises(StatementFailed, match="TABLE_OR_VIEW_NOT_FOUND"):

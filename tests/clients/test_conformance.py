@@ -1,8 +1,7 @@
-"""Every table, through every interface, cell for cell what its makers say it holds.
+"""Every table, through every interface, compared cell by cell with its makers' expected content.
 
-The tables are those of other engines, in every version with recorded rows, and the sample lake. Those that must fail
-say why under the same condition everywhere. Hive's own client is started once for all tables, since a start takes
-seconds.
+The tables come from other engines, in every version with recorded rows, and from the sample lake. Tables that must fail
+report the same condition everywhere. Hive's own client starts once for all tables, since a start takes seconds.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from tests.paths import DAT, GOLDEN
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
+# A table's rows that text clients fetch; Arrow fetches all.
 ROWS_MAX = 500
-"""Rows of a table that the clients of text fetch; Arrow fetches all."""
 
+# Converts binary cells before comparison, for clients that cannot show bytes unchanged.
 Binary = Callable[[Any], Any]
-"""What becomes of a cell of bytes before it is compared, for clients that cannot show bytes as they are."""
 
 _PACIFIC = "America/Los_Angeles"
 
@@ -78,7 +77,9 @@ class Table:
             assert shown == self._count(columns, _rows(self.expected, columns), binary)
 
     def _near(self, columns: Sequence[str], shown: Counter[Any]) -> pa.Table:
-        """The expected rows that may be among the shown ones: a million rows are too many to compare one by one."""
+        """Returns the expected rows that may be among the shown ones: a million rows are too many to compare one by
+        one.
+        """
         for position, name in enumerate(columns):
             if pa.types.is_integer(kind := self.expected.schema.field(name).type):
                 keys = pa.array({row[position] for row in shown}, kind)
@@ -170,6 +171,7 @@ def test_pyhive(cursor: Any, table: Table) -> None:
     table.check([name for name, *_ in cursor.description], cursor.fetchall())
 
 
+# Golden tables that must fail: the statement, its condition and SQLSTATE.
 FAILING = {
     "canonicalized-paths-special-a": ("SELECT * FROM {} VERSION AS OF 0", "LOG_PATH_NOT_ALLOWED", "42501"),
     "corrupted-last-checkpoint": ("SELECT * FROM {}", "DELTA_READ_TABLE_WITHOUT_COLUMNS", "428GU"),
@@ -190,7 +192,6 @@ FAILING = {
     "snapshot-vacuumed": ("SELECT * FROM {} VERSION AS OF 1", "FAILED_READ_FILE.FILE_NOT_EXIST", "KD001"),
     "versions-not-contiguous": ("SELECT * FROM {}", "DELTA_VERSIONS_NOT_CONTIGUOUS", "KD00C"),
 }
-"""Golden tables that must fail: the statement, its condition and SQLSTATE."""
 
 
 @pytest.mark.foreign
@@ -215,7 +216,7 @@ _SEPARATORS = {"csv2": ",", "tsv2": "\t"}
 
 @dataclass(frozen=True)
 class Shell:
-    """What beeline said of each table, header and rows, and all its errors."""
+    """beeline's output for each table, header and rows, and all its errors."""
 
     answers: list[list[list[str]]]
     errors: list[str]
@@ -241,7 +242,7 @@ def shell(request: pytest.FixtureRequest, server: RealServer, tmp_path_factory: 
 
 
 def _answers(records: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-    """What stands between the answer of SET, a header and a row, and that of the mark, which is both."""
+    """Yields the output between SET's answer (a header and a row) and the delimiter's, likewise."""
     answer: list[list[str]] = []
     for record in records:
         answer.append(record)
@@ -264,7 +265,7 @@ def test_beeline_reports_no_error(shell: Shell) -> None:
 
 
 def _as_java_text(cell: Any) -> bytes | None:
-    """Bytes as Java's client shows them: what is no UTF-8 is lost."""
+    """Returns bytes as Java's client shows them: invalid UTF-8 is lost."""
     if isinstance(cell, bytes):
         cell = cell.decode("utf-8", "replace")
     return None if cell is None else cell.encode()

@@ -18,14 +18,14 @@ from tests.security.house import SecureHouse
 pytestmark = pytest.mark.console
 
 RUN, CANCEL = "Control+Enter", "Control+."
+# Chromium gives text typed over other text an inline style, until the editor sets its own.
 OF_EDITING = "Applying inline style violates"
-"""Chromium gives text that is typed over other text a style of its own, until the editor puts its own there."""
 TELL_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (told) => {
   if (!told.target.closest?.(".cm-content")) console.error(told.violatedDirective, told.target.outerHTML);
 });
 """
-expect.set_options(timeout=120_000)  # of a machine that is busy with other tests
+expect.set_options(timeout=120_000)  # for a machine that is busy with other tests
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def opened(browser: Browser, url: str) -> Iterator[Page]:
-    """A page of a browser without cookies; whatever it complains of is an error, and so is a request to elsewhere."""
+    """Yields a page in a browser without cookies; any console message is an error, and so is an external request."""
     complaints: list[str] = []
 
     def hear(said: ConsoleMessage) -> None:
@@ -59,7 +59,7 @@ def opened(browser: Browser, url: str) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def page(server: RealServer, browser: Browser) -> Iterator[Page]:
-    """One page for all tests of the real server."""
+    """Yields one page for all tests with the real server."""
     with opened(browser, f"http://localhost:{server.http_port}/") as page:
         yield page
 
@@ -72,7 +72,7 @@ def new_tab(page: Page) -> None:
 
 
 def run(page: Page, text: str) -> None:
-    """In a tab of its own."""
+    """Runs a text in a new tab."""
     new_tab(page)
     page.keyboard.insert_text(text)
     page.keyboard.press(RUN)
@@ -233,7 +233,7 @@ def test_what_became_of_a_statement_is_told(page: Page) -> None:
 def test_names_are_completed(page: Page) -> None:
     new_tab(page)
     page.keyboard.type("SELECT * FROM shop.or")
-    for _ in range(60):  # the page asks for the names when it opens, and completes what is typed when it has them
+    for _ in range(60):  # the page loads the names when it opens, and completes only then
         page.keyboard.type("d")
         with suppress(AssertionError):
             expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("orders", timeout=2000)

@@ -1,4 +1,4 @@
-"""A server whose process is killed by a signal, as a crash of native code does it: clients find it again."""
+"""A server process killed by a signal, as after a crash in native code: clients reconnect."""
 
 from __future__ import annotations
 

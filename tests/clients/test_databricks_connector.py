@@ -147,7 +147,7 @@ def test_cancelling_from_another_thread(cursor: Any, served: Served) -> None:
 
 
 def _cancel_when_started(cursor: Any, known: int, served: Served) -> None:
-    """The connector knows what to cancel once its call has been answered."""
+    """The connector has a statement id to cancel once its call has returned."""
     pause = threading.Event()
     while len(served.engine.runs) <= known or served.engine.runs[-1].context.cancel.reason is None:
         pause.wait(0.1)

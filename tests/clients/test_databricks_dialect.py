@@ -1,4 +1,4 @@
-"""databricks-sqlalchemy and pandas over databricks-sql-connector, as they are, in an environment of their own."""
+"""databricks-sqlalchemy and pandas over databricks-sql-connector, unmodified, in a separate environment."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ def test_everything_it_does(server: RealServer) -> None:
     assert listed == [True, True] and there == [True, False]
     assert [name for name, _ in columns] == COLUMNS == reflected and key == ["id"]
     assert dict(columns)["id"] == "BIGINT" and dict(columns)["amount"] == "NUMERIC(10, 2)"
-    assert frame["a"] == [1, 2] and frame["s"][0] == "x" and frame["s"][1] != frame["s"][1]  # NaN: a null of pandas
+    assert frame["a"] == [1, 2] and frame["s"][0] == "x" and frame["s"][1] != frame["s"][1]  # NaN: pandas' null

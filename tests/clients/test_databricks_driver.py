@@ -1,4 +1,4 @@
-"""@databricks/sql of npm, as it is, over TLS; it is installed for the test."""
+"""npm's @databricks/sql, unmodified, over TLS; it is installed for the test."""
 
 from __future__ import annotations
 

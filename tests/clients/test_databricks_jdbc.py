@@ -88,7 +88,7 @@ LISTS: list[tuple[str, tuple[Any, ...], str, list[str]]] = [
 def metadata(
     request: pytest.FixtureRequest, gateway: JavaGateway, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Any]:
-    """DatabaseMetaData of a lake with two tables, whose engine has no Spark."""
+    """Returns DatabaseMetaData for a lake with two tables, whose engine has no Spark."""
     sources = open_sources(EngineOptions(lake_folder=str(tmp_path_factory.mktemp("lake"))))
     with serving_http(over=LakeEngine(sources, NoSpark())) as live:  # type: ignore[arg-type]
         opened = connect_with(PACKAGE, gateway, f"127.0.0.1:{live.port}/default;{SETTINGS};{request.param}")
@@ -118,7 +118,7 @@ def test_positions_of_columns(request: pytest.FixtureRequest, metadata: Any) -> 
 
 
 def test_how_many_rows_a_statement_changed(connection: Any) -> None:
-    """The driver looks for a row of counts, over Thrift as well."""
+    """The driver expects a row with counts, over Thrift as well."""
     statement = connection.createStatement()
     assert statement.executeUpdate("INSERT") == 3 and statement.getUpdateCount() == 3
 
@@ -133,7 +133,7 @@ def test_an_error_says_what_and_the_session_goes_on(connection: Any) -> None:
 
 
 def test_cancelling_from_another_thread(request: pytest.FixtureRequest, connection: Any, served: Served) -> None:
-    """Over the statement API it knows what to cancel when its first call is answered, after ten seconds."""
+    """Over the statement API it has the statement's id when its first call returns, after ten seconds."""
     pause_s = 12 if "statements" in request.node.name else 1
     assert "cancel" in error_of_cancelled(connection, served.engine.runs, pause_s=pause_s).lower()
 

@@ -1,4 +1,4 @@
-"""databricks-sql-connector over the statement API: with its kernel, and its older backend; what it lists is SQL."""
+"""databricks-sql-connector over the statement API: with its kernel, and its older backend; it lists metadata by SQL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PACKAGES = ("databricks-sql-connector==4.9.0", "databricks-sql-kernel==1.3.0")
 
 
 class NoSpark:
-    """In the place of Spark's driver and of its sessions: what is asked here needs neither."""
+    """Replaces Spark's driver and its sessions, which these calls do not need."""
 
     unready_reason = None
 
@@ -46,7 +46,7 @@ def port(tmp_path: Path) -> Iterator[int]:
 
 
 def told(script: str, port: int, backend: str) -> Any:
-    """What a script in the connector's environment prints at its end."""
+    """Returns a script's last output in the connector's environment."""
     python = client_environment("kernel", *PACKAGES) / "python"
     file = ROOT / "tests" / "clients" / script
     done = subprocess.run([python, file, str(port), backend], capture_output=True, text=True, timeout=300)

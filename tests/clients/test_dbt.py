@@ -1,6 +1,6 @@
-"""dbt end to end: a project of every kind of node, built twice, its documentation, and the commands that only look.
+"""dbt end to end: a project with every kind of node, built twice, its documentation, and read-only commands.
 
-dbt-spark connects by Thrift and by HTTP, dbt-databricks as to a warehouse; each builds into a schema of its own.
+dbt-spark connects by Thrift and by HTTP, dbt-databricks as to a warehouse; each builds into a separate schema.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ pytestmark = [pytest.mark.clients, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 PROJECT = ROOT / "tests" / "clients" / "dbt_project"
 SPARK = ("dbt-thrift", "dbt-core>=1.11,<1.12", "dbt-spark[PyHive]>=1.11,<1.12")
+# By profile target: the environment and its packages.
 PACKAGES = {
     "thrift": SPARK,
     "http": SPARK,
     "databricks": ("dbt-databricks", "dbt-core>=1.11,<1.12", "dbt-databricks==1.10.9"),
 }
-"""By target of the project's profile: the environment and what it needs."""
 RUN_S = 600
 
 
 class Dbt:
-    """The project in a folder of its own, against one server."""
+    """The project in a separate folder, against one server."""
 
     def __init__(self, folder: Path, server: RealServer, target: str) -> None:
         self.folder, self.server, self.target = folder, server, target
@@ -47,7 +47,7 @@ class Dbt:
         }
 
     def run(self, *arguments: str, succeeds: bool = True) -> str:
-        """The output of a command."""
+        """Returns a command's output."""
         done = subprocess.run(
             [self._dbt, *arguments, "--target", self.target],
             cwd=self.folder,
@@ -66,7 +66,7 @@ class Dbt:
         assert {result["status"] for result in results} == {"success", "pass"}, results
 
     def rows(self, text: str) -> list[list[Any]]:
-        """What the server answers; `{s}` is the schema."""
+        """Returns the server's rows; `{s}` is the schema."""
         return [list(row) for row in self.server.http().rows(text.format(s=self.schema))]
 
 
@@ -90,7 +90,7 @@ def test_a_project_is_built_twice(dbt: Dbt) -> None:
         ["5", "1.0", "true"],
     ]
     assert dbt.rows("SELECT count(*) FROM {s}.appended") == [["6"]]
-    # dbt-databricks replaces all partitions on a warehouse; dbt-spark sets the mode of the session.
+    # dbt-databricks replaces all partitions on a warehouse; dbt-spark sets the session's mode.
     others = [] if dbt.target == "databricks" else [["2024-01-01", "1"], ["2024-01-03", "1"]]
     assert dbt.rows("SELECT day, count(*) FROM {s}.overwritten GROUP BY day ORDER BY day") == sorted(
         [["2024-01-02", "3"], *others]

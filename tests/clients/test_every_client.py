@@ -1,8 +1,8 @@
-"""What each client of Python and Java must do against a real server, over each of its transports.
+"""Each Python and Java client against a real server, over each of its transports.
 
-They browse, and take values of all types, parameters, a million rows, an error, a cancel, a time limit, and a new
-connection after the old one; what else they do is told where each of them is driven by itself. Clients with a process
-of their own (beeline, Node, Go, dbt, Superset) are not here.
+They browse, and read values in all types, parameters, a million rows, an error, a cancellation, a time limit, and
+reconnect; their own modules test the rest. Clients in a separate process (beeline, Node, Go, dbt, Superset) are not
+here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WAREHOUSE = "/sql/1.0/warehouses/any"
 
 
 class PythonClient:
-    """A DB-API connection; `marker` is how it writes the parameter `n`. One cursor, which is a session of impyla's."""
+    """A DB-API connection; `marker` is its spelling for the parameter `n`. One cursor, which is a session in impyla."""
 
     def __init__(self, connection: Any, marker: str) -> None:
         self.connection, self.marker = connection, marker
@@ -48,7 +48,7 @@ class PythonClient:
         return [tuple(row) for row in self.cursor.fetchall()] if self.cursor.description is not None else []
 
     def million(self) -> tuple[int, int]:
-        """Rows and the sum of their first column, in many fetches."""
+        """Returns the number of rows and the first column's sum, over many fetches."""
         self.cursor.arraysize, count, total = 50_000, 0, 0
         self.cursor.execute(MANY)
         while rows := self.cursor.fetchmany(50_000):
@@ -56,7 +56,7 @@ class PythonClient:
         return count, total
 
     def cancel(self) -> str:
-        """What is said of a statement that is cancelled."""
+        """Returns a canceled statement's error."""
         try:
             if isinstance(self.connection, hive.Connection):
                 self.cursor.execute(ENDLESS, async_=True)
@@ -174,7 +174,7 @@ def client(connect: Connect) -> Iterator[Client]:
 
 
 def first(client: Client, text: str, number: int | None = None) -> list[str]:
-    """The first row as text."""
+    """Returns the first row as text."""
     return [spell(cell) for cell in client.rows(text, number)[0]]
 
 
@@ -182,6 +182,7 @@ def test_browses(client: Client) -> None:
     assert ("shop", "orders") in [row[:2] for row in client.rows("SHOW TABLES IN shop")]
 
 
+# Expressions for each type, and their values as text.
 VALUES = {
     "true": "true",
     "CAST(-128 AS TINYINT)": "-128",
@@ -205,7 +206,6 @@ VALUES = {
     "parse_json('[1]')": "[1]",
     "NULL": "NULL",
 }
-"""Expressions of each type, and the text of their values."""
 
 
 def as_text(cell: Any) -> str:
@@ -214,7 +214,7 @@ def as_text(cell: Any) -> str:
             return spell(cell.replace(tzinfo=None))
         case np.ndarray():
             return json.dumps(cell.tolist(), separators=(",", ":"))
-        case dict() | list():  # a list has the entries of a map
+        case dict() | list():  # a list has a map's entries
             return json.dumps(dict(cell), separators=(",", ":"))
     return spell(cell)
 
@@ -249,7 +249,7 @@ def test_a_cancel_and_what_follows(client: Client) -> None:
 
 def test_a_time_limit_and_what_follows(client: Client) -> None:
     client.rows("SET STATEMENT_TIMEOUT = 1")
-    with pytest.raises(Exception, match=r"STATEMENT_TIMEOUT|timed out|^8$"):  # impyla says the number of the state
+    with pytest.raises(Exception, match=r"STATEMENT_TIMEOUT|timed out|^8$"):  # impyla reports the state's number
         client.rows(ENDLESS)
     assert first(client, "SELECT 1") == ["1"]
 

@@ -1,4 +1,4 @@
-"""Settings and variables that unmodified clients bring: Airflow's hook, URLs of JDBC, variables of impyla's scripts."""
+"""Settings and variables from unmodified clients: Airflow's hook, JDBC URLs, variables in impyla's scripts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.clients.fix_server import RealServer
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
+# HiveServer2Hook (apache-airflow-providers-apache-hive, `_get_results`) sends these before a task's statements.
 AIRFLOW_CONTEXT = {
     "airflow.ctx.dag_email": "a@example.com,b@example.com",
     "airflow.ctx.dag_owner": "airflow",
@@ -25,7 +26,6 @@ AIRFLOW_CONTEXT = {
     "airflow.ctx.logical_date": "",  # Airflow 3 sends the keys without a value, too
     "airflow.ctx.team_name": "",
 }
-"""What HiveServer2Hook (apache-airflow-providers-apache-hive, `_get_results`) sends before the statements of a task."""
 
 
 def test_the_hook_of_airflow_sets_its_context_and_reads_rows(server: RealServer) -> None:

@@ -1,7 +1,7 @@
-"""gohive, as it is, over each of its transports.
+"""gohive, unmodified, over each transport.
 
-`gohive.go` runs in a process of its own that takes commands and gives answers, a line of JSON each. It is built once,
-below `.clients`.
+`gohive.go` runs in a separate process with commands and responses, a line of JSON each. It is built once, below
+`.clients`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SOURCE = Path(__file__).with_name("gohive.go")
 FOLDER = ROOT / ".clients" / "go"
 GOHIVE = "github.com/beltran/gohive@v1.8.1"
 ENDLESS = "SELECT id FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
-TYPES = [  # a value of each type, as the client shows it
+TYPES = [  # a value for each type, as the client shows it
     ("true", "true"),
     ("-1Y", "-1"),
     ("300S", "300"),

@@ -1,4 +1,4 @@
-"""PyHive's dialect of SQLAlchemy, pandas over it, and what Superset's specification of Hive asks besides."""
+"""PyHive's SQLAlchemy dialect, pandas over it, and further calls in Superset's Hive specification."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_tables_of_sqlalchemy(dialect: Engine) -> None:
 
 
 def test_what_superset_asks_of_hive(server: RealServer, dialect: Engine) -> None:
-    """In the order of its specification: names by the first column, a query with polls and logs, its estimate."""
+    """In its specification's order: names by the first column, a query with polls and logs, its estimate."""
     cursor = hive.connect("127.0.0.1", server.thrift_port, database="hive_lab", configuration=SETTINGS).cursor()
 
     def first_column(statement: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""hive-driver of npm, as it is, over each transport; it is installed for the test."""
+"""npm's hive-driver, unmodified, over each transport; it is installed for the test."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.clients.conftest import Served
 pytestmark = [pytest.mark.clients, pytest.mark.slow]
 
 SCRIPT = Path(__file__).with_name("hive_driver.js")
+# A row with all types; the driver cannot represent the smallest bigint.
 TYPES = json.loads(
     """{"bo": true, "ti": -128, "sm": -32768, "i": 2147483647, "b": null, "f": 1.5, "d": 1e10, "dec": -1.5,
         "s": "é \\"q\\" 日本", "bin": {"type": "Buffer", "data": [114, 97, 119]}, "da": "2024-02-29",
         "ts": "2024-07-01 12:00:00.25", "arr": [1, null], "st": {"x": 1, "y": "z"}}"""
 )
-"""A row of all types; the driver has no number for the smallest bigint."""
 
 
 @pytest.fixture(scope="module")
@@ -48,4 +48,4 @@ def test_everything_it_does(served: Served, modules: Path, transport: str) -> No
     assert one == [{"1": 1}] and types == TYPES and many == [count, count - 1]
     assert error.startswith("[PARSE_SYNTAX_ERROR.TEST]") and ".java:" not in error
     assert tables == ["t"] and columns == ["i", "s"] and is_cancelled
-    assert limit != "ended" and later == [one, one]  # in the same session, and in one of a new connection
+    assert limit != "ended" and later == [one, one]  # in the same session, and in one on a new connection

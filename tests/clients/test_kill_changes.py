@@ -1,8 +1,8 @@
-"""Servers that are killed while they change or maintain tables: each statement is there wholly or not at all.
+"""Servers killed while they change or maintain tables: each statement is applied wholly or not at all.
 
-Several clients send statements, each to tables of its own, until the server is killed. A model knows the rows before
-and after each statement. After a kill the tables have the one or the other; deltalake reads them, which knows nothing
-of our server. A statement that is not there is sent again to the next server.
+Several clients send statements, each on separate tables, until the server is killed. A model has the rows before and
+after each statement. After a kill the tables have the one or the other; deltalake reads them independently. A statement
+that was not applied is sent again to the next server.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def servers(tmp_path: Path) -> Iterator[KilledServers]:
 
 
 def rows_in(folder: Path) -> Rows:
-    """The rows of a table; no key is there twice, and the log has no gap."""
+    """Returns a table's rows; no key is repeated, and the log has no gap."""
     versions = sorted(int(log.stem) for log in (folder / "_delta_log").glob("*.json"))
     assert versions == list(range(len(versions)))
     found = rows_of(folder, "SELECT k, v FROM t")
@@ -54,7 +54,7 @@ def rows_in(folder: Path) -> Rows:
 
 @dataclass
 class Model:
-    """What a client's `table` and its clone, `clone`, have, and which versions can be restored."""
+    """Rows in a client's `table` and its clone, `clone`, and the versions that can be restored."""
 
     lake: Path
     lane: int
@@ -75,7 +75,7 @@ class Model:
         return self.lake / "default" / self.table
 
     def landed(self, number: int) -> tuple[Path, Rows]:
-        """A folder with a file of new rows, below the lake."""
+        """Returns a folder with a file of new rows, below the lake."""
         folder, rows = self.lake / "landing" / f"{self.lane}_{number}", self.new(number)
         folder.mkdir(parents=True, exist_ok=True)
         columns = {"k": pa.array(rows.keys(), pa.int32()), "v": pa.array(rows.values(), pa.int32())}
@@ -88,8 +88,8 @@ class Model:
 
 @dataclass(frozen=True)
 class Change:
-    """A statement, and what it makes of the tables. `loses_old`: older versions cannot be restored afterwards; `makes`:
-    a folder that becomes a table; `done`: what it says where it was there already.
+    """A statement and its effect. `loses_old`: older versions cannot be restored afterwards; `makes`: a folder that
+    becomes a table; `done`: its answer if it was already applied.
     """
 
     text: str
@@ -211,7 +211,7 @@ CHANGES: list[Callable[[Model, int], Change]] = [
 
 
 class Client:
-    """One of those that send statements: what is in doubt when the server goes is looked for."""
+    """A client that sends statements; after the server is killed it determines if its pending one was applied."""
 
     def __init__(self, servers: KilledServers, lane: int) -> None:
         self.servers, self.model = servers, Model(servers.lake, lane)
@@ -245,7 +245,7 @@ class Client:
                 return
 
     def send(self) -> None:
-        """What is pending."""
+        """Sends the pending statement."""
         assert self.pending is not None
         try:
             self.driver.run(self.pending.text)
@@ -255,7 +255,7 @@ class Client:
         self.take_up()
 
     def look(self) -> bool:
-        """Whether what was in doubt is there; it is not pending any more then."""
+        """Returns if the pending statement was applied; it is no longer pending then."""
         assert self.pending is not None
         is_there = self._is_there(self.pending)
         if is_there:
@@ -263,7 +263,7 @@ class Client:
         return bool(is_there)
 
     def _is_there(self, change: Change) -> bool | None:
-        """None where nobody could tell; fails for anything between before and after."""
+        """Returns None if undecidable; fails for any state between before and after."""
         model = self.model
         pairs = [(rows_in(model.folder), model.rows, change.rows)]
         pairs.append((self._made(model.lake / "default" / model.clone), model.cloned, change.cloned))
@@ -301,14 +301,14 @@ COMMIT = ".json"
 
 
 def files_below(lake: Path, suffix: str) -> set[str]:
-    """Those of tables, logs and what is on its way to them."""
+    """Returns files in tables and logs, and temporary files."""
     return {f"{folder}/{name}" for folder, _, names in os.walk(lake) for name in names if name.endswith(suffix)}
 
 
 def kill(servers: KilledServers, clients: list[Client], after_files: int, suffix: str = "") -> list[str]:
-    """The server, while all clients send statements and have written so many files with this suffix; the texts that
-    were cut off, each with what became of it. So kills come at any step of a statement, however fast the machine is,
-    and right after a commit, before its client knows.
+    """Kills the server while all clients send statements and have written `after_files` files with this suffix; returns
+    the interrupted texts with their outcomes. So kills come at any step, at any machine speed, and right after a
+    commit, before its client gets the answer.
     """
     is_killed = threading.Event()
     known = files_below(servers.lake, suffix)

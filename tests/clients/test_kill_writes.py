@@ -1,7 +1,7 @@
-"""Writers that are cut off: a server killed at any moment, clients that vanish, statements that are cancelled.
+"""Interrupted writers: a server killed at any moment, disconnected clients, canceled statements.
 
-A write that was acknowledged is there exactly once; one that was not is there wholly or not at all. What is left over
-are files in no version.
+An acknowledged write is applied exactly once; another one is applied wholly or not at all. Leftovers are files that no
+version references.
 """
 
 from __future__ import annotations
@@ -38,33 +38,33 @@ pytestmark = [pytest.mark.clients, pytest.mark.spark]
 BATCH = 200
 SLOTS = 3
 ENDLESS = "SELECT id FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
+# A client's errors when the server disappears.
 LOST = (StatementFailed, TTransportException, OSError, EOFError)
-"""What a client sees when the server goes away."""
 
 
 def open_client(port: int) -> PythonDriver:
     return PythonDriver(hive.connect("127.0.0.1", port, username="ada"))
 
 
-# --- What must be there ----------------------------------------------------------------------------------------------
+# --- Expected content ------------------------------------------------------------------------------------------------
 
 
 def rows_of(folder: Path, query: str) -> list[dict[str, int]]:
-    """As deltalake reads the table `t`, which knows nothing of our server."""
+    """Returns the table `t` as deltalake reads it, independently from our server."""
     answer = QueryBuilder().register("t", DeltaTable(folder)).execute(query)
     rows: list[dict[str, int]] = pa.table(answer.read_all()).to_pylist()
     return rows
 
 
 def batches(folder: Path) -> dict[int, int]:
-    """Batch -> rows; each batch that is there has each of its rows once."""
+    """Returns batch -> rows; each existing batch has each row once."""
     found = rows_of(folder, "SELECT batch, count(*) AS n, count(DISTINCT id) AS d FROM t GROUP BY batch")
     assert all(row["n"] == row["d"] == BATCH for row in found), found
     return {row["batch"]: row["n"] for row in found}
 
 
 def ensure_sound(folder: Path) -> None:
-    """Every commit is whole, and every file that a version names is there as the log says."""
+    """Checks that every commit is complete, and every referenced file exists as logged."""
     logs = sorted((folder / "_delta_log").glob("*.json"))
     assert [int(log.stem) for log in logs] == list(range(len(logs)))
     for log in logs:
@@ -76,7 +76,7 @@ def ensure_sound(folder: Path) -> None:
 
 @dataclass
 class Written:
-    """What a client knows of its writes; the model that the lake is compared with."""
+    """A client's record of its writes; the lake is compared with it."""
 
     inserted: set[int] = field(default_factory=set)
     slots: dict[int, int] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class Written:
                 self.made.add(number)
 
     def is_there(self, lake: Path, number: int) -> bool:
-        """Whether the write that was cut off is there; fails unless everything else is as it must be."""
+        """Returns whether the write that was cut off is there; fails unless everything else is as it must be."""
         folder = lake / "default"
         kept, slots = batches(folder / "kept"), batches(folder / "slots")
         made = {path.name for path in folder.glob("made_*") if (path / "_delta_log" / f"{0:020}.json").exists()}
@@ -148,7 +148,7 @@ def servers(tmp_path: Path) -> Iterator[KilledServers]:
 
 
 def write_and_kill(servers: KilledServers, count: int, kill_each: float) -> None:
-    """`count` writes of a client that looks and writes again what is not there, while servers are killed."""
+    """Makes `count` writes by a client that checks and repeats lost ones, while servers are killed."""
     chance = random.Random(count)
     written = Written()
     client = open_client(servers.port)
@@ -197,7 +197,7 @@ def insert_in_turns(port: int, table: str, batch_numbers: range) -> None:
 
 
 def insert_at_once(ports: list[int], table: str, each: int) -> set[int]:
-    """A session for each port; the batches that must be there."""
+    """Returns a session for each port; the batches that must be there."""
     ranges = [range(number * 100, number * 100 + each) for number in range(len(ports))]
     with ThreadPoolExecutor(len(ports)) as threads:
         list(threads.map(insert_in_turns, ports, repeat(table, len(ports)), ranges))
@@ -206,7 +206,7 @@ def insert_at_once(ports: list[int], table: str, each: int) -> set[int]:
 
 @pytest.fixture
 def table(server: RealServer) -> Iterator[Path]:
-    """The folder of an empty table."""
+    """Yields an empty table's folder."""
     name = f"cut_{uuid.uuid4().hex[:8]}"
     client = open_client(server.thrift_port)
     client.run(f"CREATE TABLE {name} (batch INT, id BIGINT)")
@@ -222,7 +222,7 @@ def test_eight_sessions_insert_at_once(server: RealServer, table: Path) -> None:
 
 
 def test_two_servers_insert_at_once(server: RealServer, table: Path, tmp_path: Path) -> None:
-    """One of them is told to end, while it is busy, and once more: it takes its Java with it."""
+    """One is stopped twice while it is busy: its Java process ends too."""
     other = ServerProcess(tmp_path, str(server.lake))
     try:
         ports = [server.thrift_port, other.ports()["thrift"]] * 2

@@ -75,7 +75,7 @@ def pyhive_custom(server: Secured, user: str, secret: str) -> Any:
 
 
 def pyhive_https(server: Secured, user: str, secret: str) -> Any:
-    """As dbt-spark does it."""
+    """Connects as dbt-spark does."""
     context = ssl.create_default_context(cafile=str(server.certificate.certificate))
     client = THttpClient(f"https://localhost:{server.http}{WAREHOUSE}", ssl_context=context)
     client.setCustomHeaders({"Authorization": "Basic " + base64.b64encode(f"{user}:{secret}".encode()).decode()})

@@ -1,4 +1,4 @@
-"""A server whose Spark dies, hangs, runs out of memory or is held by planning that nothing ends, from outside."""
+"""A server whose Spark dies, hangs, runs out of memory or is blocked by endless planning, from outside."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from tests.server_process import ServerProcess
 pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
+# Folded by the optimizer, in one rule and for hours.
 WEDGED = (
     "SELECT aggregate(sequence(1, 100000), 0L, (a, x) -> a + "
     "aggregate(sequence(1, 100000), 0L, (b, y) -> b + aggregate(sequence(1, 1000), 0L, (c, z) -> c + z)))"
 )
-"""Folded by the optimizer, in one rule and for hours."""
 GREEDY = "SELECT length(listagg(repeat('x', 1000000), ',')) FROM range(5000)"
 HUGE = "SELECT max(length(repeat('x', 500000000 + int(id)))) FROM range(4)"
 WIDE = "SELECT repeat('x', 1000000) FROM range(5000)"
+# One call to Java's matcher that takes days: it tries each way to divide the text.
 UNSTOPPABLE = "SELECT count(*) FROM range(0, 1, 1, 1) WHERE rlike(repeat('x', 40 + CAST(id AS INT)), '(.*x){25}y')"
-"""One call of Java's matcher for days: it tries each way to divide the text."""
 READY_S = 120
 
 
@@ -89,13 +89,13 @@ def java(process: ServerProcess) -> int:
 
 
 def ended(answers: list[dict[str, Any]], http: HttpClient) -> dict[str, Any]:
-    """The answer of a small query, which is added to `answers`."""
+    """Appends a small query's response to `answers`, and returns it."""
     answers.append(http.wait(http.submit("SELECT sum(id) FROM range(1000)")))
     return answers[-1]
 
 
 def running(http: HttpClient, text: str) -> dict[str, Any]:
-    """A statement that has begun."""
+    """Returns a statement that has begun."""
     answer = http.submit(text, wait="0s")
     path = f"/statements/{answer['statement_id']}"
     assert eventually(lambda: http.ask("GET", path)["status"]["state"] == "RUNNING")
@@ -133,8 +133,8 @@ def test_a_spark_that_is_killed_comes_back_under_its_sessions(process: ServerPro
 
 
 def test_a_server_outlives_statements_that_need_too_much_memory(process: ServerProcess, http: HttpClient) -> None:
-    """Such a statement fails alone, unless one of Spark's own threads asks for memory in the same moment. Many wide
-    rows need none: they go to files, up to the limit of a result.
+    """Such a statement fails alone, unless one of Spark's own threads allocates memory in the same moment. Many wide
+    rows need no memory: they are spooled to files, up to the result limit.
     """
     answers: list[dict[str, Any]] = []
     for text in (GREEDY, HUGE, WIDE, GREEDY):
@@ -143,7 +143,7 @@ def test_a_server_outlives_statements_that_need_too_much_memory(process: ServerP
         message = answer["error"]["message"]
         expected = r"\[RESULT_TOO_LARGE\]" if text == WIDE else r"\[(OUT_OF_MEMORY|SPARK_RESTARTING)\]"
         assert re.match(expected, message) and "\tat " not in message, text
-        # others may be asked to try again while the heap is full
+        # others may have to retry while the heap is full
         assert eventually(lambda: ended(answers, http)["status"]["state"] == "SUCCEEDED", READY_S), answers[-1]
         assert cell(answers[-1]) == "499500"
     assert status(http, "/readyz") == 200 and process.popen.poll() is None
@@ -159,7 +159,7 @@ def test_statements_that_are_cancelled_while_planned_give_their_places_back(
 
 
 def test_task_that_nothing_stops_costs_others_no_statement(process: ServerProcess, http: HttpClient) -> None:
-    """One of two slots is held; the others' statements are under way when Spark is restarted."""
+    """One of two slots is blocked; the others' statements are running when Spark is restarted."""
     http.run("CREATE TABLE target (id BIGINT)")
     before, restarts = java(process), metric(http, "gateway_spark_restarts_total")
     stuck = running(http, UNSTOPPABLE)
@@ -185,7 +185,7 @@ def test_task_that_nothing_stops_costs_others_no_statement(process: ServerProces
 def test_a_java_that_hangs_is_replaced(process: ServerProcess, http: HttpClient) -> None:
     before = java(process)
     os.kill(before, signal.SIGSTOP)
-    # What needs no Java is answered, while that still counts as ready; what needs it can be given up.
+    # Statements without Java are answered, while the server still counts as ready; others can be abandoned.
     with closing(hive.connect("127.0.0.1", process.ports()["thrift"])) as connection:
         cursor = connection.cursor()
         for text in ("USE shop", "SHOW TABLES", "SELECT count(*) FROM orders"):

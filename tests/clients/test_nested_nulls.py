@@ -1,6 +1,6 @@
-"""NULL and empty values of nested types in every form of a result, of tables, constants and aggregates.
+"""NULL and empty nested values in every result form, from tables, constants and aggregates.
 
-The children of such values are empty arrays, of which Java leaves out the offsets.
+Their children are empty arrays, for which Java omits the offsets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Read = Callable[[RealServer, str], list[list[Any]]]
 
 @pytest.fixture(scope="module", params=["delta", "iceberg"])
 def table(server: RealServer, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A row for each level, with its number."""
+    """Yields a row for each level, with its number."""
     http, schema = server.http(), f"nested_nulls_{request.param}"
     name = f"{schema}.t"
     columns = ", ".join(f"c{at} {kind.sql}" for at, kind in enumerate(KINDS))
@@ -76,7 +76,7 @@ def arrow_of_thrift(server: RealServer, text: str) -> list[list[Any]]:
 
 
 def windows(server: RealServer, text: str) -> list[list[Any]]:
-    """Rows by position, as the console asks for them; then sorted by each column, and as numbers."""
+    """Returns rows by position, as the console requests them; then sorted by each column, and as numbers."""
     statement = server.http().run(text, disposition="EXTERNAL_LINKS")["statement_id"]
     found = window(server, statement, "rows?offset=0&limit=100")
     for part in [f"rows?offset=0&limit=100&order={at}.desc" for at in range(len(found[0]))] + ["rows?form=number"]:

@@ -1,4 +1,4 @@
-"""The JDBC drivers of Hive 3 and 4 and of Kyuubi, as they are on Maven, over binary and HTTP."""
+"""JDBC drivers from Hive 3 and 4 and Kyuubi, as published on Maven, over binary and HTTP."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Package:
     sha256: str
     driver: str
     scheme: str
+    # If the driver requests the number of changed rows after a statement.
     tells_counts: bool
-    """Whether the driver asks how many rows a statement changed once it has ended."""
 
 
 HIVE = "org.apache.hive.jdbc.HiveDriver"
@@ -61,18 +61,18 @@ PACKAGES = {
 
 
 def jar(package: Package) -> Path:
-    """The package, fetched once."""
+    """Returns the package, fetched once."""
     return take_jar(package.artifact, FOLDER / f"{package.artifact.replace(':', '-')}.jar", package.sha256)
 
 
 def classpath(package: Package) -> str:
-    """The driver, and Janino of Spark, by which the tests read results in Java."""
+    """Returns the driver, and Spark's Janino, by which the tests read results in Java."""
     janino = [str(found) for found in Path(JARS).parent.glob("*.jar") if found.name.startswith(JANINO)]
     return ":".join((str(jar(package)), *janino))
 
 
 def connect_with(package: Package, gateway: JavaGateway, address: str) -> Any:
-    """A java.sql.Connection of a driver that is known by its name alone."""
+    """Returns a java.sql.Connection by the driver class's name."""
     properties = gateway.jvm.java.util.Properties()
     properties.setProperty("user", "ada")
     properties.setProperty("password", "x")
@@ -140,5 +140,5 @@ def test_an_error_says_what_and_no_java_stack(connection: Any) -> None:
 
 
 def test_cancelling_from_another_thread(connection: Any, served: Served) -> None:
-    """After a pause: a driver that has no handle of its statement yet takes it for cancelled, and never asks."""
+    """After a pause: a driver without an operation handle assumes that its statement is canceled, and never calls."""
     assert "cancel" in error_of_cancelled(connection, served.engine.runs, pause_s=1).lower()

@@ -1,4 +1,4 @@
-"""What PyHive and impyla do beyond queries: asynchronous statements, logs, catalog calls, a missing table's words."""
+"""PyHive and impyla beyond queries: asynchronous statements, logs, catalog calls, the missing-table message."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_pyhive_cancels(pyhive: Any, served: Served) -> None:
 
 
 def test_pyhive_finds_its_words_for_a_missing_table(pyhive: Any) -> None:
-    """The expression by which PyHive's SQLAlchemy dialect tells a missing table from an error."""
+    """PyHive's SQLAlchemy dialect recognizes a missing table by this expression."""
     with pytest.raises(hive.OperationalError) as raised:
         pyhive.cursor().execute("DESCRIBE lab.nope")
     assert re.search(r"TExecuteStatementResp.*SemanticException.*Table not found lab\.nope", str(raised.value.args[0]))

@@ -1,4 +1,4 @@
-"""What no client may do, and what `t@v3` means, through every interface of a real server."""
+"""Statements that no client may run, and the meaning of `t@v3`, through every interface of a real server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REFUSED = [
     ("SELEC 1", "PARSE_SYNTAX_ERROR", "42601"),
 ]
 
-VERSIONS = [  # the query, and the rows of the sample's stock table at that version
+VERSIONS = [  # the query, and the sample's stock rows at that version
     ("SELECT count(*) FROM shop.stock@v0", 0),
     ("SELECT count(*) FROM shop.stock VERSION AS OF 0", 0),
     ("SELECT count(*) FROM shop.stock FOR VERSION AS OF 1 AS s", 1),
@@ -52,7 +52,7 @@ VERSIONS = [  # the query, and the rows of the sample's stock table at that vers
 
 
 class HttpDriver:
-    """The statement API behind the interface of the other drivers."""
+    """The statement API behind the other drivers' interface."""
 
     def __init__(self, server: RealServer) -> None:
         self._client = server.http()

@@ -1,7 +1,6 @@
-"""Every type of Spark in every form of a result: rows, columns and Arrow over Thrift, JSON, CSV and Arrow over HTTP.
+"""Every Spark type in every result form: rows, columns and Arrow over Thrift, JSON, CSV and Arrow over HTTP.
 
-The values are made by Spark. What one form shows is held against what this table says, and all forms of text against
-each other.
+Spark creates the values. Each form is compared with this table, and all text forms with each other.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ def columns(server: RealServer, text: str) -> list[list[Any]]:
 
 
 def old_rows(server: RealServer, text: str) -> list[list[Any]]:
-    """Of a client from before V6."""
+    """Returns rows as a client before V6 gets them."""
     with OdbcDriver(server.thrift_port, version=V5) as driver:
         operation = driver.execute(text)
         fetched = driver.client.FetchResults(t.TFetchResultsReq(operation, 0, 10))
@@ -161,7 +160,7 @@ HIVE, TEXT, NATIVE = 1, 2, 3
 def test_every_type_in_every_form(server: RealServer, read: Read, form: int) -> None:
     values, nulls = read(server, QUERY)
     expected = [case[form] for case in VALUES]
-    if read is old_rows:  # where bytes are a text, as in Hive
+    if read is old_rows:  # where bytes are text, as in Hive
         expected = [value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in expected]
     for (sql, *_), value, wanted in zip(VALUES, spelled(values), spelled(expected), strict=True):
         assert value == wanted, sql
@@ -173,7 +172,7 @@ def test_forms_of_text_agree(server: RealServer) -> None:
     [arrow_row, _] = arrow(server, QUERY)
     assert csv_row == ["null" if value is None else value for value in json_row]
     for (sql, *_), value, text in zip(VALUES, arrow_row, json_row, strict=True):
-        if isinstance(value, str):  # the types that travel as text where the client reads none of them
+        if isinstance(value, str):  # types sent as text that the client does not parse
             assert value == text, sql
 
 

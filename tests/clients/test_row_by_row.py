@@ -1,4 +1,4 @@
-"""Drivers whose `executemany` sends a statement for each row, beside a reader on another connection."""
+"""Drivers whose `executemany` sends a statement per row, with a concurrent reader on another connection."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def open_databricks(server: RealServer) -> Any:
 
 
 class Sent:
-    """The rows of one connection: those that were sent, and those that were acknowledged."""
+    """One connection's rows: sent ones, and acknowledged ones."""
 
     def __init__(self) -> None:
         self.sent = self.acknowledged = 0
 
     def rows(self) -> Iterator[tuple[int, str]]:
-        """For `executemany`, which takes a row when the one before was acknowledged."""
+        """Yields rows to `executemany`, which takes one when the previous one was acknowledged."""
         for number in range(ROWS):
             self.sent = number + 1
             yield number, f"name {number}"

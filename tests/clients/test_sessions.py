@@ -35,15 +35,17 @@ pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+# Processors: Java uses more while a query runs, also along with other programs, and less otherwise.
 IDLE = 0.15
-"""Processors: Java uses more while it works on a query, also beside other programs, and less while it does not."""
 
+# A statement, and its expected outcome: the first cell, a condition in brackets, or CANCELED.
 Step = tuple[str, str]
-"""A statement, and what must come of it: the first cell, or a condition in brackets, or CANCELED."""
 
 
 def statements(number: int) -> list[Step]:
-    """What session `number` runs: its settings and its schema must hold to the end, whatever others do."""
+    """Returns the statements for session `number`: its settings and its schema must hold to the end, regardless of
+    others.
+    """
     schema, partitions = ("shop", "default")[number % 2], str(3 + number)
     table = {"shop": "customers", "default": "weather"}[schema]
     mixed = [
@@ -101,7 +103,7 @@ class JdbcActor:
             return last_cell(read_result(statement.getResultSet())) if statement.execute(text) else ""
         except Py4JJavaError as error:
             if error.java_exception.getClass().getSimpleName() == "SQLTimeoutException":
-                return "[STATEMENT_TIMEOUT]"  # the driver has words of its own for that state
+                return "[STATEMENT_TIMEOUT]"  # the driver has its own message for that state
             return condition_in(error.java_exception.getMessage())
         finally:
             statement.close()
@@ -143,7 +145,7 @@ class HttpActor:
 
 
 def last_cell(rows: Sequence[Sequence[object]]) -> str:
-    """Of the first row; booleans as SQL writes them."""
+    """Returns the first row's last cell; booleans as in SQL."""
     return str(rows[0][-1]).lower() if rows else ""
 
 
@@ -209,7 +211,7 @@ def test_a_client_that_is_killed_leaves_nothing_running(server: RealServer, clie
 
 
 def processors_used(process: ServerProcess, seconds: float = 0.5) -> float:
-    """How many processors the server's Java kept busy during the next `seconds`."""
+    """Returns the number of processors that the server's Java used in the next `seconds`."""
     before, began = ticks(process), time.monotonic()
     time.sleep(seconds)
     return (ticks(process) - before) / TICKS_PER_S / (time.monotonic() - began)

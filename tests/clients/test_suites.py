@@ -1,4 +1,4 @@
-"""Compare the reports of clients' own suites with the lists of known failures."""
+"""Comparison of suite reports with the known failures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_is_skipped(): raise unittest.SkipTest("not here")
 
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Suite:
-    """A suite of four tests, run by the Python of this process."""
+    """Returns a suite with four tests, run by this process's Python."""
     for name in ("cases", "reports", "known"):
         (tmp_path / name).mkdir()
     (tmp_path / "cases" / "test_cases.py").write_text(CASES)

@@ -1,4 +1,4 @@
-"""Superset's engine specs for Hive and Databricks, in Superset's own process with a database of its own."""
+"""Superset's engine specs for Hive and Databricks, in Superset's own process with a separate database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLES = ["customers", "order_items", "orders", "products", "stock"]
 
 
 def told(server: RealServer, folder: Path, name: str) -> Any:
-    """What Superset makes of the sample lake."""
+    """Returns Superset's output for the sample lake."""
     python = client_environment("superset", *PACKAGES) / "python"
     if name == "hive":
         uri = f"hive://ada@127.0.0.1:{server.thrift_port}/default"

@@ -1,4 +1,4 @@
-"""The same clients over HTTP and over TLS: each does over every transport what it does over TCP elsewhere."""
+"""Clients over HTTP and TLS behave as they do over TCP."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WAREHOUSE = "/sql/1.0/warehouses/abc"
 
 
 def pyhive(served: Served, transport: str) -> Any:
-    """Over HTTP by PyHive's own means; over HTTPS as dbt does it, by a transport and a path of Databricks'."""
+    """Connects over HTTP by PyHive's own means; over HTTPS as dbt does, by a transport and a Databricks path."""
     if transport == "http":
         return hive.connect("127.0.0.1", served.http_port, username="ada", scheme="http")
     context = ssl.create_default_context(cafile=str(served.certificate.certificate))
@@ -159,7 +159,7 @@ def test_impyla_beyond_queries(served: Served, transport: str) -> None:
 
 
 def connect_all(jvm: JavaGateway, port: int) -> list[Driver]:
-    """Each client over HTTP in a session of its own (impyla's cursors are sessions)."""
+    """Connects each client over HTTP in a separate session (impyla's cursors are sessions)."""
     url = f"jdbc:hive2://127.0.0.1:{port}/default;transportMode=http;httpPath=cliservice"
     options = {"user": "ada", "password": "x", "auth_mechanism": "PLAIN", "http_cookie_names": ["hive.server2.auth"]}
     connection = impala.dbapi.connect("127.0.0.1", port, use_http_transport=True, http_path="cliservice", **options)
@@ -191,7 +191,7 @@ def test_a_client_finds_its_session_again(jvm: JavaGateway, event: str) -> None:
 
 
 def test_a_client_connects_again_after_the_server_was_stopped(jvm: JavaGateway) -> None:
-    """Its session is gone with the server, which the error says; the next connection works."""
+    """Its session ended with the server, which the error reports; the next connection works."""
     with serving_http() as first:
         drivers, port = connect_all(jvm, first.port), first.port
         for driver in drivers:

@@ -1,4 +1,4 @@
-"""Files of volumes as real clients transfer them: databricks-sql-connector over Thrift, databricks-sdk over HTTP."""
+"""Volume files as real clients transfer them: databricks-sql-connector over Thrift, databricks-sdk over HTTP."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ class Volumes:
         return WorkspaceClient(host=host, token=self.token(user), auth_type="pat").files
 
     def stored(self) -> set[str]:
-        """The paths of the volume's files, temporary ones too."""
+        """Returns the paths of all files in the volume, including temporary ones."""
         root = self.folder / "lake" / "default" / ".volumes"
         return {"/".join(path.relative_to(root).parts[1:]) for path in root.rglob("*") if path.is_file()}
 
     def link(self, statement: str, user: str = "ann") -> str:
-        """The path and query of the link that a statement answers."""
+        """Returns the path and query of the link in a statement's answer."""
         with self.cursor(user) as cursor:
             rows: list[Any] = []
             cursor._handle_staging_operation = lambda **_: rows.append(cursor.active_result_set.fetchone())
@@ -257,7 +257,7 @@ def test_a_bad_link_is_refused_before_the_file_is_sent(server: Volumes) -> None:
 
 
 def _status_of_head(server: Volumes, path: str, authorization: str = "") -> int:
-    """The status that answers the head of an upload, whose body is never sent."""
+    """Returns the status for an upload's head, whose body is never sent."""
     with socket.create_connection(("127.0.0.1", server.house.ports.http), timeout=30) as client:
         lines = [f"PUT {path} HTTP/1.1", "Host: localhost", "Content-Length: 9999", "Expect: 100-continue"]
         client.sendall("\r\n".join([*lines, *([authorization] if authorization else []), "", ""]).encode())
@@ -468,7 +468,7 @@ def test_files_of_a_volume_are_loaded_and_queried(server: Volumes, kind: str, co
 
 
 def recorded(server: Volumes, path: str) -> list[tuple[str, str, str]]:
-    """Users, texts and outcomes of the statements about `path` that the audit log says have ended."""
+    """Returns users, texts and outcomes for ended statements about `path` in the audit log."""
     events = [
         json.loads(line) for file in (server.folder / "audit").glob("*.jsonl") for line in file.read_text().splitlines()
     ]

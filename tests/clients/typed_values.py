@@ -1,7 +1,7 @@
-"""Cells of clients and of Parquet files, brought to one Python value by their type, so that they compare exactly.
+"""Cells from clients and Parquet files as Python values, converted by type, so that they compare exactly.
 
-Text is parsed by the type of its column, never the other way around: a client that shows `1.0` for an int, or a
-timestamp of the wrong zone, differs. Lists become tuples, structs tuples of their fields in order, maps frozen sets of
+Text is parsed by its column's type, never the other way around: a client that shows `1.0` for an int, or a timestamp in
+the wrong time zone, differs. Lists become tuples, structs tuples with their fields in order, maps frozen sets with
 pairs, timestamps instants; NaN becomes a word, since it equals nothing.
 """
 
@@ -33,7 +33,7 @@ SQL_NAMES = (
 
 
 def sql_type(kind: pa.DataType) -> str:
-    """How SQL spells the type of a Parquet column."""
+    """Returns a Parquet column's SQL type."""
     match kind:
         case pa.ListType():
             return f"array<{sql_type(kind.value_type)}>"
@@ -49,7 +49,7 @@ def sql_type(kind: pa.DataType) -> str:
 
 
 def typed(value: object, kind: pa.DataType, zone: str) -> Any:
-    """The value of a cell: Python's own, or text in the server's spelling with timestamps in `zone`."""
+    """Returns a cell's value: Python's own, or text in the server's spelling with timestamps in `zone`."""
     if value is None:
         return None
     match kind:
@@ -71,7 +71,7 @@ def typed(value: object, kind: pa.DataType, zone: str) -> Any:
 
 
 def _opened(value: object) -> Any:
-    """A nested value, from JSON where it is text; numbers stay as exact as they were written."""
+    """Returns a nested value, parsed from JSON if it is text; numbers keep their exact spelling."""
     return json.loads(value, parse_float=str, parse_int=str) if isinstance(value, str) else value
 
 

@@ -10,9 +10,9 @@ DAY_S = 86_400
 
 
 def age(table: Path, days: float) -> None:
-    """All files of the table, and what its log says of removals, become so much older."""
+    """Backdates all files of the table by `days`, with the timestamps of removals in its log."""
     for path in table.rglob("*"):
-        if path.suffix in (".tmp", ".crc"):  # what follows a commit may be at work
+        if path.suffix in (".tmp", ".crc"):  # log cleanup after a commit may still run
             continue
         seconds = os.stat(path).st_mtime - days * DAY_S
         if path.parent.name == "_delta_log" and path.suffix == ".json":

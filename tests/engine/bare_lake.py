@@ -1,4 +1,4 @@
-"""Statements that need no Spark, down the whole road over a lake of their own; deltalake writes and reads the rows."""
+"""Statements that need no Spark, through the whole pipeline over a lake; deltalake writes and reads the rows."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ class BareLake:
     """One session, without an executor."""
 
     def __init__(self, folder: Path, catalog: Path | None = None) -> None:
-        """`catalog` is the folder of the catalog's files; None: the catalog is kept in memory."""
+        """`catalog` is the folder of the catalog's files; if None, the catalog is in memory."""
         self.folder = folder
         options = EngineOptions(lake_folder=str(folder), catalog_folder=None if catalog is None else str(catalog))
         self.sources: Sources = open_sources(options)
         self.state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
 
     def answer(self, text: str, request: StatementRequest | None = None) -> pa.Table:
-        """What a statement answers."""
         return self._run(parse_statement(text), request or StatementRequest(identity=Identity("ann")))
 
     def rows_of(self, statement: Statement) -> list[tuple[Any, ...]]:
-        """The rows of a statement that did not come as text."""
+        """Returns the rows of a parsed statement."""
         found = self._run(statement, StatementRequest(identity=Identity("ann")))
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
@@ -51,13 +50,12 @@ class BareLake:
         return list(zip(*(column.to_pylist() for column in self.answer(text).columns), strict=True))
 
     def refuse(self, text: str) -> SqlError:
-        """The error of a statement that must fail."""
+        """Returns the error that a failing statement raises."""
         with pytest.raises(SqlError) as caught:
             self.answer(text)
         return caught.value
 
     def path(self, name: str) -> Path:
-        """The folder of a table."""
         return self.folder / "default" / name
 
     def append(self, name: str, columns: dict[str, Sequence[Any]], **options: Any) -> None:
@@ -66,11 +64,11 @@ class BareLake:
         write_deltalake(self.path(name), pa.table(columns), mode="append", **options)
 
     def table(self, name: str, version: int | None = None) -> pa.Table:
-        """What deltalake reads."""
+        """Returns the table as deltalake reads it."""
         return DeltaTable(self.path(name), version=version).to_pyarrow_table()
 
     def operations(self, name: str) -> list[tuple[str, dict[str, str], dict[str, str]]]:
-        """What the history says, oldest first: operation, parameters, metrics."""
+        """Returns the table's history, oldest first: operation, parameters, metrics."""
         found = self.answer(f"DESCRIBE HISTORY {name}").select(["operation", "operationParameters", "operationMetrics"])
         columns = (column.to_pylist()[::-1] for column in found.columns)
         return [(name, dict(one or ()), dict(two or ())) for name, one, two in zip(*columns, strict=True)]

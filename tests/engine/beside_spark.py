@@ -1,4 +1,4 @@
-"""The gateway beside Spark by itself, over the same rows in plain Parquet files: names, types and each cell."""
+"""The gateway compared with stock Spark over the same rows in plain Parquet files: names, types and each cell."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tests.fix_spark import INTERPRETED
 
 
 class BesideSpark:
-    """The gateway's session, and Spark's own over copies of the tables."""
+    """A session of the gateway, and stock Spark over copies of the tables."""
 
     def __init__(self, session: LakeSession, spark: Any, copies: Path) -> None:
         self.session, self.spark, self._copies = session, spark, copies
         for key, value in INTERPRETED.items():
             spark.conf().set(key, value)
+        # Spark's answers under the current settings, by text.
         self._theirs: dict[str, tuple[Any, Any]] = {}
-        """What Spark answered, under the settings of now."""
 
     @contextmanager
     def setting(self, key: str, value: str) -> Iterator[None]:
-        """A setting of both."""
+        """Sets a configuration in both sessions."""
         run(self.session, f"SET {key} = {value}")
         self.spark.conf().set(key, value)
         self._theirs.clear()
@@ -48,7 +48,7 @@ class BesideSpark:
             self.spark.read().parquet(str(self._copies / f"{name}.parquet")).createOrReplaceTempView(name)
 
     def answers(self, text: str) -> tuple[Any, Any]:
-        """Columns and rows of both, the rows in an order of their own."""
+        """Returns columns and sorted rows from both."""
         found = table(self.session, text)
         ours = [tuple(map(_shown, row.values())) for row in found.to_pylist()]
         shown = {field.name: _spark_type(field.type) for field in found.schema}
@@ -63,7 +63,7 @@ class BesideSpark:
         return types, sorted(rows, key=repr)
 
     def plan(self, text: str) -> str:
-        """As EXPLAIN EXTENDED shows it."""
+        """Returns the plan from EXPLAIN EXTENDED."""
         ((plan,),) = rows(self.session, f"EXPLAIN EXTENDED {text}")
         assert isinstance(plan, str)
         return plan

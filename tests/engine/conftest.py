@@ -1,7 +1,7 @@
-"""A lake of its own for each module, with the real engine over it, or with tables over which statements are planned.
+"""A lake for each module, with the real engine over it, or with tables over which statements are planned.
 
-Making the planning lake takes 40 ms. One lake for all modules made the outcome depend on which of two modules that
-use the same table name ran first.
+Creating the planning lake takes 40 ms. A lake shared by all modules made the outcome depend on which module ran first,
+if two use the same table name.
 """
 
 from __future__ import annotations

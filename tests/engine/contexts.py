@@ -1,4 +1,4 @@
-"""Execution contexts, and constants of statements that are bound, without Spark."""
+"""Execution contexts and constants for bound statements, without Spark."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_on(
     request: StatementRequest,
     parameters: Sequence[Parameter] = (),
 ) -> Outcome:
-    """Runs a statement; `executor` may be a fake, or None for one that Spark has no part in."""
+    """Runs a statement; `executor` may be a fake, or None if the statement does not use Spark."""
     return run_statement(
         statement,
         ExecutionContext(request=request, state=state, sources=sources, executor=executor, parameters=parameters),
@@ -39,5 +39,5 @@ def run_on(
 
 
 def context_without_spark(request: StatementRequest, sources: Sources | None = None) -> ExecutionContext:
-    """Returns the context of a statement of which no stage uses the session or Spark."""
+    """Returns an execution context for stages that use neither the session nor Spark."""
     return ExecutionContext(request=request, state=None, sources=sources, executor=None)  # type: ignore[arg-type]

@@ -1,4 +1,5 @@
-"""Tables with a change data feed, file by file and action by action; nothing of the product but its deletion vectors.
+"""Tables with a change data feed, file by file and action by action, written without product code except deletion
+vectors.
 
 Version v is committed v hours after :data:`EPOCH`.
 """
@@ -49,7 +50,7 @@ def mapped(name: str, physical: str, number: int, data_type: Any = "long") -> di
 
 
 def inline(*rows: int) -> dict[str, Any]:
-    """A deletion vector in the log itself."""
+    """Returns a deletion vector in the log itself."""
     found = inline_deletion_vector(np.array(rows, np.int64))
     return found.to_json()
 
@@ -87,14 +88,14 @@ class FeedTable:
         }
 
     def write(self, path: str, columns: Columns) -> int:
-        """A data file, at its path as the log says it; its size."""
+        """Writes a data file to a path as spelled in the log; returns its size."""
         target = self.folder / unquote(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(dict(columns)), target)
         return target.stat().st_size
 
     def add(self, path: str, columns: Columns | None = None, **fields: Any) -> Action:
-        """Adds a file, which is written first where it has `columns`."""
+        """Adds a file; writes it first if `columns` are given."""
         if columns is not None:
             self.write(path, columns)
         size = (self.folder / unquote(path)).stat().st_size
@@ -111,7 +112,7 @@ class FeedTable:
         return {"cdc": {"path": path, "size": size, "partitionValues": {}, "dataChange": False, **fields}}
 
     def vector_file(self, *vectors: Sequence[int]) -> list[dict[str, Any]]:
-        """The descriptors of vectors that share one file of the table."""
+        """Returns descriptors for deletion vectors that share one file."""
         name = uuid4()
         pieces = [format_rows(np.array(rows, np.int64)) for rows in vectors]
         data, offsets = format_file(pieces)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 
 def column(name: str, kind: Any = "integer", nullable: bool = True, **metadata: Any) -> dict[str, Any]:
-    """A column of a log's schema; `__` in a key of its metadata stands for a dot."""
+    """Returns a column for a log's schema; `__` in a metadata key stands for a dot."""
     keys = {key.replace("__", "."): value for key, value in metadata.items()}
     return {"name": name, "type": kind, "nullable": nullable, "metadata": keys}
 
@@ -27,7 +27,7 @@ def write_table(
     partition: Mapping[str, str] | None = None,
     name: str | None = None,
 ) -> None:
-    """Version 0, with one file; `partition` are the values of the columns that the file lacks."""
+    """Writes version 0 with one file; `partition` holds the values for columns that the file lacks."""
     log = folder / "_delta_log"
     log.mkdir(parents=True)
     pq.write_table(rows, folder / "part-0.parquet")

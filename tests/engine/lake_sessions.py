@@ -1,4 +1,4 @@
-"""Statements in a session of the real engine, and the log that they leave."""
+"""Runs statements in a session with the real engine, and reads the resulting log."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from engine.main import LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 
+# A task writes one row, 0, immediately, and then needs a second or more. Without the hint, small results are shuffled
+# first and written at the end.
 SLOW = (
     "SELECT /*+ COALESCE(2) */ id FROM range(0, 100000, 1, 2) "
     "WHERE id = 0 OR length(repeat(sha2(string(id), 512), 60)) < 1"
 )
-"""One row, 0, which a task writes at once, and then a second or more of work. Without the hint few rows are shuffled
-first, and written when the work is done.
-"""
 
 
 def begun(write: Future[Any], folder: Path) -> None:
@@ -33,7 +32,6 @@ def begun(write: Future[Any], folder: Path) -> None:
 
 
 def table(session: LakeSession, text: str) -> pa.Table:
-    """What a statement answers."""
     result = session.execute(text, StatementRequest(identity=Identity("ann")))
     try:
         return pa.Table.from_batches(result.batches(), result.schema)
@@ -42,26 +40,25 @@ def table(session: LakeSession, text: str) -> pa.Table:
 
 
 def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
-    """The rows of a query."""
     return list(zip(*(column.to_pylist() for column in table(session, text).columns), strict=True))
 
 
 def run(session: LakeSession, text: str) -> int | None:
-    """The number of rows that a statement changed."""
+    """Returns the number of affected rows."""
     result = session.execute(text, StatementRequest(identity=Identity("ann")))
     result.close()
     return result.rows_modified
 
 
 def refuse(session: LakeSession, text: str) -> SqlError:
-    """The error of a statement that must fail."""
+    """Returns the error that a failing statement raises."""
     with pytest.raises(SqlError) as caught:
         run(session, text)
     return caught.value
 
 
 def table_of(lake: Path, name: str) -> pa.Table:
-    """What deltalake reads."""
+    """Returns the table as deltalake reads it."""
     return DeltaTable(lake / "default" / name).to_pyarrow_table()
 
 
@@ -70,6 +67,6 @@ def version_of(lake: Path, name: str) -> int:
 
 
 def actions(lake: Path, name: str, version: int) -> list[dict[str, Any]]:
-    """A commit of the table."""
+    """Returns the actions in a commit."""
     log = lake / "default" / name / "_delta_log" / f"{version:020}.json"
     return [json.loads(line) for line in log.read_text().splitlines()]

@@ -1,4 +1,6 @@
-"""A lake of tables with a change data feed: one of deltalake, `shop.sales`, and those of `LOGGED`, action by action."""
+"""A lake with change data feeds: `shop.sales`, written by deltalake, and the tables in `LOGGED`, written action by
+action.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tests.engine.feed_tables import FEATURES, FEED, LEGACY, MAPPED, FeedTable, 
 
 
 def set_commit_times(table: Path) -> None:
-    """File times as the commits' own, which is what other readers show."""
+    """Sets file times to commit times, which other readers show."""
     for commit in sorted((table / "_delta_log").glob("*.json")):
         actions = (json.loads(line) for line in commit.read_text().splitlines())
         stamp = next(action["commitInfo"]["timestamp"] for action in actions if "commitInfo" in action)
@@ -79,7 +81,7 @@ TOLD = ["delete", "insert"]
 
 
 def write_partitions(folder: Path) -> None:
-    """Partition values of every commit come from the log, whatever the folders and the files say."""
+    """Partition values in every commit come from the log, not from folders or files."""
     table = FeedTable(folder)
     file, value = "day=1999-01-01/a%20b", {"day": "2024-02-29"}
     table.commit({"protocol": LEGACY}, table.metadata(column("day", "date"), column("id", "long"), partitions=["day"]))
@@ -105,7 +107,7 @@ def write_mapped(folder: Path) -> None:
 
 
 def write_by_id(folder: Path) -> None:
-    """Columns are found by their ids in the files; the kind of a change has none."""
+    """Column mapping by field id; the column `_change_type` has no id."""
     table = FeedTable(folder)
     by_id = {**FEED, "delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "3"}
     inner = {"type": "struct", "fields": [mapped("y", "col-3", 3)]}
@@ -131,7 +133,7 @@ def write_widened(folder: Path) -> None:
 
 
 def write_switched(folder: Path) -> None:
-    """Without a feed at first, with one from 2 on, without again from 5."""
+    """The feed is disabled at first, enabled from version 2, and disabled from version 5."""
     table = FeedTable(folder)
     columns = (column("a", "long"),)
     table.commit({"protocol": LEGACY}, table.metadata(*columns, configuration={}), table.add("f", {"a": A}))
@@ -143,7 +145,7 @@ def write_switched(folder: Path) -> None:
 
 
 def write_replaced(folder: Path) -> None:
-    """A column changes its type and back, and a file lacks what the log need not say."""
+    """A column changes its type and back, and a file lacks a column that the log need not mention."""
     table = FeedTable(folder)
     table.commit({"protocol": LEGACY}, table.metadata(column("a", "long"), column("p", "string"), partitions=["p"]))
     table.commit(table.add("f", {"a": A}, partitionValues={"p": "x"}))
@@ -156,7 +158,7 @@ def write_replaced(folder: Path) -> None:
 
 
 def write_counted(folder: Path) -> None:
-    """Statistics of added files; those of 3 do not hold for the row that 3 deletes."""
+    """Writes statistics for added files; version 3's do not hold for the row that version 3 deletes."""
     table = FeedTable(folder)
     files = {name: {"id": pa.array(ids, pa.int64())} for name, ids in (("f", [1, 2]), ("g", [11, 12]))}
 

@@ -1,4 +1,4 @@
-"""Rows of a Delta table as other readers see them, in one form that can be compared cell by cell."""
+"""Rows in a Delta table as other readers return them, in a form that can be compared cell by cell."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Rows = list[tuple[Any, ...]]
 
 
 def deltalake_rows(folder: Path, columns: list[str]) -> Rows:
-    """What delta-rs reads."""
+    """Returns the rows as delta-rs reads them."""
     query = QueryBuilder().register("t", DeltaTable(folder))
     return comparable(pa.table(query.execute(f"SELECT {_quoted(columns)} FROM t").read_all()))
 
 
 def duckdb_rows(folder: Path, columns: list[str]) -> Rows:
-    """What the Delta kernel in DuckDB reads."""
+    """Returns the rows as the Delta kernel in DuckDB reads them."""
     return comparable(duck()(f"SELECT {_quoted(columns)} FROM delta_scan('{folder}')"))
 
 
@@ -34,18 +34,18 @@ PEERS: dict[str, Callable[[Path, list[str]], Rows]] = {"deltalake": deltalake_ro
 
 @cache
 def duck() -> Callable[[str], pa.Table]:
-    """Runs a query in DuckDB with the delta extension of its package, instants in UTC."""
+    """Runs a query in DuckDB with its packaged delta extension; instants are in UTC."""
     connection = open_duckdb()
     return lambda query: connection.execute(query).to_arrow_table()
 
 
 def comparable(table: pa.Table) -> Rows:
-    """The rows, sorted, in values that are equal exactly if the cells are: no NaN, no zero without its sign."""
+    """Returns the rows, sorted, in values that are equal exactly if the cells are: no NaN, no zero without its sign."""
     return comparable_rows(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def comparable_rows(rows: Iterable[tuple[Any, ...]]) -> Rows:
-    """As `comparable`."""
+    """Converts rows as `comparable` does."""
     return sorted((tuple(map(_cell, row)) for row in rows), key=repr)
 
 

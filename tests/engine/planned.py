@@ -1,4 +1,4 @@
-"""The stages of a statement without Spark: its plan, and what becomes of the plan of a CREATE TABLE."""
+"""The stages for a statement without Spark: its plan, and the execution for a CREATE TABLE plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.engine.contexts import NO_CONSTANTS
 
 
 class NoAnalyzer:
-    """For statements whose plan does not depend on the columns of a query."""
+    """An analyzer for statements whose plan does not depend on a query's columns."""
 
     def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
         raise AssertionError(f"asked for the columns of {plan.text}")
@@ -45,7 +45,7 @@ def planned(text: str, state: SessionState, sources: Sources, analyzer: Analyzer
 
 
 def make_table(plan: CreateTablePlan, catalog: Catalog, now_ms: int) -> None:
-    """What the road does with the plan of a CREATE TABLE without a query."""
+    """Executes a CREATE TABLE plan without a query, as the pipeline does."""
     delta = DeltaFormat(load_snapshot, lambda location: open_storage(location, allowed_roots=catalog.allowed_roots))
     staged = create_table(plan, formats_of(delta), now_ms)
     with suppress(*plan.tolerated):

@@ -1,4 +1,4 @@
-"""The statistics that the files of a table deserve, computed from their rows; and those that its log gives them."""
+"""Expected statistics, computed from the rows in a table's files, and the statistics in its log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CUT = 32
 
 
 def logged(folder: Path) -> dict[str, Tree]:
-    """Path -> statistics of every file that a commit of the table added."""
+    """Returns the statistics of every added file, by path."""
     logs = sorted((folder / "_delta_log").glob("*.json"))
     actions = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
     adds = [action["add"] for action in actions if "add" in action]
@@ -27,7 +27,7 @@ def logged(folder: Path) -> dict[str, Tree]:
 
 
 def deserved(file: Path) -> Tree:
-    """The statistics of a file with all columns in them."""
+    """Returns a file's expected statistics over all columns."""
     table = pq.ParquetFile(file).read()
     rows = table.to_pylist()
     stats: Tree = {"numRecords": len(rows), "minValues": {}, "maxValues": {}, "nullCount": {}}

@@ -1,4 +1,4 @@
-"""ALTER TABLE and COMMENT ON: the altered table is the same one to every reader, what is refused leaves no version."""
+"""ALTER TABLE and COMMENT ON: all readers see the altered table; a rejected statement leaves no version."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BOTH = ("deltalake", "duckdb")
 
 @dataclass(frozen=True, kw_only=True)
 class Alteration:
-    """A table of `columns` with the rows `before`, changed, then with the rows `after` as well."""
+    """A table with `columns` that has the rows `before`, is altered, and then has the rows `after` too."""
 
     columns: str
     before: str
@@ -36,8 +36,8 @@ class Alteration:
     names: list[str]
     expected: list[tuple[Any, ...]]
     operation: str
+    # As in DESCRIBE HISTORY; JSON is compared by value.
     parameters: dict[str, Any]
-    """As DESCRIBE HISTORY shows them; JSON is compared as what it says."""
     peers: tuple[str, ...] = BOTH
 
 
@@ -85,7 +85,7 @@ ALTERATIONS = {
         expected=[(1, "x", "a"), (2, "y", "b")],
         operation="RENAME COLUMN",
         parameters={"oldColumnPath": "old", "newColumnPath": "new, name"},
-        peers=("deltalake",),  # DuckDB looks for values of a renamed partition column under its new name
+        peers=("deltalake",),  # DuckDB looks up a renamed partition column's values by the new name
     ),
     "rename a nested field": Alteration(
         columns=f"(id INT, s STRUCT<a: INT, b: STRUCT<c: INT>>) {MAPPED}",
@@ -285,7 +285,7 @@ def plain(found: list[tuple[Any, ...]]) -> list[str]:
 
 
 def without_ids(value: Any) -> Any:
-    """Column metadata without what column mapping adds."""
+    """Returns column metadata without the fields that column mapping adds."""
     match value:
         case dict():
             return {key: without_ids(item) for key, item in value.items() if not key.startswith("delta.columnMapping.")}
@@ -295,12 +295,12 @@ def without_ids(value: Any) -> Any:
 
 
 def history(session: LakeSession, name: str) -> tuple[str, dict[str, str]]:
-    """Operation and parameters of the newest version."""
+    """Returns the newest version's operation and parameters."""
     (row,) = table(session, f"DESCRIBE HISTORY {name} LIMIT 1").to_pylist()
     return row["operation"], dict(row["operationParameters"])
 
 
-# --- What is refused --------------------------------------------------------------------------------------------------
+# --- Rejected statements ---------------------------------------------------------------------------------------------
 
 STIFF = (
     "(id INT, v INT, base INT, g INT GENERATED ALWAYS AS (base + 1), s STRUCT<a: INT>, t VARCHAR(3), "

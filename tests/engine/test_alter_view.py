@@ -1,4 +1,4 @@
-"""ALTER VIEW: another name, another query, properties and the mode of WITH SCHEMA; of temporary views as in Spark."""
+"""ALTER VIEW: RENAME, AS, properties and WITH SCHEMA; temporary views behave as in Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""ANALYZE … FOR COLUMNS: distinct values are counted, shown, kept where nobody stumbles over them, and planned by."""
+"""ANALYZE … FOR COLUMNS: distinct values are counted, shown, stored without harm to other readers, and used in
+planning.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ FILE = "_delta_log/_gateway/column_statistics.json"
 
 
 def counted(session: LakeSession, table: str) -> dict[str, str]:
-    """What DESCRIBE EXTENDED says of distinct values."""
+    """Returns the distinct counts from DESCRIBE EXTENDED."""
     described = rows(session, f"DESCRIBE EXTENDED {table}")
     starts = [at for at, row in enumerate(described) if row[0] == "# Column Statistics"]
     return {row[0]: row[1] for row in described[starts[0] + 2 :]} if starts else {}
@@ -34,7 +36,7 @@ def folder(session: LakeSession) -> Path:
 
 
 def expected(session: LakeSession, text: str) -> int:
-    """The rows that Spark expects of a query."""
+    """Returns Spark's estimated row count for a query."""
     ((plan,),) = rows(session, f"EXPLAIN COST {text}")
     found = re.search(r"Statistics\(sizeInBytes=[^,]*, rowCount=([^,)]*)", str(plan))
     assert found is not None, plan
@@ -79,7 +81,7 @@ def test_another_server_finds_them(table: LakeSession) -> None:
 
 
 def test_joins_and_groups_are_planned_by_them(table: LakeSession) -> None:
-    """Spark takes the longer list of distinct values for the divisor of a join, and their number for that of groups."""
+    """Spark estimates a join by the larger distinct count, and groups by their distinct count."""
     join = "SELECT count(*) FROM t a JOIN t b ON a.s = b.s GROUP BY a.k, a.m"
     groups = "SELECT a.s, count(*) FROM t a JOIN t b ON a.id = b.id GROUP BY a.s"
     assert expected(table, groups) > 100

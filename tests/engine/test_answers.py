@@ -58,7 +58,7 @@ CONDITIONS = (
 
 @pytest.mark.spark
 def test_random_tables_are_answered_as_they_are_read(tmp_path: Path, spark: ExecSession) -> None:
-    """Whatever the statistics lack: the log answers what reading answers, or does not answer."""
+    """For any missing statistics, the metadata-only answer equals the read rows or is not available."""
     random = Random("answers")
     for number in range(4):
         table = _random_table(random)
@@ -107,7 +107,7 @@ def _random_table(random: Random) -> pa.Table:
 
 
 def _delete_first_rows(table: Path) -> None:
-    """A deletion vector on each file of the newest commit, and the protocol that goes with it."""
+    """Adds a deletion vector to each file in the newest commit, and the protocol that it requires."""
     for log in sorted((table / "_delta_log").glob("*.json")):
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         for line in lines:

@@ -1,8 +1,9 @@
-"""Readers beside writers of a Delta and an Iceberg table: each answer is that of the versions that its statement names.
+"""Concurrent readers and writers over a Delta and an Iceberg table: each answer matches the versions that its statement
+reports.
 
-The writers change rows in each way there is, and note what each version of theirs holds; the readers ask the same few
-queries all the time, in sessions with a result cache whose answers hardly fit in memory. No version that is named is
-older than the newest one at the statement's start.
+The writers change rows in every way, and record each version's rows. The readers repeat the same few queries in
+sessions with a result cache whose answers hardly fit in memory. No reported version is older than the newest one at the
+statement's start.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _joined(one: Rows, other: Rows) -> Answer:
 
 @dataclass
 class Written:
-    """What the versions of a table hold. Only its writer changes it."""
+    """Rows in each version of a table; only its writer changes it."""
 
     name: str
     rows: dict[int, int] = field(default_factory=dict)
@@ -70,7 +71,7 @@ class Written:
         self.order.append(version)
 
     def step(self, random: Random) -> str:
-        """A change, which is in `rows` already."""
+        """Returns a change, which is in `rows` already."""
         start, part = max(self.rows) + 1, random.randrange(5)
         some = [each for each in self.rows if each % 5 == part and each > 1]
         match random.randrange(6):
@@ -99,7 +100,7 @@ class Written:
 
 
 class Race:
-    """Counts are those of all readers."""
+    """Shared state; counts are totals over all readers."""
 
     def __init__(self, engine: LakeEngine) -> None:
         self.engine, self.ended = engine, Event()
@@ -116,7 +117,7 @@ class Race:
         return self.engine.open_session(ANN, settings={}, catalog=None, schema=None)
 
     def carried(self, session: LakeSession, text: str) -> int | None:
-        """The version that a statement makes, if it changes anything."""
+        """Returns the version that a statement makes, if it changes anything."""
         made: list[Commit] = []
         session.execute(text, StatementRequest(identity=ANN, on_commit=made.append)).close()
         return made[-1].version if made else None
@@ -134,7 +135,9 @@ class Race:
         return len(table.order)
 
     def reads(self, seed: int) -> list[tuple[str, dict[str, int], dict[str, int], Answer, bool]]:
-        """What was asked, how many versions there were, those that were named, the answer, whether it was kept."""
+        """Returns for each read the text, the number of versions at its start, the reported versions, the answer, and
+        if it was cached.
+        """
         random, session, found = Random(seed), self.opened(), []
         try:
             while not self.ended.is_set():
@@ -193,7 +196,7 @@ class Race:
 
 @pytest.fixture
 def engine(tmp_path: Path, spark_driver: SparkDriver) -> Iterator[LakeEngine]:
-    """Its cache keeps some dozen of these answers in memory."""
+    """Yields an engine whose cache holds some dozen answers in memory."""
     options = EngineOptions(lake_folder=str(tmp_path), result_cache_bytes=1 << 13, result_cache_entry_bytes=1 << 12)
     yield LakeEngine(open_sources(options), spark_driver)
 

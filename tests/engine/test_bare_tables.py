@@ -1,4 +1,4 @@
-"""Tables without columns, and what foreign logs call their tables and properties."""
+"""Tables without columns, and odd names of tables and properties in foreign logs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_table_begins_without_columns(session: LakeSession, lake: Path, how: s
 
 
 def test_a_view_over_a_table_without_columns_is_defined_and_described(session: LakeSession) -> None:
-    """Replays the compliance suite of SQLAlchemy with databricks-sqlalchemy (TableNoColumnsTest)."""
+    """Replays SQLAlchemy's compliance suite with databricks-sqlalchemy (TableNoColumnsTest)."""
     run(session, "CREATE TABLE bare")
     run(session, "CREATE VIEW bare_v AS SELECT * FROM bare")
     run(session, "CREATE VIEW bare_count AS SELECT count(*) AS n FROM bare")
@@ -86,7 +86,7 @@ def test_an_early_name_of_a_property_counts(session: LakeSession, lake: Path) ->
 
 
 def test_a_file_is_read_to_its_end_whatever_size_the_log_says(session: LakeSession, lake: Path) -> None:
-    """Spark's splits end where the log says, and the row group may lie in none of them."""
+    """Spark's splits end at the logged size, so a row group may fall into none."""
     folder = lake / "default" / "short"
     write_table(folder, [column("a", "long")], pa.table({"a": range(10_000)}))
     log = folder / f"_delta_log/{0:020}.json"

@@ -1,6 +1,6 @@
-"""Answers that outlive commits: those that do not concern the files that a query asks for, and no others.
+"""Cached results outlive commits that do not concern the files that the query reads.
 
-Every answer is compared with that of a session without the cache.
+Every answer is compared with an uncached session's.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ALL = "SELECT s, count(*), sum(k) FROM {t} GROUP BY s ORDER BY s"
 JOIN = "SELECT a.s, b.k FROM {t} a JOIN {t}_other b ON a.k = b.k WHERE a.d < '2024-06-01' ORDER BY a.s, b.k"
 SUBQUERY = "SELECT k FROM {t} WHERE k > (SELECT min(k) FROM {t}_other) ORDER BY k"
 
-# What a query asks, what is done then, and whether the answer is still there.
+# The query, the statements run after it, and if the answer is still cached.
 CASES = {
     "rows elsewhere": (OLD, "INSERT INTO {t} VALUES (200, 'a', DATE'2025-01-03')", True),
     "rows among them": (OLD, "INSERT INTO {t} VALUES (3, 'a', DATE'2025-01-03')", False),
@@ -110,7 +110,7 @@ IN_ICEBERG = (
 def forms() -> Iterator[Any]:
     for case in CASES:
         yield pytest.param(case, "delta", id=f"{case}-delta")
-        if case not in ("the same again", "files rewritten"):  # statements of Delta's
+        if case not in ("the same again", "files rewritten"):  # Delta statements
             marks = () if case in IN_ICEBERG else pytest.mark.slow
             yield pytest.param(case, "iceberg", marks=marks, id=f"{case}-iceberg")
 
@@ -135,7 +135,7 @@ def test_an_answer_is_there_as_long_as_the_files_are(
 
 
 def test_files_of_the_same_names_of_another_table(session: LakeSession, lake: Path) -> None:
-    """Put into the folder of the first by hand: entries in the log that are alike."""
+    """Entries with the same file names are put into the first table's log by hand."""
     run(session, "CREATE TABLE swapped (k INT)")
     run(session, "INSERT INTO swapped VALUES (1)")
     asked = "SELECT k FROM swapped WHERE k < 50"

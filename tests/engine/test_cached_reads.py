@@ -1,4 +1,4 @@
-"""Answers that come from the result cache, those that must not, and what statements say of it."""
+"""Result cache: cached answers, uncacheable ones, and the reported cache status."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANN, BEN = Identity("ann"), Identity("ben")
 
 @pytest.fixture(scope="module")
 def cached(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeEngine]:
-    """An engine with a result cache; other than its sessions, it lasts for the module."""
+    """Yields an engine with a result cache; other than its sessions, it lasts for the module."""
     options = EngineOptions(lake_folder=str(lake), result_cache_bytes=1 << 20, result_cache_entry_bytes=1 << 19)
     engine = LakeEngine(open_sources(options), spark_driver)
     session = opened(engine)
@@ -53,7 +53,7 @@ def rows(session: LakeSession, text: str, identity: Identity = ANN) -> list[tupl
 def is_cached(
     session: LakeSession, text: str, identity: Identity = ANN, parameters: tuple[Parameter, ...] = ()
 ) -> bool:
-    """Whether the answer of `text`, which is read to its end, comes from the cache."""
+    """Returns if the answer to `text`, read to its end, comes from the cache."""
     request = StatementRequest(identity=identity)
     result = session.execute(text, request, parameters)
     list(result.batches())
@@ -159,7 +159,7 @@ def test_settings_and_users_have_answers_of_their_own(cached: LakeEngine, sessio
 
 
 def hits(engine: LakeEngine) -> int:
-    """Of the cache: a statement over a table with policies does not tell."""
+    """Returns cache hits from the metrics, since a statement over a table with policies does not report them."""
     cache = engine._sources.results
     assert cache is not None
     return cache.counts.hits

@@ -1,8 +1,7 @@
-"""The same text in a world that has changed: the answer is that of the world as it is now, and is kept again.
+"""The result cache after changes: a repeated query sees the current state, and its answer is cached again.
 
-After each change a query is asked twice beside another session, which has no result cache and asks with a comment, so
-that none of its plans is kept either. Both have the same rows, each time. The second answer comes from the cache,
-unless nothing may be kept.
+After each change, a query runs twice along with an uncached session, which adds a comment so that no plan is cached
+either. Both return the same rows. The second answer comes from the cache unless it is not cacheable.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ ANN = Identity("ann", groups=frozenset({"staff"}))
 
 
 class World:
-    """Two sessions of one engine: with a result cache and without one."""
+    """Two sessions in one engine: one with a result cache and one without."""
 
     def __init__(self, engine: LakeEngine) -> None:
         self.engine = engine
@@ -36,14 +35,14 @@ class World:
         self.change("SET gateway.result_cache = off", self.plain)
 
     def change(self, text: str, *sessions: LakeSession) -> None:
-        """In one session where it is kept for all; in both where it is of the session."""
+        """Runs a change in one session if it is stored in the catalog, or in both if it is session state."""
         of_session = text.startswith(("SET ", "USE ", "DECLARE ", "RESET ", "*")) or " TEMPORARY " in text
         text = text.removeprefix("*")
         for each in sessions or ((self.cached, self.plain) if of_session else (self.cached,)):
             each.execute(text, StatementRequest(identity=ANN)).close()
 
     def ask(self, text: str, parameters: tuple[Parameter, ...] = ()) -> tuple[list[Any], bool]:
-        """The rows, which are those of the plain session, and whether they came from the cache."""
+        """Returns the rows, after comparing them with the uncached session's, and if they came from the cache."""
         cache = self.engine._sources.results
         assert cache is not None
         before = cache.counts.hits
@@ -59,7 +58,7 @@ class World:
 
 
 def _rows(session: LakeSession, text: str, parameters: tuple[Parameter, ...]) -> list[Any]:
-    """Sorted; an error is told by its condition."""
+    """Returns sorted rows, or the error condition."""
     try:
         result = session.execute(text, StatementRequest(identity=ANN), parameters)
         table = pa.Table.from_batches(result.batches(), result.schema)
@@ -87,7 +86,7 @@ def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture
 def world(engine: LakeEngine, request: pytest.FixtureRequest) -> Iterator[World]:
-    """In a schema of its own, where `t` has one row."""
+    """Creates a schema where `t` has one row."""
     opened = World(engine)
     name = f"w{abs(hash(request.node.name)) % 10**9}"
     opened.change(f"CREATE SCHEMA {name}")
@@ -99,7 +98,9 @@ def world(engine: LakeEngine, request: pytest.FixtureRequest) -> Iterator[World]
 
 @dataclass(frozen=True)
 class Case:
-    """`first` prepares; each of `changes` makes another answer of `text`, or the same one where it begins with `=`."""
+    """`first` prepares; each item in `changes` changes the answer of `text`, or leaves it unchanged if it begins with
+    `=`.
+    """
 
     text: str
     changes: tuple[str, ...]

@@ -1,5 +1,5 @@
-"""How many calls of Java a statement takes, by its kind: a count, since a time would depend on the machine; and that no
-answer of such a call waits until its first piece was acknowledged.
+"""The number and kinds of Java calls that each statement takes (a count, since times depend on the machine); answers do
+not wait until their first packet is acknowledged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CALLS_MAX = (
     ("INSERT INTO called BY NAME SELECT 4 AS id", 2),  # its columns, and the rows
     ("SHOW TABLES", 0),
     ("DESCRIBE HISTORY called", 0),
-    ("SELECT count(*) FROM called", 0),  # the log knows
+    ("SELECT count(*) FROM called", 0),  # answered from the log
     ("SELECT 1", 1),
     ("SELECT * FROM called WHERE id = 2", 1),
     ("SELECT a.name, count(*) FROM called a JOIN called b ON a.id = b.id GROUP BY a.name ORDER BY 1", 1),
@@ -37,7 +37,7 @@ CALLS_MAX = (
 
 
 def test_a_statement_calls_java_no_more_than_it_has_to(session: LakeSession, spark_driver: SparkDriver) -> None:
-    list(session.execute("SELECT 0", StatementRequest(identity=ANN)).batches())  # Java's session is made, and told USE
+    list(session.execute("SELECT 0", StatementRequest(identity=ANN)).batches())  # creates Java's session, and sends USE
     called = {}
     for text, _ in CALLS_MAX:
         with counted_calls(spark_driver.process.gateway) as calls:
@@ -48,7 +48,7 @@ def test_a_statement_calls_java_no_more_than_it_has_to(session: LakeSession, spa
 
 
 def test_answers_of_java_are_not_held_back(spark_driver: SparkDriver) -> None:
-    """On the connections that were there when Spark started, and on those that threads made since."""
+    """On connections from Spark's start, and on later ones from threads."""
     client = spark_driver.process.gateway.java_gateway_server.getCallbackClient()
 
     def is_prompt() -> bool:

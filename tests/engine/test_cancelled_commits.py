@@ -1,4 +1,4 @@
-"""A statement that is told to end while it commits: what is committed is not reported as cancelled."""
+"""Cancellation during a commit: a committed statement is not reported as canceled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def context() -> StatementRequest:
 
 
 def cancelling(request: StatementRequest, inner: Callable[..., Any]) -> Callable[..., Any]:
-    """`inner`, in the middle of which the statement is cancelled."""
+    """Returns `inner`, with the statement canceled halfway through it."""
 
     def cancelled(*arguments: Any, **options: Any) -> Any:
         request.cancel.cancel()

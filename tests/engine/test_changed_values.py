@@ -1,4 +1,4 @@
-"""What rows of UPDATE and MERGE become: rules, defaults, nested fields, new columns; and what is refused."""
+"""Values in UPDATE and MERGE: constraints, defaults, nested fields, new columns; and rejected assignments."""
 
 from __future__ import annotations
 

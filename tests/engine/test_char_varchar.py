@@ -1,7 +1,7 @@
-"""CHAR and VARCHAR by Spark's rule, beside a Parquet table of plain Spark.
+"""CHAR and VARCHAR by Spark's semantics, compared with a Parquet table in plain Spark.
 
-A value of VARCHAR(n) that is too long only by blanks at its end loses these; other characters too many are an error.
-CHAR(n) is padded to its length. A shorter value of VARCHAR keeps its blanks.
+Trailing blanks beyond VARCHAR(n) are trimmed; other characters beyond it are an error. CHAR(n) is padded to its length.
+A shorter VARCHAR value keeps its blanks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def literal(value: str | None) -> str:
 
 @pytest.fixture
 def plain(spark_driver: SparkDriver) -> Any:
-    """Spark as it is, without anything of ours."""
+    """Returns a stock Spark session."""
     jvm: Any = spark_driver.process.gateway.jvm
     return jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
 

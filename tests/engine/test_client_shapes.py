@@ -1,4 +1,4 @@
-"""What clients send to look around, and the columns that they take the answers apart by."""
+"""Clients' metadata queries, and the columns by which they parse the answers."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_use_with_a_catalog(lake: BareLake) -> None:
 
 
 def test_tables_in_the_shape_of_hive(lake: BareLake) -> None:
-    """PyHive's dialect of SQLAlchemy takes the first column; a client asks for it by the setting."""
+    """PyHive's SQLAlchemy dialect takes the first column; a client enables this shape by a setting."""
     lake.answer("USE shop")
     assert lake.rows("SHOW TABLES") == [("shop", "items", False), ("shop", "other", False)]
     lake.answer("SET gateway.show_tables.hive_shape = true")

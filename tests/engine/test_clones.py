@@ -1,4 +1,4 @@
-"""CLONE: the same rows under another name, whatever becomes of either table afterwards."""
+"""CLONE: the same rows under another name, independent from later changes in either table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 SOURCES = {
-    # clauses, properties, the peers that read clones of it
+    # clauses, properties, the peers that read its clones
     "mapped, tracked vectors": (
         "PARTITIONED BY (p)",
         f"{VECTORS}, 'delta.columnMapping.mode' = 'name', 'delta.enableRowTracking' = 'true'",
@@ -28,7 +28,7 @@ ROWS = [(k, f"{k}%20 é" if k % 3 else None, (0, 1, None)[k % 3]) for k in range
 
 @pytest.fixture(params=SOURCES)
 def source(session: LakeSession, request: pytest.FixtureRequest) -> str:
-    """A table `s` of two files or more, from which rows were deleted."""
+    """Creates a table `s` with two or more files, from which rows were deleted."""
     clauses, properties, _ = SOURCES[request.param]
     for name in ("s", "c"):
         run(session, f"DROP TABLE IF EXISTS {name}")
@@ -103,7 +103,7 @@ def test_a_deep_clone_is_brought_up_to_date_with_what_is_new(session: LakeSessio
 
 @pytest.mark.parametrize("source", ["mapped, tracked vectors"], indirect=True)
 def test_a_shallow_clone_is_brought_up_to_date(session: LakeSession, lake: Path, source: str) -> None:
-    """Files that it names already stay as they are, with the ids of their rows."""
+    """Files that it already references stay unchanged, with their row ids."""
     run(session, "CREATE TABLE again SHALLOW CLONE s TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
     with_ids = "SELECT k, _metadata.row_id FROM again WHERE k <> 2 ORDER BY ALL"
     ids = rows(session, with_ids)
@@ -168,7 +168,7 @@ def test_what_cannot_be_cloned_is_refused_and_leaves_nothing(session: LakeSessio
 
 
 def test_the_vectors_of_a_shallow_clone_lie_with_its_table(session: LakeSession) -> None:
-    """Paths of the log are encoded, and the lake's folder has a blank."""
+    """Paths in the log are encoded, and the lake's folder has a blank."""
     run(session, f"CREATE OR REPLACE TABLE marked (k INT, v INT) TBLPROPERTIES ({VECTORS})")
     for first in (0, 10):
         run(session, f"INSERT INTO marked SELECT /*+ COALESCE(1) */ id, 0 FROM range({first}, {first + 10})")
@@ -189,7 +189,7 @@ def test_the_vectors_of_a_shallow_clone_lie_with_its_table(session: LakeSession)
 
 
 def test_a_clone_of_a_folder_with_a_per_cent_sign_is_merged(session: LakeSession, lake: Path) -> None:
-    """Rows of its files that match are left out beside those that vectors of that folder mark."""
+    """Matched rows in its files are deleted in addition to rows in that folder's deletion vectors."""
     run(session, f"CREATE TABLE delta.`{lake}/a%41` (k INT, v INT) TBLPROPERTIES ({VECTORS})")
     run(session, f"INSERT INTO delta.`{lake}/a%41` SELECT /*+ COALESCE(1) */ id, 0 FROM range(10)")
     run(session, f"DELETE FROM delta.`{lake}/a%41` WHERE k = 3")

@@ -1,4 +1,4 @@
-"""CLUSTER BY, end to end: what the log says, what statements show, and what is refused without a trace."""
+"""CLUSTER BY, end to end: the log, the statements that show it, and rejected statements, which leave no trace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAPPED = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
 
 
 def domain_of(lake: Path, name: str, version: int) -> dict[str, Any] | None:
-    """The domain that a commit writes."""
+    """Returns the domain that a commit writes."""
     found = [action["domainMetadata"] for action in actions(lake, name, version) if "domainMetadata" in action]
     assert len(found) < 2
     return found[0] if found else None
@@ -50,7 +50,7 @@ def last(session: LakeSession, name: str) -> dict[str, Any]:
     return table(session, f"DESCRIBE HISTORY {name} LIMIT 1").to_pylist()[0]  # type: ignore[no-any-return]
 
 
-# --- Statements that make a clustered table, and those that change it ------------------------------------------------
+# --- Statements that create or change a clustered table ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,10 +60,10 @@ class Making:
     statements: tuple[str, ...]
     columns: list[str]
     operation: str
+    # A subset from the last version's operation parameters.
     parameters: dict[str, str] = field(default_factory=dict)
-    """Some of those of the last version."""
+    # The last version's clustering columns if names are not mapped; None if it writes no domain.
     paths: list[list[str]] | None = None
-    """What the last version's domain has, where names are not mapped; None: it writes none."""
 
 
 MAKINGS = {
@@ -246,7 +246,7 @@ WRITES = (
 def test_every_write_gives_clustering_columns_statistics_and_keeps_the_domain(
     session: LakeSession, lake: Path, properties: str
 ) -> None:
-    """Also where the settings, changed by someone who does not know better, would leave them out."""
+    """Also if settings, changed by another writer, would exclude them."""
     name = "wide_mapped" if properties else "wide"
     settings = f"{properties}'delta.checkpoint.writeStatsAsStruct' = 'true', 'delta.checkpointInterval' = '3'"
     run(
@@ -276,7 +276,7 @@ def test_every_write_gives_clustering_columns_statistics_and_keeps_the_domain(
 
 
 def _forget_setting(folder: Path, key: str) -> None:
-    """As if another writer had made the table so."""
+    """Removes a setting, as if another writer had made the table."""
     log = folder / "_delta_log" / f"{0:020}.json"
     actions = [json.loads(line) for line in log.read_text().splitlines()]
     for action in actions:

@@ -1,4 +1,4 @@
-"""Columns with a collation compare, group and join by it, as Spark's own values of that type do."""
+"""Columns with a collation compare, group and join by it, as Spark's collated strings do."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _numbers = itertools.count()
 
 
 def foreign(lake: Path, columns: Sequence[Mapping[str, Any]], values: Mapping[str, Any], **options: Any) -> str:
-    """Returns the name of a new table as another writer leaves it."""
+    """Creates a table as another writer leaves it; returns its name."""
     name = f"foreign_{next(_numbers)}"
     write_table(lake / "default" / name, columns, pa.table(values), **options)
     return name
@@ -75,7 +75,7 @@ def foreign(lake: Path, columns: Sequence[Mapping[str, Any]], values: Mapping[st
 
 @pytest.fixture
 def tables(lake: Path, session: LakeSession) -> str:
-    """Returns the name of a collated table; the view `same` has its rows from a table without collations."""
+    """Creates a collated table and returns its name; the view `same` has its rows from a table without collations."""
     values = {
         "id": list(range(len(WORDS))),
         "plain": WORDS,

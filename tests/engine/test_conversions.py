@@ -1,4 +1,4 @@
-"""CONVERT TO DELTA: the rows of a folder of Parquet files, as all readers see them, without a file being written."""
+"""CONVERT TO DELTA: all readers see the Parquet folder's rows, and no data file is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CLONE and CONVERT TO DELTA, which need no Spark: over tables of another writer, read by that writer and DuckDB."""
+"""CLONE and CONVERT TO DELTA without Spark, over tables from another writer, read by that writer and DuckDB."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def lake(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(lake: Path) -> Run:
-    """The rows that a statement answers."""
+    """Returns the rows that a statement answers."""
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
 
     def run(text: str) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ def run(lake: Path) -> Run:
 
 
 def write(lake: Path, name: str, first: int, **options: Any) -> None:
-    """A file, or one in each of two partitions."""
+    """Appends one file, or one in each partition if there are two."""
     table = pa.table({"k": range(first, first + 10), "p": [f"{k % 2} é%" for k in range(10)]})
     write_deltalake(lake / "default" / name, table, mode="append", **options)
 
@@ -72,7 +72,7 @@ def ks(lake: Path, name: str) -> list[int]:
 
 
 def delete_with_vectors(lake: Path, name: str) -> None:
-    """The first row of each file that has no vector yet, in one file of vectors."""
+    """Deletes the first row in each file without a deletion vector; all new vectors share one file."""
     snapshot = load_snapshot(str(lake / "default" / name))
     description = CommitDescription(name="DELETE", operation=TableOperation.DML)
     transaction = Transaction.on(snapshot, description)

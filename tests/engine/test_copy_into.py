@@ -1,4 +1,4 @@
-"""COPY INTO: each file once, with the types of the table, and nothing of a statement that fails."""
+"""COPY INTO: each file is loaded once, with the table's types; a failed statement loads nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def source(lake: Path) -> Iterator[Path]:
-    """A folder for files, by itself for each test."""
+    """Yields a folder for files, by itself for each test."""
     folder = lake / "landing"
     number = len(list(folder.glob("*"))) if folder.exists() else 0
     made = folder / f"in {number} é"

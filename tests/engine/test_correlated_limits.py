@@ -1,4 +1,4 @@
-"""LIMIT in a correlated subquery holds for each outer row, whatever the types of the columns that are compared."""
+"""LIMIT in a correlated subquery applies per outer row, for any types of the compared columns."""
 
 from __future__ import annotations
 

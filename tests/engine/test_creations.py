@@ -1,4 +1,4 @@
-"""What a creation that failed after its commit says of the table: only one that is surely gone may lose its files."""
+"""Failed CREATE after the commit's outcome is unknown: files are deleted only if the table surely does not exist."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ NAME = TableName("spark_catalog", "s", "t")
 
 
 class Commit:
-    """A commit whose table is looked at as `looks` say: there, gone, or nobody answers (None); then as before."""
+    """A commit after which the table's existence is checked as in `looks`: present, absent, or no answer (None); then
+    normal.
+    """
 
     version = 1
 

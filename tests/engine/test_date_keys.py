@@ -1,4 +1,4 @@
-"""Rows that are grouped by the month of a date, as a timestamp of the session's zone, are grouped as Spark does it."""
+"""Grouping by the month of a date, as a timestamp in the session's time zone, matches Spark."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.engine.beside_spark import BesideSpark
 
 pytestmark = pytest.mark.spark
 
+# And whether all its days have a beginning.
 ZONES = {
     "UTC": True,
     "+05:30": True,
@@ -28,7 +29,6 @@ ZONES = {
     "Pacific/Apia": False,  # without 2011-12-30
     "Asia/Manila": False,  # without 1844-12-31
 }
-"""And whether all its days have a beginning."""
 DATES = ("0001-01-01", "1582-10-04", "1844-12-31", "1969-12-31", "2011-12-30", "2018-11-04", "2024-02-29", "9999-12-31")
 
 
@@ -47,7 +47,7 @@ def beside(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) 
 
 
 CASES = (
-    # columns, the query that they are of, and whether its keys are dates while its rows are grouped
+    # columns, their query, and if its keys are dates although its rows are grouped
     ("string(m), n", "SELECT date_trunc('month', d) AS m, count(*) AS n FROM days GROUP BY m", True),
     ("string(w), k, s", "SELECT date_trunc('WEEK', d) w, k, sum(k) s FROM days GROUP BY ALL", True),
     (

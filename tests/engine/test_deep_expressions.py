@@ -1,4 +1,4 @@
-"""Expressions that are nested too deeply are rejected with an error that says so, wherever a statement has one."""
+"""Too deeply nested expressions are rejected with an error that reports it, anywhere in a statement."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def flat(engine: object, lake: Path) -> None:
     ],
 )
 def test_sql_with_a_deep_type_is_refused_by_name(session: LakeSession, kind: str, statement: str) -> None:
-    """Each statement with one kind of type; the slow ones are the others."""
+    """Each statement with one kind of type; other combinations are slow."""
     error = refuse(session, statement.format(type=sql(kind, DEEP)))
     assert error.condition == "FAILED_TO_PARSE_TOO_COMPLEX", error
     assert len(str(error)) < 1_000

@@ -1,4 +1,4 @@
-"""DEFAULT in the place of a value, for columns of every kind: as if the statement did not give the column."""
+"""DEFAULT as a value, for columns of every kind: as if the statement omitted the column."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ REFUSED = [
     ("VALUES (DEFAULT, 1, 3, DEFAULT, 5)", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
     ("VALUES (DEFAULT, 1, 2, 5, 5), (6, 1, 2, 5, 5)", "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"),
     ("VALUES (DEFAULT, 1, DEFAULT, 5, 5), (DEFAULT, 1, 3, 5, 5)", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
-    # which rows say DEFAULT is not known where the rows are written
+    # the writing stage does not know which rows contain DEFAULT
     ("VALUES (DEFAULT, 1, DEFAULT, 5, 5), (DEFAULT, 1, 2, 5, 5) LIMIT 9", "UNSUPPORTED_FEATURE.STATEMENT"),
     ("VALUES (DEFAULT, 1, 2, 3, 5) UNION ALL SELECT 1, 1, 2, 3, 5", "UNSUPPORTED_FEATURE.STATEMENT"),
     ("SELECT DEFAULT, 1, 2, 3, 5 UNION SELECT 1, 1, 2, 3, 5", "UNSUPPORTED_FEATURE.STATEMENT"),

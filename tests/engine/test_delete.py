@@ -30,8 +30,9 @@ VECTORS = "'delta.enableDeletionVectors' = 'true'"
 FEED, TRACKED = "'delta.enableChangeDataFeed' = 'true'", "'delta.enableRowTracking' = 'true'"
 MAPPED = "'delta.columnMapping.mode' = 'name'"
 
+# deltalake has no column mapping; DuckDB finds no partition values under physical names.
 LAYOUTS = {
-    # clauses of the table, its properties, the peers that read it
+    # the table's clauses, its properties, the peers that read it
     "plain": ("", (), ("deltalake", "duckdb")),
     "partitioned": ("PARTITIONED BY (p)", (), ("deltalake", "duckdb")),
     "by name": ("", (MAPPED,), ("duckdb",)),
@@ -44,7 +45,6 @@ LAYOUTS = {
     "vectors by name": ("", (VECTORS, MAPPED), ("duckdb",)),
     "vectors, feed, tracked": ("", (VECTORS, FEED, TRACKED), ("deltalake", "duckdb")),
 }
-"""deltalake knows no column mapping; DuckDB finds no partition values under other names."""
 
 DELETES: list[tuple[str, Callable[[Row], bool | None]]] = [
     ("WHERE k = 3", lambda row: row[0] == 3),
@@ -63,8 +63,8 @@ DELETES: list[tuple[str, Callable[[Row], bool | None]]] = [
 ]
 
 
+# Their features are in other layouts too.
 SLOW = {"by name", "feed", "partitioned", "tracked", "feed, partitioned by name", "vectors"}
-"""What they have is in other layouts as well."""
 
 
 @pytest.fixture(params=[pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in LAYOUTS])
@@ -171,7 +171,7 @@ def test_what_fails_leaves_all_as_it_was(session: LakeSession, lake: Path) -> No
 
 
 def _files(folder: Path) -> set[str]:
-    """All but what the upkeep of the log writes."""
+    """Returns all files except those that log maintenance writes."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*.*") if "_delta_log" not in path.parts}
 
 
@@ -194,7 +194,7 @@ def test_a_commit_that_fails_leaves_no_file(
 
 
 def test_vectors_leave_the_files_where_they_are(session: LakeSession, lake: Path) -> None:
-    """Vectors grow, statistics are no longer tight, and one file has all vectors of a commit."""
+    """Vectors grow, statistics are no longer tight, and a commit's vectors share one file."""
     _made(session, "PARTITIONED BY (p)", (VECTORS, TRACKED))
     folder, seen = lake / "default" / "things", []
     for condition in ("k % 2 = 0 AND p >= 0", "k % 4 = 1 AND p >= 0"):
@@ -218,7 +218,7 @@ def test_vectors_leave_the_files_where_they_are(session: LakeSession, lake: Path
 
 
 def test_rows_of_large_files_are_found_by_their_place(session: LakeSession, lake: Path) -> None:
-    """More rows than a bitmap of Spark has, and than a container of a vector."""
+    """More rows than a Spark bitmap has, and than a deletion vector's container."""
     run(session, "DROP TABLE IF EXISTS large")
     run(session, f"CREATE TABLE large (k INT) TBLPROPERTIES ({VECTORS})")
     run(session, "INSERT INTO large SELECT id FROM range(0, 200000, 1, 1)")
@@ -238,7 +238,7 @@ def test_rows_of_large_files_are_found_by_their_place(session: LakeSession, lake
 
 def test_files_without_counts_are_rewritten_and_no_column_hides_places(session: LakeSession, lake: Path) -> None:
     _made(session, "", (VECTORS,))
-    ignored = shutil.ignore_patterns("*.tmp")  # what follows a commit may be at work
+    ignored = shutil.ignore_patterns("*.tmp")  # log cleanup after a commit may still run
     shutil.copytree(lake / "default" / "things", lake / "default" / "bare", ignore=ignored)
     for commit in (lake / "default" / "bare" / "_delta_log").iterdir():
         commit.unlink() if commit.suffix != ".json" else commit.write_text(_without_stats(commit.read_text()))

@@ -1,4 +1,4 @@
-"""DESCRIBE and SHOW COLUMNS of views show what is in their records, whatever became of their tables."""
+"""DESCRIBE and SHOW COLUMNS return a view's stored columns, even after its tables change."""
 
 from __future__ import annotations
 

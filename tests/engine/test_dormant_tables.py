@@ -1,4 +1,4 @@
-"""Tables of older writers whose metadata speaks of features that their protocol does not support."""
+"""Tables from older writers whose metadata mentions features that their protocol does not support."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ UUIDS = {
 }
 MAPPED = {"delta__columnMapping__id": 1, "delta__columnMapping__physicalName": "col-1"}
 
-# Properties, keys of the column, the version after an ALTER of something else, the properties that it leaves.
+# Properties, column metadata keys, the version after an unrelated ALTER, the properties that it leaves.
 DORMANT: dict[str, tuple[dict[str, str], dict[str, Any], tuple[int, int], set[str]]] = {
     "constraints": ({"delta.constraints.c": "a > 0"}, {}, (1, 3), {"delta.constraints.c"}),
     "defaults": ({}, {"CURRENT_DEFAULT": "7"}, (1, 2), set()),

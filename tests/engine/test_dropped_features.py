@@ -1,4 +1,4 @@
-"""DROP FEATURE where files need it: the same rows in files that do not, with concurrent writers."""
+"""DROP FEATURE when files use it: the same rows in files that do not, with concurrent writers."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Case:
     feature: str
     definition: str
     steps: tuple[str, ...]
+    # Number of files that use the feature.
     rewritten: int
-    """How many files need the feature."""
+    # Who reads the table afterwards.
     peers: tuple[str, ...] = ("deltalake", "duckdb")
-    """Who reads the table afterwards."""
 
 
 def deleting(definition: str, *peers: str) -> Case:
-    """Rows go from the files of the first insert; all rows of one of them."""
+    """Deletes some rows in the first insert's files, and all rows in one file."""
     return Case(
         feature="deletionVectors",
         definition=definition,
@@ -118,7 +118,7 @@ CASES = {
 
 
 def delete_rows(folder: Path, deleted: list[int]) -> None:
-    """Another writer marks rows of the newest file as deleted."""
+    """Deletes rows in the newest file as another writer, by a deletion vector."""
     log = folder / "_delta_log"
     version = max(int(path.stem) for path in log.glob("*.json"))
     lines = [json.loads(line) for line in (log / f"{version:020}.json").read_text().splitlines()]
@@ -334,7 +334,7 @@ def test_a_commit_beside_it_is_a_conflict_and_leaves_the_mapping(
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, *others: Callable[[], None]) -> None:
-    """Before the first commit of the statement the first of `others` runs, and so on; their own commits count not."""
+    """Runs the first of `others` before the statement's first commit, and so on; their own commits do not count."""
     commit, pending = Transaction.commit, list(others)
     is_inside = [False]
 

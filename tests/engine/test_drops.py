@@ -1,4 +1,4 @@
-"""DROP TABLE while others write into the table: what is dropped is gone with its files, and they are told."""
+"""DROP TABLE with concurrent writers: the table and its files are removed, and the writers get an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MERGE WITH SCHEMA EVOLUTION from a source whose structs have other fields than those of the table."""
+"""MERGE WITH SCHEMA EVOLUTION from a source whose structs have other fields than the table's."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def null(fields: str) -> str:
 
 
 EVOLVED: list[tuple[str, str, str, str, str, str]] = [
-    # type of the column, its value in the row 1, the source's in the rows 1 and 2, clauses; type and values after
-    # a field that one clause adds, while another leaves the struct alone
+    # column type, value in row 1, source values in rows 1 and 2, clauses; type and values after one clause adds a field
+    # while another leaves the struct unchanged
     (PAIR, OLD, WIDER, ALONE, TRIPLE, "[[1, 2, null], [10, 20, 30]]"),
     (PAIR, "NULL", WIDER, ALONE, TRIPLE, "[null, [10, 20, 30]]"),
     (

@@ -1,4 +1,4 @@
-"""Schema evolution inside of columns: new fields, missing fields, wider types; and what holds a column as it is."""
+"""Schema evolution in nested columns: new fields, missing fields, wider types; and columns that cannot change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _nested(a: int) -> str:
     return f"named_struct('a', {a})"
 
 
-# definition of column v, an old value, what is inserted besides the key, the type and the values afterwards
+# definition of column v, an old value, inserted values besides the key, the resulting type and values
 EVOLVED = [
     # new fields
     ("STRUCT<a: INT>", _nested(1), "BY NAME named_struct('b', 3, 'a', 2)", "struct<a:int,b:int>", [(1, None), (2, 3)]),
@@ -105,7 +105,7 @@ EVOLVED = [
 
 
 def _plain(value: Any) -> Any:
-    """Structs as tuples, maps as lists of pairs."""
+    """Converts structs to tuples, and maps to lists with pairs."""
     match value:
         case dict():
             return tuple(_plain(item) for item in value.values())
@@ -118,7 +118,7 @@ def _plain(value: Any) -> Any:
 
 
 def _inserted(text: str) -> str:
-    """Without BY NAME the columns have names of their own, so that fields match by position."""
+    """Without BY NAME the query's columns have other names, so that fields match by position."""
     value = text.removeprefix("BY NAME ")
     return f"SELECT 2, {value}" if value == text else f"BY NAME SELECT 2 AS k, {value} AS v"
 
@@ -154,7 +154,7 @@ def test_fields_are_added_inside_of_columns(
 
 
 def _fields(data_type: Any) -> list[dict[str, Any]]:
-    """All fields of a schema's JSON, at any depth."""
+    """Returns all fields in a schema's JSON, at any depth."""
     if not isinstance(data_type, dict):
         return []
     own = data_type.get("fields", [])
@@ -166,7 +166,7 @@ def _fields(data_type: Any) -> list[dict[str, Any]]:
 
 
 def schema_of(lake: Path, name: str) -> dict[str, Any]:
-    """The schema of the newest commit that has one."""
+    """Returns the schema from the newest commit that has one."""
     for version in range(version_of(lake, name), -1, -1):
         for action in actions(lake, name, version):
             if "metaData" in action:
@@ -175,7 +175,7 @@ def schema_of(lake: Path, name: str) -> dict[str, Any]:
     raise AssertionError(name)
 
 
-# As delta-spark 4.4 does it, but for arrays by position, which it leaves as they are. Last: type changes in the log.
+# As delta-spark 4.4, except arrays by position, which it leaves unchanged. Last: type changes in the log.
 WIDENED = [
     ("INT", "1", "5L", "bigint", [1, 5], ["integer long"]),
     ("INT", "1", "BY NAME 5L", "bigint", [1, 5], ["integer long"]),
@@ -257,13 +257,13 @@ def test_types_become_the_wider_ones_of_the_query(
     if "<" not in sql_type and None not in expected:
         assert rows(session, "SELECT min(v), max(v) FROM wide") == [(min(expected), max(expected))]
         assert [k for (k,) in rows(session, f"SELECT k FROM wide WHERE v = {expected[1]!r}")] == [2]
-    # One more insert of the first kind is cast.
+    # Another insert like the first is cast.
     run(session, f"INSERT WITH SCHEMA EVOLUTION INTO wide BY NAME SELECT 3 AS k, {old} AS v")
     assert _type_changes(lake, "wide") == changes and len(rows(session, "SELECT * FROM wide")) == 3
 
 
 def _type_changes(lake: Path, name: str) -> list[str]:
-    """`[path] from to` of each."""
+    """Returns `[path] from to` for each type change."""
     found = [
         change for each in _fields(schema_of(lake, name)) for change in each["metadata"].get("delta.typeChanges", [])
     ]
@@ -280,7 +280,7 @@ def test_without_type_widening_values_are_cast(session: LakeSession, lake: Path)
     assert version_of(lake, "narrow") == 1 and rows(session, "SELECT * FROM narrow") == [(1, 5)]
 
 
-# columns besides k and v, what is inserted, the condition (None: it goes)
+# columns besides k and v, inserted values, the condition (None if it succeeds)
 HELD = [
     ("v INT, CONSTRAINT c CHECK (v > 0)", "SELECT 2, 5L", "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH"),
     ("v INT, CONSTRAINT c CHECK (k > 0)", "SELECT 2, 5L", None),
@@ -350,7 +350,7 @@ def test_partition_columns_and_dates_are_widened(session: LakeSession) -> None:
 
 
 def test_rows_that_are_copied_keep_their_values(session: LakeSession) -> None:
-    """REPLACE WHERE writes a file again while the columns of the table change."""
+    """REPLACE WHERE rewrites a file while the table's columns change."""
     run(session, f"CREATE TABLE copied (k INT, v STRUCT<a: SMALLINT>){WIDE_BY_NAME}")
     run(session, "INSERT INTO copied VALUES (1, named_struct('a', 1S)), (2, named_struct('a', 2S))")
     run(
@@ -383,7 +383,7 @@ def test_a_feed_shows_rows_across_new_fields(session: LakeSession) -> None:
 def test_a_write_after_another_definition_runs_again(
     session: LakeSession, spark_driver: SparkDriver, lake: Path, other: str, condition: str | None, names: str
 ) -> None:
-    """Fields of structs go by position, as columns do, so that the second field of one that came first takes ours."""
+    """Struct fields match by position, like columns, so the second field of a table created concurrently takes ours."""
     run(session, "DROP TABLE IF EXISTS raced")
     run(session, "CREATE TABLE raced (k INT, v STRUCT<a: INT>)")
     sources, others = open_sources(EngineOptions(lake_folder=str(lake))), [other]

@@ -1,4 +1,4 @@
-"""EXPLAIN of INSERT, DELETE and MERGE: which files would change, and how; nothing does."""
+"""EXPLAIN of INSERT, DELETE and MERGE reports which files would change, and how; it changes nothing."""
 
 from __future__ import annotations
 

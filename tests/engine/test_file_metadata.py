@@ -1,4 +1,4 @@
-"""The hidden column `_metadata`: which file a row is in and where, and which row it is."""
+"""The hidden column `_metadata`: each row's file, path and row index."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TRACKED = {
     "delta.rowTracking.materializedRowCommitVersionColumnName": _VERSION_COLUMN,
 }
 _FEATURES = ("domainMetadata", "rowTracking")
-ROWS = [  # number, row id, commit version, base row id, version of the file, index in it
+ROWS = [  # number, row id, commit version, base row id, the file's version, row index
     (1, 0, 3, 0, 3, 0),
     (2, 1, 3, 0, 3, 1),
     (4, 100, 8, 40, 9, 0),
@@ -55,7 +55,7 @@ def _ids(*numbers: int | None) -> pa.Array:
 
 
 def write_tracked(root: Path, mode: str) -> None:
-    """Three files: of new rows, of rows taken over from others among new ones, and with deleted rows."""
+    """Writes three files: new rows, copied rows among new ones, and deleted rows."""
     is_mapped = mode != "none"
     schema = pa.schema([pa.field("c1" if is_mapped else "n", pa.int64(), metadata={"PARQUET:field_id": "1"})])
     taken = schema.append(pa.field(_ID_COLUMN, pa.int64())).append(pa.field(_VERSION_COLUMN, pa.int64()))

@@ -1,4 +1,4 @@
-"""How many files a write makes, and of which size: what readers of the table pay for."""
+"""Number and size of the files that a write creates."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.engine.lake_sessions import actions, run, version_of
 
 pytestmark = pytest.mark.spark
 
+# About 4 MB that cannot be compressed, from eight tasks.
 ROWS = "SELECT id, uuid() AS u, CAST(id % 2 AS INT) AS p FROM range(0, 100000, 1, 8)"
-"""About 4 MB that cannot be compressed, of eight tasks."""
+# About 3 MB in Parquet, for twenty times as much in rows.
 ALIKE = "SELECT id, repeat(string(id % 1000), 30) AS u, CAST(id % 2 AS INT) AS p FROM range(0, 600000, 1, 8)"
-"""About 3 MB in Parquet, for twenty times as much in rows."""
+# Spark's default number of shuffle partitions.
 PARTS = 200
-"""Of a shuffle, as Spark has it."""
 MB = 1 << 20
 
 
@@ -30,7 +30,7 @@ def sized(size: str) -> str:
 
 
 CASES = [
-    # clauses, rows, least and most files, least and most bytes of a file
+    # clauses, rows, minimum and maximum number of files, minimum and maximum file size
     ("", ROWS, (1, 4), (MB // 2, 8 * MB)),
     ("", f"{ROWS} WHERE id % 1000 = 0", (1, 1), (0, MB)),
     ("", f"SELECT /*+ REPARTITION(3) */ * FROM ({ROWS})", (3, 3), (MB, 2 * MB)),
@@ -50,8 +50,8 @@ CASES = [
 ]
 
 
+# Identity values are given after the shuffle.
 PLAIN, NUMBERED = "id BIGINT", "id BIGINT, n BIGINT GENERATED ALWAYS AS IDENTITY"
-"""Identity values are given after the shuffle."""
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_files_are_few_and_of_the_size_that_is_asked_for(
     found = [action["add"]["size"] for action in actions(lake, "sized", version_of(lake, "sized")) if "add" in action]
     assert files[0] <= len(found) <= files[1]
     odd = [size for size in found if not sizes[0] <= size <= sizes[1]]
-    assert len(odd) <= (len(found) > 4), found  # of many, one may have what is left
+    assert len(odd) <= (len(found) > 4), found  # one file may hold the rest

@@ -1,4 +1,4 @@
-"""Statistics from footers of several row groups, as Spark's Parquet writer makes them."""
+"""Statistics from footers with several row groups, as Spark's Parquet writer makes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DESCRIBE HISTORY tells of writes, as delta-spark tells it."""
+"""DESCRIBE HISTORY's operation parameters for writes match delta-spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables of Hive in the statements of a session, and the warning of settings that have no effect."""
+"""Hive variables in a session's statements, and warnings for settings without effect."""
 
 from __future__ import annotations
 

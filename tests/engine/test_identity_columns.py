@@ -1,4 +1,4 @@
-"""Identity columns: their values are unique, on the grid, past the high-water mark; the log has what Delta writes."""
+"""Identity columns: values are unique, on the grid, past the high-water mark; the log matches Delta's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity columns in the less common writes, among writers that do not know of each other, and for other readers."""
+"""Identity columns in less common writes, with independent writers, and for other readers."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_mark_that_does_not_fit_is_refused_and_leaves_the_table_usable(
 def test_servers_that_cannot_take_turns_give_out_other_values(
     session: LakeSession, spark_driver: SparkDriver, lake: Path, table: str, source: str
 ) -> None:
-    """Each engine has turns of its own, so only the log stands between their statements."""
+    """Each engine serializes only its own statements, so only the log separates them."""
     run(
         session, "CREATE TABLE counted (s STRING, id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 0 INCREMENT BY 2))"
     )

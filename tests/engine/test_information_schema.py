@@ -1,4 +1,4 @@
-"""`information_schema`: what the catalog and the logs say, as rows that any query may use."""
+"""`information_schema`: rows from the catalog and the logs, usable in any query."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_the_schema_is_read_only(session: LakeSession, lake: Path, text: str, co
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the tables whose logs are opened for a list."""
+    """Returns the tables whose logs are opened for a listing."""
     names: list[str] = []
 
     def note(binder: Binder, entry: TableEntry) -> BoundTable:
@@ -312,7 +312,7 @@ def test_tables_that_conditions_leave_are_opened(
 
 @pytest.fixture(scope="module")
 def keyed(session: LakeSession) -> Iterator[LakeSession]:
-    """With two tables that keys relate."""
+    """Creates two tables related by keys."""
     rows(session, "CREATE TABLE parent (id BIGINT NOT NULL, CONSTRAINT key PRIMARY KEY (id))")
     rows(session, "CREATE TABLE child (id BIGINT, CONSTRAINT ref FOREIGN KEY (id) REFERENCES parent)")
     yield session

@@ -1,7 +1,7 @@
-"""Columns of files that are asked for again come from memory (`KeptColumns.java`), with the values that files have.
+"""Column cache (`KeptColumns.java`): repeated reads come from memory with the files' values.
 
-A query is asked until its columns are kept, and once more. What it answers is compared with what PyArrow or delta-rs
-reads, or with the same rows computed by Python; that the columns are kept is seen in what they take of the heap.
+A query runs until its columns are cached, and once more. Its answer is compared with PyArrow, delta-rs, or rows
+computed in Python; cached columns are detected by their heap usage.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from tests.fix_spark import start_spark
 
 pytestmark = pytest.mark.spark
 
+# A filtered query is answered from cached columns after this many runs.
 TURNS = 4
-"""The last of so many times that a query with a filter is asked it is answered from columns that are kept by then."""
+# More than two batches in Spark's reader.
 ROWS = 9_000
-"""More than two batches of Spark's reader."""
 
 
 def kept_bytes(driver: SparkDriver) -> int:
@@ -42,7 +42,7 @@ def kept_bytes(driver: SparkDriver) -> int:
 
 
 def asked(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
-    """The rows of a query, the same each time."""
+    """Returns a query's rows, equal in each run."""
     first = rows(session, text)
     for _ in range(TURNS - 1):
         assert repr(rows(session, text)) == repr(first)  # NaN is another thing than itself
@@ -104,7 +104,7 @@ def made(nulls: int) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def written(engine: LakeEngine, lake: Path) -> Mapping[str, tuple[str, pa.Table]]:
-    """Writer -> name of a table whose only file it wrote, and the rows."""
+    """Returns, by writer, the name of a table whose only file it wrote, and the rows."""
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     found = {}
     for number, (writer, options) in enumerate(WRITERS.items()):
@@ -144,7 +144,7 @@ def test_columns_of_other_types_are_not_kept(
 
 
 CONDITIONS = (
-    # on columns of any of the tables, and the same in Python
+    # on columns in any table, and the same in Python
     ("few = 1", lambda row: row["few"] == 1),
     ("unlike = 'text 7919'", lambda row: row["unlike"] == "text 7919"),
     ("texts LIKE 'ä%'", lambda row: row["texts"] is not None and row["texts"].startswith("ä")),
@@ -202,7 +202,7 @@ def test_readers_of_rows_get_rows(session: LakeSession) -> None:
 
 
 REALS = (
-    # NaN is larger than all others and equals itself, and -0 equals 0; by the place of values in `reals`
+    # NaN is larger than all others and equals itself, and -0 equals 0; expected indexes in `reals`
     ("r = double('NaN')", {0}),
     ("r <=> double('NaN')", {0}),
     ("r IN (double('NaN'), 7)", {0}),
@@ -228,7 +228,9 @@ REALS = (
 
 
 def test_reals_that_parquet_compares_otherwise(session: LakeSession, lake: Path) -> None:
-    """In row groups of two values each, with dictionaries and with extremes, of which NaN is none."""
+    """Row groups with two values each, with dictionaries and with minimum and maximum values, which never include
+    NaN.
+    """
     reals = pa.array([math.nan, 1.5, -0.0, -0.0, None, 1.5], pa.float64())
     nested = pa.StructArray.from_arrays([reals], ["r"])
     table = pa.table({"id": range(6), "r": reals, "f": reals.cast(pa.float32()), "n": nested})
@@ -269,7 +271,7 @@ FORMATS = (
 
 
 def apart(engine: LakeEngine, zones: Iterator[int], text: str) -> list[tuple[Any, ...]]:
-    """The rows as a session reads them for which nothing is kept: its time zone is nobody else's."""
+    """Returns the rows read by a session with nothing cached, through a unique time zone."""
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     try:
         zone = next(zones)
@@ -314,7 +316,7 @@ def test_rows_of_a_changed_iceberg_table(engine: LakeEngine, session: LakeSessio
 
 
 def test_a_file_that_another_one_took_the_place_of(session: LakeSession, lake: Path) -> None:
-    """No writer may do so; what is read is what is there all the same."""
+    """No writer may do so; the rows read are nevertheless the current ones."""
     folder = lake / "default" / "replaced"
     write_deltalake(folder, pa.table({"a": [1, 2, 3]}))
     (path,) = folder.glob("*.parquet")
@@ -366,8 +368,8 @@ def test_sessions_that_ask_at_the_same_time(engine: LakeEngine, written: Mapping
 
 
 HEAP = "512m"
+# Percent of the heap: 5 MB, and a quarter for one file.
 PERCENT = 1
-"""Of it: 5 MB, and a quarter of these for one file."""
 
 
 @pytest.fixture(scope="module")
@@ -384,7 +386,7 @@ def small(lake: Path) -> Iterator[tuple[LakeSession, SparkDriver]]:
 def test_what_is_kept_stays_within_its_room(small: tuple[LakeSession, SparkDriver], lake: Path) -> None:
     session, driver = small
     room = 512 * 2**20 * PERCENT // 100
-    for number in range(12):  # each of 0.9 MB, decoded
+    for number in range(12):  # each 0.9 MB, decoded
         table = pa.table({"a": pa.array(range(number, number + 100_000), pa.int64())})
         write_deltalake(lake / "default" / f"one_{number}", table)
     write_deltalake(lake / "default" / "large", pa.table({"a": pa.array(range(200_000), pa.int64())}))
@@ -416,7 +418,7 @@ def test_nothing_is_kept_without_room(lake: Path) -> None:
 
 @pytest.mark.slow
 def test_statements_that_need_memory_get_it(lake: Path) -> None:
-    """What is kept, what one statement needs, and the part of the heap that stays free are more than the heap."""
+    """The cache, a statement's memory and the heap's reserve together exceed the heap."""
     driver = start_spark(driver_memory=HEAP, column_cache_percent=40)
     try:
         engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), driver)

@@ -1,6 +1,6 @@
-"""A query that was planned before runs by that plan, over the files that its own statement has pinned.
+"""Plan cache: a planned query runs again by its plan, over the files pinned by its own statement.
 
-Whether it did is seen in the steps of its profile: a plan that was kept is not analyzed.
+The profile's steps show it: a cached plan is not analyzed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANN = Identity("ann")
 
 
 def asked(session: LakeSession, text: str, *parameters: Parameter, user: Identity = ANN) -> tuple[list[Any], bool]:
-    """The rows of a query, and whether its plan had been kept."""
+    """Returns the rows, and if the plan was cached."""
     request = StatementRequest(identity=user)
     result = session.execute(text, request, parameters)
     rows = [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
@@ -133,12 +133,12 @@ def test_another_session_with_the_same_settings_has_it_too(engine: LakeEngine, s
 
 
 def described(session: LakeSession, text: str) -> list[Any]:
-    """The columns of a query, with their types."""
+    """Returns a query's columns with their types."""
     return [row[:2] for row in asked(session, f"DESCRIBE QUERY {text}")[0]]
 
 
 def test_known_columns_are_those_of_now(session: LakeSession, other: LakeSession) -> None:
-    """Of a text that is asked again after what it follows from has changed: the table, a variable, a setting."""
+    """A repeated text after its table, variable or setting has changed."""
     run(session, "CREATE TABLE shaped AS SELECT 1 AS id")
     text = "SELECT * FROM shaped"
     for rest in ([], [("a", "string")], [("a", "string"), ("b", "date")]):

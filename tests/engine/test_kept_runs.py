@@ -1,7 +1,6 @@
-"""A query over the same files runs the tasks that it came to before; over other files it is planned again.
+"""A query over the same files runs its previous tasks again; over other files it is planned again.
 
-Whether it did is seen in the steps of its profile. What it answers is compared with the same text around a comment,
-of which nothing is kept.
+The profile's steps show it. The answer is compared with the same text around a comment, which is never cached.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ ANN = Identity("ann")
 
 
 def asked(session: LakeSession, text: str) -> tuple[list[Any], bool]:
-    """The rows of a query, and whether it ran again without a plan."""
+    """Returns the rows, and if the query ran again without planning."""
     request = StatementRequest(identity=ANN)
     result = session.execute(text, request)
     rows = [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
@@ -31,7 +30,7 @@ def asked(session: LakeSession, text: str) -> tuple[list[Any], bool]:
 
 
 def afresh(session: LakeSession, text: str) -> list[Any]:
-    """The rows by a plan that is made for it."""
+    """Returns the rows by a plan that is made for it."""
     rows, again = asked(session, text.replace("SELECT", "SELECT /* afresh */", 1))
     assert not again
     return rows
@@ -68,7 +67,7 @@ AGAIN = (
     ("SELECT id, sum(id) OVER (PARTITION BY k ORDER BY id) FROM ran WHERE id < 20 ORDER BY id", True),
     ("SELECT id, p FROM parted WHERE p = '1' ORDER BY id", True),
     ("SELECT k FROM ran WHERE id < 9 UNION SELECT k FROM kinds ORDER BY k", True),
-    ("SELECT count(*), sum(id), avg(id) FROM halves WHERE v > 0.5", True),  # of two tasks
+    ("SELECT count(*), sum(id), avg(id) FROM halves WHERE v > 0.5", True),  # two tasks
     ("SELECT id % 3 AS m, count(DISTINCT id) FROM halves GROUP BY m HAVING max(v) > 0 ORDER BY m", True),
     ("SELECT id FROM halves WHERE v > 0.999999 ORDER BY id", False),  # rows that are exchanged as they are
     ("SELECT id FROM ran WHERE id > (SELECT avg(id) + 90 FROM ran) ORDER BY id", False),  # holds the subquery's value
@@ -90,7 +89,7 @@ def test_which_queries_run_again(session: LakeSession, text: str, again: bool) -
 
 
 def test_other_files_are_planned_anew(session: LakeSession) -> None:
-    """Whatever a change does to the files: more of them, others of one size, rows marked as deleted, other columns."""
+    """For any change in files: more files, others with the same size, deletion vectors, other columns."""
     run(session, "CREATE TABLE changing (id INT, s STRING) TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     texts = (
         "SELECT count(*), sum(id), min(s), max(s) FROM changing WHERE id >= 0",
@@ -144,7 +143,7 @@ def test_sessions_run_it_under_their_own_settings(engine: LakeEngine) -> None:
 
 
 def test_writes_and_the_same_query_at_once(engine: LakeEngine, session: LakeSession) -> None:
-    """Each answer is that of a version: the sum is that of as many inserts as are counted, and never goes back."""
+    """Each answer matches a version: the sum equals that after as many inserts as counted, and never decreases."""
     run(session, "CREATE TABLE growing (n BIGINT)")
     run(session, "INSERT INTO growing VALUES (1)")
     text = "SELECT count(*), sum(n) FROM growing WHERE n > 0"

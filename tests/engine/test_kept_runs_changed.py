@@ -1,6 +1,6 @@
-"""Tasks that are kept of a query's last run, when something of what they were made from has changed.
+"""Cached tasks from a query's last run, after a change in their inputs.
 
-Each answer is compared with that of the same text around a comment, of which nothing is kept.
+Each answer is compared with the same text around a comment, which is never cached.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAPPED = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.enableDelet
 
 
 def asked(session: LakeSession, text: str, *parameters: Parameter) -> tuple[list[Any], bool]:
-    """The rows of a query, and whether it ran again without a plan."""
+    """Returns the rows, and if the query ran again without planning."""
     request = StatementRequest(identity=ANN)
     result = session.execute(text, request, parameters)
     rows = [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
@@ -36,7 +36,7 @@ def asked(session: LakeSession, text: str, *parameters: Parameter) -> tuple[list
 
 
 def ensure_same(session: LakeSession, text: str) -> bool:
-    """Whether the second run was one of kept tasks."""
+    """Returns if the second run used cached tasks."""
     expected = asked(session, text.replace("SELECT", "SELECT /* afresh */", 1))
     assert not expected[1]
     assert asked(session, text)[0] == expected[0], text
@@ -51,7 +51,7 @@ def run(session: LakeSession, *texts: str) -> None:
 
 
 CHANGES = (
-    # what is made, the query, what changes
+    # the setup, the query, the change
     (
         "names of columns",
         (f"CREATE TABLE x (a INT, b INT) {MAPPED}", "INSERT INTO x VALUES (1, 2), (3, 4)"),
@@ -219,7 +219,7 @@ def test_a_run_of_kept_tasks_can_be_cancelled(session: LakeSession) -> None:
 
 @pytest.mark.slow
 def test_the_same_query_many_times_at_once(engine: LakeEngine, session: LakeSession) -> None:
-    """Of one stage, of two and with a join, in sessions of their own and in one, some of them cancelled."""
+    """With one stage, with two and with a join, in separate sessions and in one; some are canceled."""
     run(
         session,
         "CREATE TABLE busy (id BIGINT, k INT, v DOUBLE)",

@@ -1,7 +1,7 @@
-"""A write that was analyzed before, with what its table demands, is analyzed no more, and writes what it would have.
+"""Plan cache for writes: a repeated write is not analyzed again, and writes the same rows and checks.
 
-Each case repeats one text while what it reads, what the table demands, or the session changes. How many writes are kept
-is asked of Java: one that is kept under the key of another adds none.
+Each case repeats one text while its source, the table's constraints, or the session changes. Java reports the number of
+cached writes: reuse under another write's key adds none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def run(session: LakeSession, *texts: str) -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_kept(spark_driver: SparkDriver) -> None:
-    """Of the tests before, for only so many writes are kept."""
+    """Clears entries from earlier tests, since the cache's size is limited."""
     writes_of(spark_driver).clear()
 
 
@@ -84,7 +84,7 @@ def test_a_merge_that_was_kept_reads_what_is_there_now(
         run(session, f"INSERT OVERWRITE {name}_source SELECT id, {value} FROM range(3)")
         run(session, merge)
         assert rows(session, f"SELECT id, v FROM {name}") == [(0, value), (1, value), (2, value)]
-    assert num_kept(spark_driver) <= kept + 6  # of which half are those of INSERT OVERWRITE, or none
+    assert num_kept(spark_driver) <= kept + 6  # half are those for INSERT OVERWRITE
     run(session, f"INSERT INTO {name}_source VALUES (5, 50)", merge)
     assert rows(session, f"SELECT id, v FROM {name}") == [(0, 9), (1, 9), (2, 9), (5, 50)]
 

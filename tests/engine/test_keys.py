@@ -1,4 +1,4 @@
-"""Primary and foreign keys: declared, kept in the log, shown to tools, and in nobody's way."""
+"""Primary and foreign keys: declared, stored in the log, shown to tools, never enforced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Make, append to and read tables with `engine.delta` and `engine.iceberg`, and nothing else of the engine imported."""
+"""`engine.delta` and `engine.iceberg` as libraries: create, append and read tables without importing other parts of the
+engine.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ import pytest
 
 from tests.paths import ROOT
 
+# Engine packages that both libraries depend on.
 SHARED = {"cache", "concurrency", "errors", "pruning", "storage", "tables", "types"}
-"""Packages of the engine that both libraries stand on."""
 
 BEGIN = """
 import json, sys

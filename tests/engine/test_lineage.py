@@ -1,4 +1,4 @@
-"""Which columns a statement reads and writes, and which of them others are made of, as Spark's analysed plan says."""
+"""Column lineage: columns that a statement reads and writes, and their sources, from Spark's analyzed plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ U = "`spark_catalog`.`shop`.`u`"
 
 
 class Watched(People):
-    """What each statement of root told of itself."""
+    """Lineage reported by each of root's statements."""
 
     def told(self, text: str) -> tuple[list[Lineage], list[Commit]]:
         identity = self._lake.identity("root")
@@ -55,7 +55,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
 
 
 def shown(lineage: list[Lineage]) -> tuple[dict[str, str], str]:
-    """`table.column:K` for each source, K the first letter of the kind; then the columns that decide on rows."""
+    """Returns `table.column:K` for each source (K is the kind's first letter), then the columns that decide on rows."""
 
     def text(source: Any, *, kind: bool = True) -> str:
         return f"{source.relation[-2]}.{source.column}" + (f":{source.transformation[0]}" if kind else "")

@@ -1,6 +1,6 @@
-"""Rows of literals are written without a job, and as a job writes them: the same cells, footers and log.
+"""Literal rows are written without a job with the same cells, footers and log as a job writes.
 
-The other way is the same plan without `LiteralRows`.
+The comparison is the same plan without `LiteralRows`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.spark
 
 DEFAULTS = "TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported'"
 
-# Columns, what follows them, what follows the name of the table in the INSERT.
+# Columns, the clauses after them, the text after the table's name in INSERT.
 WRITTEN = {
     "numbers": (
         "a TINYINT, b SMALLINT, c INT, d BIGINT, f FLOAT, g DOUBLE, o BOOLEAN",
@@ -146,14 +146,14 @@ def spark_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def jobs_alone() -> Iterator[None]:
-    """Rows of literals are written like others."""
+    """Disables `LiteralRows`."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("engine.statements.insert.planning_rows.LiteralRows", lambda: None)
         yield
 
 
 def stored(lake: Path, session: LakeSession, name: str) -> list[str]:
-    """Of each file of a table its folder, its footer and its cells."""
+    """Returns each file's folder, footer and cells."""
     listed = table(session, f"SELECT DISTINCT _metadata.file_path AS path FROM {name}").column("path").to_pylist()
     found: list[list[str]] = []
     for path in (Path(unquote(urlsplit(url).path)) for url in listed):
@@ -174,12 +174,12 @@ def footer_of(path: Path) -> tuple[object, ...]:
 
 
 def same_names(text: str) -> str:
-    """Columns of a table with column mapping have names of their own."""
+    """Replaces the random physical names in tables with column mapping."""
     return re.sub(r"col-[0-9a-f-]{36}", "col", text)
 
 
 def logged(lake: Path, name: str) -> str:
-    """The commit of the INSERT, without what no two statements share."""
+    """Returns the INSERT's commit without the parts that always differ."""
     found = actions(lake, name, version_of(lake, name))
     for action in found:
         for each in (action.get("add"), action.get("commitInfo"), action.get("metaData")):
@@ -223,14 +223,14 @@ def test_what_is_refused_is_refused_as_by_a_job(session: LakeSession, lake: Path
 
 
 def jobs_of(driver: SparkDriver, session: LakeSession, text: str) -> int:
-    """How many jobs a statement runs."""
+    """Returns the number of jobs that a statement runs."""
     request = StatementRequest(identity=Identity("ann"))
     session.execute(text, request).close()
     spark = driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
     return len(spark.sparkContext().statusTracker().getJobIdsForGroup(request.statement_id))
 
 
-# Whether the rows of a source are literals, as Spark's optimizer sees them.
+# If the source's rows are literals, as Spark's optimizer sees them.
 SOURCES = {
     "VALUES (1, 'a'), (2, 'b')": True,
     "SELECT 1, 'a'": True,

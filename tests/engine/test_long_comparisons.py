@@ -45,7 +45,7 @@ def beside(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) 
 
 
 CASES = (
-    # a condition, what the planned filter has, and what is pushed down
+    # a condition, the planned filter's text, and the pushed filter
     ("a > 5", "UnscaledValue(a", "GreaterThan(a,5.00)"),
     ("a BETWEEN -0.01 AND 5", "UnscaledValue(a", "LessThanOrEqual(a,5.00)"),
     ("a IN (0, 5.01, NULL)", "UnscaledValue(a", "In(a, [0.00,5.01,null])"),

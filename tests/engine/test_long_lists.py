@@ -1,6 +1,6 @@
-"""IN with a long list and VALUES with many rows: what Spark answers to the same values in a form it does not shorten.
+"""IN with a long list and VALUES with many rows: Spark answers the same to a form that it does not shorten.
 
-A list with an expression in it is one that Spark analyzes value by value, as it does a short one.
+Spark analyzes a list with an expression in it value by value, like a short one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ VALUES = (
     "(100, 100, 100, -0.0, -0.0D, 100, '100', '100', DATE'2010-01-01', '2010-01-01', false, X'313030', NULL)"
 )
 
-# Each is a value and its list, which is one with 7777 as an expression in it, where lists of numbers are added to.
+# Each is a value and its list, to which an expression, 7777, is added if it has numbers.
 CONDITIONS = {
     "numbers of their type": f"i IN ({NUMBERS})",
     "none of them": f"i NOT IN ({NUMBERS})",
@@ -96,7 +96,7 @@ FIRST = {NUMBERS: "INT", QUOTED: "STRING", DAYS: "DATE", "true, true": "BOOLEAN"
 
 
 def one_by_one(condition: str) -> str:
-    """With a cast of the first value of each list in front, which is no literal."""
+    """Casts each list's first value, which makes it a non-literal."""
     for values, kind in FIRST.items():
         condition = condition.replace(f"IN ({values}", f"IN (CAST({values.partition(', ')[0]} AS {kind}), {values}")
     return condition
@@ -111,7 +111,7 @@ def kinds(engine: LakeEngine) -> LakeSession:
 
 
 def answer(session: LakeSession, text: str) -> object:
-    """Cells as text, by which NaN and -0.0 are themselves; or the condition of an error."""
+    """Returns cells as text, which distinguishes NaN and -0.0, or an error's condition."""
     try:
         found = table(session, text)
     except SqlError as error:

@@ -1,4 +1,4 @@
-"""Sums and averages of decimals are computed in longs where these are known to hold them: as Spark answers them."""
+"""Unscaled decimal arithmetic: sums and averages are computed in longs if they fit, with Spark's answers."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from tests.engine.lake_sessions import refuse, run, table
 pytestmark = pytest.mark.spark
 
 ANSI = "spark.sql.ansi.enabled"
+# Takes about a millisecond.
 SLOW = "aggregate(sequence(1L, 20000L), id, (a, b) -> greatest(a, b))"
-"""Takes about a millisecond."""
+# Table padding: the optimizer does not read the log for smaller tables.
 PAD_BYTES = 1_500_000
-"""In a table: the log is not asked what is in smaller ones."""
 
 
 def _form(beside: BesideSpark, text: str) -> str:
-    """How its sums are computed: one or two longs for each, some so and some so, or none."""
+    """Returns how sums are computed: one or two longs each, mixed, or none."""
     plan = beside.plan(text)
     one, split = "MakeDecimal(sum(" in plan, "SplitSum.total(" in plan
     return "both" if one and split else "one" if one else "split" if split else "none"
 
 
 def _decimals(random: Random, count: int, digits: int, scale: int) -> pa.Array:
-    """Of up to so many digits, one in nine of them null."""
+    """Returns decimals with up to `digits` digits, one in nine null."""
     most = 10**digits - 1
     values = [
         None if random.random() < 1 / 9 else Decimal(random.randint(-most, most)).scaleb(-scale) for _ in range(count)
@@ -91,7 +91,7 @@ HIGHS = {"n": 9, "m": 1, "h": 2, "up": 3}
 
 
 def _spoil(folder: Path, statistics: Mapping[str, Any]) -> None:
-    """Have the log say this of each file of a table."""
+    """Writes these statistics into the log for each file."""
     for commit in (folder / "_delta_log").glob("*.json"):
         actions = [json.loads(line) for line in commit.read_text().splitlines()]
         for add in (action["add"] for action in actions if "add" in action):
@@ -161,7 +161,7 @@ CASES = (
     ("SELECT sum(a), avg(b) FROM facts LATERAL VIEW explode(array(1, 2)) x AS y", "split"),
     ("SELECT i, a, sum(a) OVER (PARTITION BY g ORDER BY l) FROM facts", "none"),
     ("SELECT sum(DISTINCT a) FROM facts", "none"),
-    ("SELECT sum(DISTINCT a), avg(DISTINCT b) FROM facts", "one"),  # of distinct rows, as Spark rewrites it,
+    ("SELECT sum(DISTINCT a), avg(DISTINCT b) FROM facts", "one"),  # distinct rows, as Spark rewrites it
     ("SELECT sum(a / 3), sum(round(e, 1) * e), sum(CAST(e AS DECIMAL(20,2))) FROM facts", "none"),
     ("SELECT sum(e * a) FROM facts", "none"),
     ("SELECT sum(n), avg(n), sum(f), avg(f) FROM edges", "split"),
@@ -182,7 +182,7 @@ CASES = (
 @pytest.mark.parametrize(("text", "form"), CASES, ids=[text for text, _ in CASES])
 def test_sums_are_those_of_spark(beside: BesideSpark, text: str, form: str) -> None:
     beside.ensure_same(text)
-    beside.ensure_same(text)  # of the plan that was kept
+    beside.ensure_same(text)  # with the cached plan
     assert _form(beside, text) == form
 
 
@@ -198,7 +198,7 @@ LIES = (
     "SELECT sum(n), avg(n) FROM lies",  # larger than expected, and no more
     "SELECT sum(up * up), avg(up) FROM lies",
     "SELECT l, sum(n * n) FROM lies GROUP BY l ORDER BY l",
-    "SELECT sum(h * h * 2), sum(h) FROM lies",  # the sum of all rows is too large
+    "SELECT sum(h * h * 2), sum(h) FROM lies",  # the sum over all rows is too large
     "SELECT sum(n * n) FROM lies UNION ALL SELECT sum(a) FROM facts",
     "SELECT count(*) FROM facts WHERE a < (SELECT sum(n * n) FROM lies)",
 )
@@ -217,7 +217,7 @@ def test_an_overflow_of_the_query_is_its_own(beside: BesideSpark) -> None:
 
 
 def _slow_rows(beside: BesideSpark) -> str:
-    """Many rows of as many tasks as run at once, the last ones of each slow."""
+    """Returns a source with many rows in as many tasks as run at the same time, the last rows in each slow."""
     tasks = beside.spark.sparkContext().defaultParallelism()
     return f"SELECT if(id % 51000 < 50000, id, {SLOW}) FROM range(0, 51000 * {tasks}, 1, {tasks})"
 
@@ -230,8 +230,8 @@ def _slow_rows(beside: BesideSpark) -> str:
     ],
 )
 def test_rows_that_were_sent_are_not_taken_back(beside: BesideSpark, last: str, condition: str) -> None:
-    """The sum of the sums of two files is too large, which is found when tasks with other rows have ended. What
-    fails without longs too says so.
+    """The total over two files is too large, which is found after tasks with other rows have ended. An expression that
+    also fails without longs reports the same error.
     """
     told: list[ResultStream] = []
     request = StatementRequest(identity=Identity("ann"), on_rows=told.append)
@@ -242,7 +242,7 @@ def test_rows_that_were_sent_are_not_taken_back(beside: BesideSpark, last: str, 
 
 
 def test_rows_that_were_not_sent_are_computed_again(beside: BesideSpark) -> None:
-    """The first task has no rows, the second one none so far, and the third one has written its own."""
+    """The first task has no rows, the second none so far, and the third has written its own."""
     beside.ensure_same("SELECT sum(h * h) FROM twice")
     rows = f"SELECT if(id < 54000, {SLOW}, id) AS id FROM range(0, 150000, 1, 3) WHERE id >= 50000"
     told: list[ResultStream] = []
@@ -266,7 +266,7 @@ COLUMNS = ("a", "b", "c", "e", "w", "i", "l", "y", "p", "r", "v")
 
 
 def _expression(random: Random, depth: int) -> str:
-    """Of decimals and whole numbers of `facts` and `dim`, some of which have a long form."""
+    """Returns an expression over decimals and integers in `facts` and `dim`, some with a long form."""
     if depth == 0 or random.random() < 0.2:
         literal = random.choice(["0", "1", "-3", "0.05", "12.5", "1000000", "CAST(NULL AS DECIMAL(5,2))"])
         return random.choice([*COLUMNS, *COLUMNS, literal])
@@ -282,7 +282,7 @@ def _expression(random: Random, depth: int) -> str:
 
 
 def _query(random: Random) -> str:
-    """Averages are of decimals: one of whole numbers is a DOUBLE, whose last digits depend on the order of the rows."""
+    """Averages are over decimals: over integers they are DOUBLE, whose last digits depend on row order."""
     aggregates = [
         f"{random.choice(('sum(', 'sum(', 'avg(0.0 + '))}{_expression(random, random.randrange(4))})"
         + random.choice((f" AS n{number}", f" FILTER (WHERE i > 0) AS n{number}"))
@@ -294,7 +294,7 @@ def _query(random: Random) -> str:
 
 
 def _ensure_random_queries_are_same(beside: BesideSpark, seeds: range) -> None:
-    """Without ANSI, where what overflows is null; whole numbers wrap in both."""
+    """Without ANSI, overflow yields null; integers wrap in both."""
     with beside.setting(ANSI, "false"):
         for seed in seeds:
             beside.ensure_same(_query(Random(seed)))

@@ -1,7 +1,7 @@
-"""Sums in longs over random tables of decimals of all precisions, beside Spark by itself and DuckDB.
+"""Unscaled sums over random tables with decimals in all precisions, compared with stock Spark and DuckDB.
 
-The tables have values at the border of their types, nulls and groups without rows; what their logs say of them is true,
-missing, or too narrow, in the number of rows too.
+The tables have values at their types' limits, nulls and groups without rows; the logged statistics are true, missing,
+or too narrow, including the number of rows.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ pytestmark = pytest.mark.spark
 
 ANSI = "spark.sql.ansi.enabled"
 ROWS, FILES = 300, 3
+# File padding: the optimizer does not read the log for small tables.
 PAD_BYTES = 600_000
-"""In each file: the log is not asked what is in small tables."""
+# Precision and scale for columns that may be multiplied twice without overflow.
 NARROW = ((1, 0), (3, 3), (5, 2), (9, 9), (9, 0), (10, 4), (12, 2), (12, 12))
-"""Precision and scale of columns that may be multiplied twice, and are what they were."""
 WIDE = ((15, 2), (17, 17), (18, 0), (18, 18), (18, 6), (19, 0), (20, 5), (28, 10), (38, 0), (38, 38), (38, 10))
 COLUMNS = {f"d{precision}_{scale}": (precision, scale) for precision, scale in (*NARROW, *WIDE)}
 FEW = [f"d{precision}_{scale}" for precision, scale in NARROW]
+# Whose sums DuckDB has room for.
 SUMMED = [name for name, (precision, _) in COLUMNS.items() if precision < 38]
-"""Whose sums DuckDB has room for."""
 
 
 def _values(random: Random, precision: int, scale: int) -> pa.Array:
-    """Small ones, or up to the border of the type, where some are."""
+    """Returns small values, or some up to the type's limits."""
     digits = random.choice((1, precision // 2 + 1, precision, precision))
     most, border = 10 ** min(digits, precision) - 1, 10**precision - 1
     low = random.choice((-most, -most, 0))
@@ -101,7 +101,7 @@ LOGS: dict[str, Callable[[dict[str, Any], Random], dict[str, Any] | None]] = {
 
 
 def _say(folder: Path, random: Random, change: Callable[[dict[str, Any], Random], dict[str, Any] | None]) -> None:
-    """Change what the log says of each file."""
+    """Changes each file's statistics in the log."""
     for commit in (folder / "_delta_log").glob("*.json"):
         actions = [json.loads(line) for line in commit.read_text().splitlines()]
         for add in (action["add"] for action in actions if "add" in action):
@@ -111,7 +111,7 @@ def _say(folder: Path, random: Random, change: Callable[[dict[str, Any], Random]
 
 
 class Peers:
-    """One table by four logs, beside Spark and DuckDB over copies of it."""
+    """One table with four logs, and copies in Spark and DuckDB."""
 
     def __init__(self, driver: SparkDriver, session: LakeSession, folder: Path) -> None:
         self.session = session
@@ -131,7 +131,7 @@ class Peers:
             assert ours == theirs, text
 
     def _spark_fails(self, text: str) -> bool:
-        """As compiled code, which makes the input of an aggregate also of rows that its FILTER leaves out."""
+        """Compiled code also computes an aggregate's input for rows that its FILTER excludes."""
         conf = self.spark.spark.conf()
         try:
             for key in INTERPRETED:
@@ -142,7 +142,7 @@ class Peers:
                 conf.set(key, value)
 
     def ensure_as_duckdb(self, text: str) -> bool:
-        """Whether both answer: some types of DuckDB are narrower than Spark's, others hold more."""
+        """Returns if both answer: some DuckDB types are narrower than Spark's, others wider."""
         try:
             theirs = self.duck.execute(text).fetchall()
         except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.BinderException) as error:
@@ -159,7 +159,7 @@ class Peers:
 
 
 def _plain(found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """In an order of their own; decimals by value, their scales may differ."""
+    """Returns sorted rows; decimals by value, since scales may differ."""
     spelled = ([str(v.normalize()) if isinstance(v, Decimal) and v else str(v and v) for v in row] for row in found)
     return sorted(tuple("0" if Decimal("0") == _number(v) else v for v in row) for row in spelled)
 
@@ -214,7 +214,7 @@ def _expression(random: Random, depth: int, columns: list[str]) -> str:
 
 
 def _aggregates(random: Random, columns: list[str], depth: int) -> list[str]:
-    """Of the expressions that a query makes of one kind of columns."""
+    """Returns aggregates over a query's expressions for one kind of columns."""
     found = []
     for _ in range(5):
         name = random.choice(("sum", "sum", "sum", "avg", "max"))
@@ -235,8 +235,8 @@ GROUPS = (
     ("g", "GROUP BY g HAVING count(d12_2) < 0"),
     ("k % 2", "GROUP BY k % 2"),
 )
+# Prunes files by their statistics.
 PRUNING = "WHERE d5_2 > 0"
-"""Leaves out files by what the log says of them."""
 WHERES = ("", "WHERE k > 1", PRUNING, "WHERE r < 0", "WHERE g = 'x' AND d12_2 IS NOT NULL")
 
 
@@ -270,7 +270,7 @@ def _ensure_same_as_spark(peers: Peers, seeds: range) -> None:
 
 
 def _ensure_same_as_duckdb(peers: Peers, seeds: range) -> None:
-    """What it answers otherwise is not asked: averages are doubles there, and sets of no rows have a total."""
+    """Omits known differences: DuckDB's averages are doubles, and its empty sums have a total."""
     answered = 0
     for seed in seeds:
         random = Random(seed)

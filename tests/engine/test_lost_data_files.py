@@ -1,4 +1,4 @@
-"""Data files that are gone, or not as long as the log says: the same error whether a query ran before or not."""
+"""Missing or truncated data files: the same error in the first run and in later ones."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.engine.lake_sessions import refuse, run
 
 pytestmark = pytest.mark.spark
 
+# The first one's tasks are cached.
 QUERIES = (
     "SELECT a, b FROM {table} WHERE a > 0",
     "SELECT a % 2 AS k, count(*), sum(b) FROM {table} GROUP BY 1",
@@ -22,7 +23,6 @@ QUERIES = (
     "SELECT max(a) FROM {table} WHERE b IN (SELECT a FROM {table} WHERE a > 1)",
     "SELECT * FROM {table} LIMIT 100",
 )
-"""The first one's tasks are kept."""
 WRITES = (
     "DELETE FROM {table} WHERE a = 3",
     "UPDATE {table} SET b = 0 WHERE a >= 0",
@@ -39,7 +39,7 @@ FAULTS: tuple[tuple[str, Callable[[Path], object], str], ...] = (
 
 
 def _ran_again(session: LakeSession, text: str) -> bool:
-    """Whether a query was answered by tasks that were kept."""
+    """Returns if cached tasks answered a query."""
     request = StatementRequest(identity=Identity("ann"))
     result = session.execute(text, request)
     assert list(result.batches())

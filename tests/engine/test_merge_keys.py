@@ -1,4 +1,4 @@
-"""The keys of a MERGE: what its condition says of the table's columns alone, and which files that leaves out."""
+"""MERGE keys: the part of its condition that concerns only the table's columns, and the files that this prunes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.engine.planned import planned
 
 
 class Columns:
-    """Of the source, as Spark would tell them."""
+    """The source's columns, as Spark would report them."""
 
     def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
         (scan,) = plan.scans
@@ -98,7 +98,7 @@ SPREAD: dict[str, tuple[DataType, list[object]]] = {
 @pytest.mark.parametrize("name", SPREAD)
 @pytest.mark.parametrize("ranges_max", [1, 2, 3, 256])
 def test_ranges_hold_all_kept_values(name: str, ranges_max: int) -> None:
-    """As `Literal` has the values: dates are days, times microseconds; texts are compared as Spark does, by bytes."""
+    """Values as in `Literal`: dates are days, times microseconds; texts compare by bytes, as in Spark."""
     data_type, values = SPREAD[name]
     column = pc.unique(pa.array(values))
     plain = column
@@ -132,8 +132,8 @@ VALUES = {
     "m": "CAST(id AS DECIMAL(9, 2)) / 4",
     "x": "CAST(id AS DOUBLE)",
 }
+# 24 rows, three in each of 8 files.
 WANTED = (4, 5, 13, 14, 15)
-"""Of 24 rows, three in each of 8 files."""
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def keyed(engine: Any) -> Iterator[None]:
 def test_files_without_any_key_are_not_read(
     session: LakeSession, lake: Path, keyed: None, monkeypatch: pytest.MonkeyPatch, listed_max: int
 ) -> None:
-    """With and without lists; nulls and keys that no file has are among the source's."""
+    """With and without lists; the source has nulls and keys that no file has."""
     found: list[Predicate] = []
 
     def noted(*args: Any) -> Predicate:
@@ -174,7 +174,7 @@ def test_files_without_any_key_are_not_read(
     left = [int(np.count_nonzero(snapshot.pruning(None).prune(part))) for part in parts]
     assert len(parts) == len(VALUES) - 1
     assert sorted(left)[:-1] == [3] * (len(parts) - 1)
-    assert (max(left) == 3) is (listed_max > 2)  # of too many texts the lowest and the highest are known
+    assert (max(left) == 3) is (listed_max > 2)  # above the limit, only the minimum and maximum texts are known
     metrics = actions(lake, "keyed", before)[0]["commitInfo"]["operationMetrics"]
     assert int(metrics["materializeSourceTimeMs"]) <= int(metrics["executionTimeMs"])
     assert metrics["numSourceRows"] == "7" and metrics["numTargetRowsUpdated"] == "5"

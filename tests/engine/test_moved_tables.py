@@ -1,4 +1,4 @@
-"""DDL beside columns: features that go, other locations, tables like others, defaults of sessions, catalogs."""
+"""DDL: dropped features, SET LOCATION, CREATE TABLE LIKE, session defaults, catalogs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 
 def features_of(lake: Path, name: str) -> set[str]:
-    """What the newest protocol of the log lists."""
+    """Returns the features in the log's newest protocol."""
     protocols = [
         action["protocol"]
         for version in range(version_of(lake, name) + 1)
@@ -142,7 +142,7 @@ def test_a_table_like_another_has_its_definition_and_no_rows(session: LakeSessio
     assert refuse(session, "CREATE TABLE other LIKE nope").condition == "TABLE_OR_VIEW_NOT_FOUND"
 
 
-# --- Defaults of a session --------------------------------------------------------------------------------------------
+# --- Session defaults -------------------------------------------------------------------------------------------------
 
 
 def test_new_tables_have_the_properties_of_their_session(session: LakeSession, lake: Path) -> None:
@@ -187,7 +187,7 @@ def test_catalogs_and_schemas_are_made_told_of_and_dropped(session: LakeSession,
 
 
 def test_a_schema_is_dropped_with_its_tables_and_can_be_made_again(session: LakeSession, lake: Path) -> None:
-    """A folder of a table that was left would be found again, as a table of a schema that nobody made."""
+    """A leftover table folder would be found again, as a table in a schema that nobody created."""
     (lake / "apart").mkdir()
     run(session, "CREATE SCHEMA closing")
     run(session, "CREATE TABLE closing.old AS SELECT 1 AS id")

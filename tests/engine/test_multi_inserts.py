@@ -1,4 +1,4 @@
-"""`FROM source INSERT … INSERT …`: a version in each table, from one moment of the source."""
+"""`FROM source INSERT … INSERT …`: a version in each table, from one snapshot of the source."""
 
 from __future__ import annotations
 

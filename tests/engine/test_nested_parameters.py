@@ -1,4 +1,4 @@
-"""Arrays and maps as parameters: their members are values of types, as other parameters are."""
+"""Arrays and maps as parameters: their elements are typed values, like other parameters."""
 
 from __future__ import annotations
 

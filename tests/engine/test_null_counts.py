@@ -1,4 +1,4 @@
-"""Counts of nulls of arrays and maps: what files are written with, and what reads make of them."""
+"""Null counts for arrays and maps: written into statistics, and used by reads."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _at(tree: Any, path: str) -> Any:
 
 @pytest.fixture(scope="module", params=LAYOUTS)
 def table(request: pytest.FixtureRequest, engine: Any) -> str:
-    """A table of three files, by one INSERT each or by one for all."""
+    """Creates a table with three files, from three INSERTs or from one."""
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     columns, layout = LAYOUTS[request.param]
     run(session, f"CREATE TABLE {request.param} ({COLUMNS}{columns}) {layout}")
@@ -65,7 +65,7 @@ def table(request: pytest.FixtureRequest, engine: Any) -> str:
 
 
 def _by_logical_name(lake: Path, table: str) -> dict[int, Any]:
-    """The statistics of each part; physical names are undone."""
+    """Returns each part's statistics by logical name."""
     schema = json.loads(next(a["metaData"] for a in actions(lake, table, 0) if "metaData" in a)["schemaString"])
     found = {}
     for version in range(1, len(list((lake / "default" / table / "_delta_log").glob("*.json")))):
@@ -87,7 +87,7 @@ def _renamed(counts: Any, fields: list[dict[str, Any]]) -> Any:
 
 
 def test_files_say_how_many_are_null(lake: Path, table: str) -> None:
-    """An empty array and an array of nulls are values; what a null struct holds is null."""
+    """An empty array and an array with nulls are values; a null struct's fields are null."""
     assert _by_logical_name(lake, table) == COUNTS
 
 

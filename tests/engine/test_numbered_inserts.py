@@ -1,4 +1,4 @@
-"""Writes that are sent again: what the table has is left out, by application and number."""
+"""Idempotent writes: a repeated write is skipped by its application id and version."""
 
 from __future__ import annotations
 

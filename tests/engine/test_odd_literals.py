@@ -1,4 +1,4 @@
-"""Literals that Spark has values for and Python has none, and malformed ones, where statements evaluate them first."""
+"""Literals that Spark can represent and Python cannot, and malformed ones, in statements that evaluate them first."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_travel_to_far_years_is_rejected_by_name(session: LakeSession, format_: 
 
 
 MALFORMED = [
-    # type, literal, condition, what the error shows of it
+    # type, literal, condition, the part that the error shows
     ("DATE", "DATE'abc'", "INVALID_DEFAULT_VALUE.DATA_TYPE", "DATE'abc'"),
     ("DATE", "DATE'2020-13-01'", "INVALID_DEFAULT_VALUE.DATA_TYPE", "2020-13-01"),
     ("TIMESTAMP", "TIMESTAMP'nope'", "INVALID_DEFAULT_VALUE.DATA_TYPE", "TIMESTAMP'nope'"),

@@ -69,7 +69,7 @@ def test_a_partition_column_has_one_value(session: LakeSession) -> None:
 
 
 def test_a_name_is_free_as_soon_as_its_table_is_dropped(session: LakeSession, lake: Path) -> None:
-    """What follows a commit may still be at work then."""
+    """Cleanup after a commit may still run then."""
     for number in range(15):
         run(session, f"CREATE TABLE again AS SELECT {number} AS n")
         run(session, "DROP TABLE again")
@@ -91,8 +91,8 @@ CROWDING = [
 def test_a_disk_that_takes_no_more_ends_the_write_with_its_reason(
     session: LakeSession, lake: Path, spark_driver: SparkDriver
 ) -> None:
-    """Here no file of Java's may have more than 100 KB, and new rows are not shuffled; what was written until then is
-    gone, and the session goes on.
+    """No Java file may exceed 100 KB here, and new rows are not shuffled; files written until then are removed, and the
+    session continues.
     """
     properties = "'delta.enableChangeDataFeed' = 'true', 'delta.autoOptimize.optimizeWrite' = 'false'"
     run(session, f"CREATE TABLE crowded (k INT, s STRING) TBLPROPERTIES ({properties})")
@@ -125,7 +125,7 @@ def test_a_partition_of_nan_is_replaced_like_any_other(session: LakeSession) -> 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "+05:30", "UTC"])
 def test_partitions_without_an_offset_are_in_the_sessions_zone(session: LakeSession, lake: Path, zone: str) -> None:
-    """Old writers left such texts; replacing means what reading means."""
+    """Old writers left such values; REPLACE interprets them as reads do."""
     name = f"local_{zone.translate({ord(mark): '_' for mark in '/+:'})}".lower()
     run(session, f"CREATE TABLE {name} (v INT, t TIMESTAMP) PARTITIONED BY (t)")
     run(session, f"SET spark.sql.session.timeZone = {zone}")

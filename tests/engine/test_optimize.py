@@ -1,4 +1,4 @@
-"""OPTIMIZE and REORG TABLE: other files, the same rows, and nothing that a reader of changes could see."""
+"""OPTIMIZE and REORG TABLE: other files, the same rows, invisible to change data readers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROWS_OF_RULES = """BY NAME
 PLAIN_ROWS = "SELECT CAST(id AS INT), 'x' || id, IF(id % 4 = 3, NULL, CAST(id % 4 AS INT)) FROM range({}, {})"
 
 KINDS = {
-    # columns and properties, rows, what OPTIMIZE says besides, readers, ids
+    # columns and properties, rows, OPTIMIZE's other clauses, readers, ids
     "rules": (RULES, ROWS_OF_RULES, "", ("deltalake", "duckdb"), False),
     "partitioned": ("(k INT, s STRING, p INT) PARTITIONED BY (p)", PLAIN_ROWS, "", ("deltalake", "duckdb"), False),
     "tracked, vectors, feed, mapped, partitioned": (
@@ -78,14 +78,14 @@ def _read(session: LakeSession, text: str) -> list[Any]:
 
 
 def _optimized(session: LakeSession, text: str = "OPTIMIZE things") -> dict[str, Any]:
-    """The metrics that are answered."""
+    """Returns the metrics that are answered."""
     ((path, metrics),) = rows(session, text)
     assert path.endswith("/things")
     return dict(metrics)
 
 
 def _newest(lake: Path) -> tuple[Action, list[Action], list[Action]]:
-    """What the newest version says of itself, its adds and its removes."""
+    """Returns the newest version's commitInfo, adds and removes."""
     log = actions(lake, "things", version_of(lake, "things"))
     (info,) = [action["commitInfo"] for action in log if "commitInfo" in action]
     adds, removes = ([action[kind] for action in log if kind in action] for kind in ("add", "remove"))
@@ -169,7 +169,7 @@ def test_what_is_told_of_it(session: LakeSession, lake: Path) -> None:
 
 
 def test_bins_become_files_of_their_size(session: LakeSession, lake: Path) -> None:
-    """Without a shuffle, and none of the large files is touched."""
+    """Without a shuffle; large files stay untouched."""
     _made(
         session,
         f"(k INT, s STRING, p INT) TBLPROPERTIES ({SMALL_FILES})",
@@ -196,7 +196,7 @@ def _ranges(adds: list[Action], *columns: str) -> list[tuple[tuple[Any, Any], ..
 def test_files_have_near_values_of_all_columns(
     session: LakeSession, lake: Path, clause: str, more: str, curve: str
 ) -> None:
-    """Each file has a part of the values of either column, where it had nearly all of both."""
+    """Each file covers a part of either column's values; before, nearly all values of both."""
     run(session, "DROP TABLE IF EXISTS things")
     run(
         session,
@@ -317,7 +317,7 @@ def test_what_is_refused(session: LakeSession, lake: Path) -> None:
 
 TWO_PARTITIONS = "(k INT, s STRING, p INT) PARTITIONED BY (p)"
 CONCURRENT = [
-    # table, what others commit before OPTIMIZE does; see test_optimize_steps.py for those that need no Spark
+    # table, the commits before OPTIMIZE's; see test_optimize_steps.py for cases without Spark
     (f"{TWO_PARTITIONS} TBLPROPERTIES ({VECTORS})", "DELETE FROM things WHERE k = 0"),
     (TWO_PARTITIONS, "ALTER TABLE things ADD COLUMN n INT"),
     (TWO_PARTITIONS, "OPTIMIZE things"),
@@ -328,7 +328,7 @@ CONCURRENT = [
 def test_a_concurrent_statement_loses_nothing(
     session: LakeSession, lake: Path, monkeypatch: pytest.MonkeyPatch, definition: str, text: str
 ) -> None:
-    """Another statement commits when the files of OPTIMIZE are written, and their version is not."""
+    """Another statement commits after OPTIMIZE's files are written and before its version is."""
     _made(session, definition, PLAIN_ROWS)
     commit, seen = Transaction.commit, list[Any]()
 
@@ -351,7 +351,7 @@ def test_a_concurrent_statement_loses_nothing(
         if "remove" in action
     }
     there = {path.name for path in (lake / "default" / "things").glob("p=*/*.parquet")}
-    assert there - removed == live - removed  # nothing is left of a lost attempt
+    assert there - removed == live - removed  # a lost attempt's files are removed
 
 
 def test_a_table_that_is_dropped_is_told_so(session: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,7 +367,7 @@ def test_a_table_that_is_dropped_is_told_so(session: LakeSession, monkeypatch: p
         assert refuse(session, "OPTIMIZE things").condition == "CONCURRENT_DROP"
 
 
-# --- What writes do by themselves -------------------------------------------------------------------------------------
+# --- Automatic compaction and optimized writes -----------------------------------------------------------------------
 
 
 def test_a_table_may_be_compacted_after_writes(

@@ -1,4 +1,4 @@
-"""Jobs of one step of OPTIMIZE go on at once: what they write comes in their order, and goes if one of them fails."""
+"""Parallel jobs in one OPTIMIZE step: their results keep their order, and are removed if one job fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OPTIMIZE as a series of versions, beside other writers and without Spark: pyarrow makes the copies."""
+"""OPTIMIZE as a series of versions, with concurrent writers and without Spark: pyarrow copies the rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.engine.lake_sessions import actions, rows, version_of
 
 
 class Copier:
-    """In the place of a Spark session: each scan's rows become a file of each partition."""
+    """Replaces a Spark session: each scan's rows become one file per partition."""
 
     def write_files(self, plan: ReadPlan, target: WriteTarget, *_: Any) -> tuple[WrittenFile, ...]:
         written = []
@@ -55,7 +55,7 @@ class Driver:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[LakeSession]:
-    """Over a table of two partitions with three files each, of ten rows."""
+    """Yields a session over a table with two partitions, three files each, ten rows per file."""
     for first in range(0, 60, 20):
         numbers = list(range(first, first + 20))
         table = pa.table({"k": pa.array(numbers, pa.int32()), "p": [str(k % 2) for k in numbers]})
@@ -112,8 +112,8 @@ def test_each_step_is_a_version_and_the_answer_is_their_sum(session: LakeSession
 
 
 OTHERS = [
-    # what another writer does before the first version, the operations, files that came and went (None: those that
-    # the other one has left)
+    # another writer's change before the first version, the operations, added and removed files (None: those that the
+    # other writer has left)
     ("append", ["WRITE", "OPTIMIZE", "OPTIMIZE"], (2, 6)),
     ("delete", ["DELETE", "OPTIMIZE", "OPTIMIZE"], (2, None)),
     ("delete all", ["DELETE"], (0, 0)),
@@ -130,7 +130,7 @@ def test_other_writers_lose_nothing(
     operations: list[str],
     moved: tuple[int, int | None],
 ) -> None:
-    """They commit when the files of the first step are written, and its version is not."""
+    """They commit after the first step's files are written and before its version is."""
     commit, numbers, left = Transaction.commit, list[list[int]](), list[int]()
 
     def overtaken(transaction: Transaction, *args: Any) -> Any:
@@ -153,7 +153,7 @@ def test_other_writers_lose_nothing(
     assert _operations(tmp_path) == operations
     added, removed = moved
     assert metrics["numFilesAdded"] == added
-    # The file that a DELETE has made is left alone by a step that it overtook, and is part of one that comes after it.
+    # A step that lost against a DELETE leaves the DELETE's file alone; a later step includes it.
     assert metrics["numFilesRemoved"] in ((left[0] - 1, left[0]) if removed is None else (removed,))
     assert _numbers(tmp_path) == numbers[0]
     _ensure_nothing_is_left_over(tmp_path)

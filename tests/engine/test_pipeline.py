@@ -1,4 +1,4 @@
-"""The road of one statement, on the real engine over a lake that deltalake wrote: answers, refusals and state."""
+"""The pipeline on the real engine over a lake that deltalake wrote: answers, errors and session state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where statements make tables: below the allowed roots, beside other tables, and nowhere before that is known."""
+"""Table locations: below the allowed roots, outside other tables; nothing is written before that is checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BAD_NAME, OVERLAP, NOT_ALLOWED = "INVALID_SCHEMA_OR_RELATION_NAME", "LOCATION_OV
 
 @pytest.fixture(scope="module")
 def area(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder around the lake, with another allowed folder and one that is not."""
+    """Returns the folder around the lake, with another allowed folder and one that is not."""
     root = tmp_path_factory.mktemp("an area")
     for name in ("lake", "more", "outside"):
         (root / name).mkdir()
@@ -57,7 +57,7 @@ def session(engine: LakeEngine, area: Path) -> Iterator[LakeSession]:
 
 
 def everything(root: Path) -> list[str]:
-    """All that lies there, but the log of the catalog's changes and the checksums that follow a commit at some time."""
+    """Returns all files except the catalog's change log and the checksums that follow a commit later."""
     files = (path for path in root.rglob("*") if ".catalog" not in path.parts and path.suffix not in (".crc", ".tmp"))
     return sorted(str(path.relative_to(root)) for path in files)
 
@@ -180,7 +180,7 @@ def test_a_schema_takes_no_location_that_its_tables_could_not_use(
     session: LakeSession, area: Path, location: str, condition: str
 ) -> None:
     before, path = everything(area), location.format(area=area, lake=area / "lake")
-    if path in (f"{area}/lake", f"{area}/lake/default"):  # where tables lie beside each other
+    if path in (f"{area}/lake", f"{area}/lake/default"):  # where sibling tables are located
         run(session, f"CREATE SCHEMA other LOCATION '{path}'")
         run(session, "DROP SCHEMA other")
     else:

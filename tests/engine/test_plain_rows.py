@@ -1,4 +1,4 @@
-"""Rows of plain literals that are written without Spark: the same cells, schema, statistics and log as by Spark."""
+"""Literal rows written without Spark have the same cells, schema, statistics and log as with Spark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LAST = "127, 32767, 2147483647, 9223372036854775807, 16777216, 1234567.8901234, 
 LAST += f", '{'z' * 256}', DATE'9999-12-31', TRUE"
 NULLS = ", ".join(["NULL"] * 12)
 
-# Columns, what follows them, what follows the name of the table in the INSERT.
+# Columns, the clauses after them, the text after the table's name in INSERT.
 WRITTEN = {
     "one row": (KINDS, "", f"VALUES ({FIRST})"),
     "all kinds": (KINDS, "", f"VALUES ({FIRST}), ({NULLS}), ({LAST})"),
@@ -81,7 +81,7 @@ WRITTEN = {
     ),
 }
 
-# The same, of what Spark has to write.
+# Likewise, for rows that only Spark can write.
 LEFT = {
     "a wider type": ("k TINYINT", "", "VALUES (1), (NULL), (int('3'))"),
     "a cast": ("s STRING", "", "VALUES (1)"),
@@ -118,7 +118,7 @@ LEFT = {
     "blanks around a date": ("d DATE", "", "VALUES (' 2024-02-09 ')"),
 }
 
-# Columns, rows, and values with their types; the last says whether Spark is needed for them.
+# Columns, rows, and values with their types; the last is true if they need Spark.
 GIVEN: dict[str, tuple[str, str, list[tuple[str | None, str]], bool]] = {
     "integers": (
         "a TINYINT, b INT, c BIGINT, n DECIMAL(9, 2)",
@@ -185,10 +185,10 @@ def files_of(session: LakeSession, name: str) -> list[Path]:
 
 
 def described(session: LakeSession, name: str) -> list[str]:
-    """What the only file of a table says of itself, and its cells."""
+    """Returns the footer and the cells of a table's only file."""
     (path,) = files_of(session, name)
     footer, cells = pq.read_metadata(path), pq.read_table(path, partitioning=None)
-    columns = str(footer.schema).partition("{")[2]  # behind the name of the whole, which means nothing
+    columns = str(footer.schema).partition("{")[2]  # after the schema's name, which has no meaning
     (group,) = [footer.row_group(number) for number in range(footer.num_row_groups)]
     chunks = [group.column(number) for number in range(group.num_columns)]
     found: list[Any] = [
@@ -203,13 +203,13 @@ def described(session: LakeSession, name: str) -> list[str]:
         bounds = (kept.has_min_max, kept.min_raw, kept.max_raw, kept.null_count) if kept else None
         found += [chunk.path_in_schema, chunk.physical_type, chunk.compression, chunk.num_values, bounds]
         found += [chunk.has_column_index, chunk.has_offset_index]
-    # Spark says of some columns that they are never null.
+    # Spark declares some columns as never null.
     texts = [str(part).replace('"nullable":false', '"nullable":true') for part in (*found, *cells.to_pylist())]
     return [same_names(text.replace("  required ", "  optional ")) for text in texts]
 
 
 def logged(lake: Path, name: str) -> str:
-    """The commit of the INSERT, without what no two files share."""
+    """Returns the INSERT's commit without the parts that always differ."""
     found = actions(lake, name, version_of(lake, name))
     for action in found:
         for each in (action.get("add"), action.get("remove"), action.get("commitInfo"), action.get("metaData")):
@@ -263,7 +263,7 @@ def test_everything_else_is_written_by_spark(session: LakeSession, case: str) ->
 
 
 def insert(session: LakeSession, name: str, values: str, given: list[tuple[str | None, str]], *, by_name: bool) -> None:
-    """With `?` in the text, or a name for each."""
+    """Inserts with `?` or named parameter markers."""
     named = iter(range(len(given)))
     text = re.sub(r"\?(?!')", lambda _: f":p{next(named)}", values) if by_name else values
     parameters = [
@@ -330,7 +330,7 @@ def test_what_is_refused_is_refused_as_by_spark(session: LakeSession, lake: Path
     assert version_of(lake, name) == 0 and not list((lake / "default" / name).glob("*.parquet"))
 
 
-# Of each type texts that a user may write, some of which are left to Spark.
+# Texts per type that a user may write, some of which only Spark handles.
 RANDOM = {
     "TINYINT": ("-128", "127", "0", "-0"),
     "BIGINT": ("-9223372036854775808", "9223372036854775807", "7"),

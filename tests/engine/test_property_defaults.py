@@ -1,4 +1,4 @@
-"""Properties of Delta tables that a session's settings give, and those that no statement may set."""
+"""Table properties from session settings, and reserved properties."""
 
 from __future__ import annotations
 

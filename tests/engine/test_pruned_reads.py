@@ -1,7 +1,7 @@
-"""Reads that leave files out: the same rows as reading every file, and the files that should be left out are.
+"""File pruning: the same rows as reading every file, and the expected files are pruned.
 
-Tables are written by the engine itself, so their statistics are those that it writes; deletion vectors and missing
-statistics are put into the log by hand.
+The engine writes the tables, and so their statistics; deletion vectors and missing statistics are put into the log by
+hand.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _pick(random: Random, make: Callable[[], str], nulls: float = 0.15) -> str:
 
 
 def _row(random: Random, number: int, center: int) -> str:
-    """Values of one file lie near each other, so that statistics can tell files apart."""
+    """Values in one file are close, so that statistics separate files."""
     near = center * 3 + random.randrange(6)
     stamp = f"{DAYS[near % 12]} {random.randrange(24):02}:{random.randrange(60):02}:00"
     values = (
@@ -125,7 +125,7 @@ def _condition(random: Random, depth: int = 2) -> str:
 
 
 def _edit_log(table: Path, edit: Callable[[dict[str, Any], int], list[dict[str, Any]]]) -> None:
-    """Replaces each action of each commit."""
+    """Rewrites each action in each commit."""
     for number, log in enumerate(sorted((table / "_delta_log").glob("*.json"))):
         actions = [json.loads(line) for line in log.read_text().splitlines()]
         edited = [changed for action in actions for changed in edit(action, number)]
@@ -135,7 +135,7 @@ def _edit_log(table: Path, edit: Callable[[dict[str, Any], int], list[dict[str, 
 
 
 def _without_statistics(action: dict[str, Any], version: int) -> list[dict[str, Any]]:
-    """Every other file has none, some of the others only counts."""
+    """Removes statistics from every other file, and all but the counts from some others."""
     if "add" in action and version % 2:
         action["add"].pop("stats", None)
     elif "add" in action and version % 3 == 0:
@@ -144,7 +144,7 @@ def _without_statistics(action: dict[str, Any], version: int) -> list[dict[str, 
 
 
 def _with_deletion_vectors(action: dict[str, Any], version: int) -> list[dict[str, Any]]:
-    """The first row of each file is deleted, and with it what the statistics say of bounds."""
+    """Deletes each file's first row, which makes the statistics' bounds inexact."""
     if "add" in action:
         stats = json.loads(action["add"]["stats"])
         action["add"]["stats"] = json.dumps({**stats, "tightBounds": False})
@@ -254,7 +254,7 @@ PRUNED = (
     ("start = 'wo'", 6, 6),
     ("word = 'word1'", 6, 1),
     ("word LIKE 'xy%'", 0, 0),
-    # at least a zone's width of days around the one that is asked for
+    # within a time zone's width in days around the requested one
     ("at = TIMESTAMP'2024-03-04 12:00:00'", 3, 1),
     ("at < TIMESTAMP'2024-02-20 00:00:00'", 0, 0),
     ("CAST(at AS DATE) = DATE'2024-03-01'", 2, 1),
@@ -304,7 +304,7 @@ def test_explain_tells_the_files_of_each_table(session: LakeSession, events: str
 
 
 JOINS = (
-    # a query of events e and wanted w (ids 2 and 5, `few` for the first), files of events that are read
+    # a query over events e and wanted w (ids 2 and 5, `few` for the first), number of event files read
     ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id = w.id", 2),
     ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id = w.id WHERE w.few", 1),
     ("SELECT sum(e.id) FROM wanted w JOIN {e} e ON e.id = w.id AND w.few", 1),
@@ -337,7 +337,7 @@ def wanted(session: LakeSession) -> None:
 
 @pytest.mark.parametrize(("text", "files"), JOINS, ids=[row[0] for row in JOINS])
 def test_joins_leave_out_files(session: LakeSession, events: str, wanted: None, text: str, files: int) -> None:
-    """As long as the join itself would have dropped their rows."""
+    """If the join itself would have dropped their rows."""
     query = text.format(e=events)
     found, reads = run(session, query)
     assert sum(read.files for read in reads if "events" in read.label) == files
@@ -348,8 +348,10 @@ def test_joins_leave_out_files(session: LakeSession, events: str, wanted: None, 
     assert found == whole
 
 
+# More keys than are listed, so that they are a range.
 RANGES = (
-    # what keys of `many` are joined, by which of its numbers 0 to 5999, and files of the six of `spread` that are read
+    # the join condition on `many`, its first and last number from 0 to 5999, and the number of files read from
+    # `spread`'s six
     ("m.id = s.id", "m.id BETWEEN 1000 AND 1899", 1),
     ("m.id = s.id", "m.id BETWEEN 1001 AND 2600 AND m.id % 2 = 1", 2),
     ("m.id = s.id", "m.id >= 100 AND m.id <= 5000", 6),
@@ -361,7 +363,6 @@ RANGES = (
     ("lpad(m.id, 4, '0') = s.word", "m.id BETWEEN 4000 AND 4999", 1),
     ("CAST(m.id AS DECIMAL(25,1)) = s.wide", "m.id BETWEEN 4000 AND 5999", 2),
 )
-"""More keys than are listed, so that they are a range."""
 
 
 @pytest.fixture(scope="module")
@@ -383,7 +384,7 @@ def test_many_keys_are_a_range(session: LakeSession, spread: None, condition: st
 
 
 def test_whole_numbers_that_are_joined_together_are_told_apart(session: LakeSession) -> None:
-    """Spark makes one number of them."""
+    """Spark packs them into one number."""
     run(session, "CREATE TABLE pairs (a INT, b SMALLINT, c TINYINT)")
     for row in ("(-5, -1, -128)", "(7, 300, 0)", "(2147483647, 4, 1)", "(NULL, 4, 1)", "(-2147483648, 32767, 127)"):
         run(session, f"INSERT INTO pairs VALUES {row}")

@@ -1,4 +1,4 @@
-"""DELETE and UPDATE by the values of large queries: the same rows, and files without any of the values are not read."""
+"""DELETE and UPDATE by values from large queries: the same rows, and files without any of the values are pruned."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 FILES = 6
 CASES = [
-    # condition, the keys that it means, how many files are read (None: all that Spark wants)
+    # condition, its keys, number of files read (None: all)
     ("k IN (SELECT id FROM wanted)", {4, 31}, 2),
     ("t.k IN (SELECT w.id FROM wanted AS w) AND v < 30", {4}, 1),
     ("k IN (SELECT CAST(100 * rand() AS INT) DIV 100 * 7 + 12 FROM wanted)", {12}, 1),
@@ -31,7 +31,7 @@ CASES = [
 
 @pytest.fixture
 def files_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Of a table of few files, and queries of any size."""
+    """Lowers the limits to tables with few files and queries of any size."""
     found: list[int] = []
 
     def noted(*args: Any, **options: Any) -> Any:

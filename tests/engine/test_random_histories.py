@@ -1,9 +1,9 @@
-"""Random histories of a table: statements of every kind, in every layout, beside a model in DuckDB.
+"""Random histories: statements of every kind, in every layout, compared with a model in DuckDB.
 
-`tests/engine/histories` has the model, the statements and what must be true after each of them. `HISTORY_SEEDS`
-(`first:last`) and `HISTORY_STATEMENTS` choose others than these: `pytest -m slow` with them runs a range again. After
-each statement of three histories in four there is a VACUUM: of what 30 days do not need, of what some version before
-does not need, or of all that the newest version does not need.
+`tests/engine/histories` has the model, the statements and the invariants checked after each. `HISTORY_SEEDS`
+(`first:last`) and `HISTORY_STATEMENTS` select other ones: `pytest -m slow` with them repeats a range. In three
+histories out of four, a VACUUM follows each statement: of files not needed for 30 days, not needed by some earlier
+version, or not needed by the newest version.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tests.engine.histories.kinds import VACUUMS, live
 pytestmark = pytest.mark.spark
 
 _FIRST, _, _LAST = os.environ.get("HISTORY_SEEDS", "100:140").partition(":")
+# None: 10 to 50.
 _STATEMENTS = os.environ.get("HISTORY_STATEMENTS")
-"""None: 10 to 50."""
 
 
 LIMITS = (
@@ -57,7 +57,7 @@ def test_a_table_is_what_its_statements_say(session: LakeSession, lake: Path, se
 def test_many_tables_are_what_their_statements_say(
     session: LakeSession, lake: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half of them take the ways of large sources and queries."""
+    """Half use the code paths for large sources and queries."""
     if seed % 2:
         for module, name, limit in LIMITS:
             monkeypatch.setattr(module, name, limit)

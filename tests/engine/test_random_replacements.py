@@ -1,9 +1,8 @@
-"""Random replacements of single rows in tables that track their rows, tell their changes and have deleted ones.
+"""Random single-row replacements in tables with row tracking, a change data feed and deletion vectors.
 
-What a dict of rows by their ids says is compared after each version: which rows are there, with which id and version of
-their last change, and that the feed tells exactly the rows that went and came. Deletions are those of another writer,
-by deletion vectors, and our own; the next statement copies the rows that these leave, or adds to the vectors. A history
-is made from its seed alone.
+Each version is compared with a dict by row id: its rows, their ids and last commit versions, and the exact change feed.
+Deletions come from another writer, by deletion vectors, and from us; the next statement copies the remaining rows, or
+adds to the vectors. A history depends on its seed only.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ Row = tuple[Any, ...]
 
 @dataclass
 class TableHistory:
-    """`found` is what the table must have: the id of a row -> its row and the version that last changed it."""
+    """`found` is the expected content: row id -> row and the version that last changed it."""
 
     random: Random
     session: LakeSession
     folder: Path
     layout: tuple[str, str]
+    # If our own statements write vectors; others may in any case.
     has_vectors: bool
-    """Whether our own statements make vectors; others may in any case."""
     found: dict[int, tuple[Row, int]] = field(default_factory=dict)
     keys_made: int = 0
 
@@ -76,7 +75,7 @@ class TableHistory:
     def some_key(self) -> int:
         return self.random.randrange(self.keys_made + 1)
 
-    # The statements; each tells the ids of the rows that go.
+    # The statements; each returns the ids of deleted rows.
 
     def insert(self) -> set[int]:
         run(self.session, f"INSERT INTO {self.folder.name} VALUES {_values(self.new_rows())}")
@@ -122,7 +121,7 @@ class TableHistory:
         return {row_id for row_id, (row, _) in self.found.items() if row[0] + 1 == new[0][0]}
 
     def delete(self) -> set[int]:
-        """Some rows of some files, by vectors that hold those of before."""
+        """Deletes some rows in some files, by vectors that include earlier ones."""
         snapshot = load_snapshot(str(self.folder))
         asked = f"SELECT _metadata.file_name, _metadata.row_index, _metadata.row_id FROM {self.folder.name}"
         live: dict[str, dict[int, int]] = {}

@@ -1,8 +1,8 @@
-"""Random table histories: statements of all kinds in random order, run in DuckDB too, with the same rows after each.
+"""Random table histories: statements of all kinds in random order, also run in DuckDB, with the same rows after each.
 
-DuckDB has no partitions, files or log, so what it does is what the statement says: an overwrite is a DELETE and an
-INSERT. Every version is compared cell by cell, older ones by time travel, the last one also as other readers see it;
-refused statements must leave no version. A history is made from its seed alone, so that a failing one can be run again.
+DuckDB has no partitions, files or log, so it executes the statement's meaning: an overwrite is a DELETE and an INSERT.
+Every version is compared cell by cell, older ones by time travel, the last one also through other readers; rejected
+statements must leave no version. A history depends on its seed only, so that a failure can be repeated.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ LAYOUTS: tuple[tuple[str, ...], ...] = ((), ("p",), ("p", "q"), ("d",), ("n", "o
 
 @dataclass
 class TableHistory:
-    """One table and what DuckDB has of it, in its table t; `new` there has the rows of a statement."""
+    """A table and its copy in DuckDB, in DuckDB's table t; DuckDB's `new` has a statement's rows."""
 
     random: Random
     session: LakeSession
@@ -72,8 +72,8 @@ class TableHistory:
     versions: list[tuple[tuple[str, ...], Rows]] = field(default_factory=list)
     rows_made: int = 0
     clustered: list[str] = field(default_factory=list)
+    # A column's first name -> its current name.
     renamed: dict[str, str] = field(default_factory=dict)
-    """The first name of a column -> the one that it has."""
 
     def create(self) -> None:
         ours = ", ".join(f"{name} {TYPES[of].name.ours}" for name, of in self.columns.items())
@@ -83,7 +83,7 @@ class TableHistory:
         run(self.session, f"CREATE TABLE {self.name} ({ours}) {layout} {f'TBLPROPERTIES ({listed})' * bool(listed)}")
         self.duck.execute(f"CREATE TABLE t ({duck})")
 
-    # what statements are made of
+    # parts of statements
 
     def value(self, column: str) -> Sql:
         if column == "id":
@@ -112,7 +112,7 @@ class TableHistory:
         return found
 
     def new_rows(self, columns: list[str] | None = None) -> str:
-        """Rows of VALUES for these columns, which DuckDB's table `new` has too, others null."""
+        """Returns VALUES for these columns, also put into DuckDB's table `new`; others are null."""
         columns = columns or list(self.columns)
         rows = [[self.value(column) for column in columns] for _ in range(self.random.choice((1, 2, 3, 7)))]
         self.duck.execute("CREATE OR REPLACE TABLE new AS SELECT * FROM t LIMIT 0")
@@ -247,7 +247,9 @@ class TableHistory:
         del self.columns[name]
 
     def cluster(self) -> None:
-        """By some columns or by none; refused where a table is partitioned, or has no statistics of the columns."""
+        """Clusters by some columns or by none; rejected if a table is partitioned, or lacks statistics for the
+        columns.
+        """
         usable = [name for name, of in self.columns.items() if of not in NOT_CLUSTERED and name not in self.layout]
         chosen = self.random.sample(usable, self.random.randrange(4))
         listed = f"({', '.join(chosen)})" if chosen else "NONE"
@@ -262,7 +264,7 @@ class TableHistory:
             self.clustered = chosen
 
     def _measured(self) -> set[str]:
-        """The columns that have statistics, of those that can be clustered by in tables without partitions."""
+        """Returns the columns with statistics that can be clustering columns in unpartitioned tables."""
         named = self.properties.get("delta.dataSkippingStatsColumns")
         if named is not None:
             return {self.renamed.get(name, name) for name in named.split(",")}
@@ -276,10 +278,10 @@ class TableHistory:
         assert refuse(self.session, text).condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
         run(self.session, f"ALTER TABLE {self.name} DROP CONSTRAINT few")
 
-    # what must be true after each
+    # invariants after each statement
 
     def _is_nulled(self, column: str) -> bool:
-        """Text of no characters is null as a partition's value, as the protocol says."""
+        """An empty text is null as a partition value (protocol)."""
         return column in self.layout and self.columns[column] == "string"
 
     def _empty_is_null(self, target: str) -> None:
@@ -298,7 +300,7 @@ class TableHistory:
             self.versions.append((tuple(self.columns), expected))
 
     def check_answers(self) -> None:
-        """Counts and extremes, from the log where it tells them, and the rows of a condition."""
+        """Checks counts, minimum and maximum values, from the log if possible, and the rows for a condition."""
         condition = self.condition()
         found = table(self.session, f"SELECT id FROM {self.name} WHERE {condition.ours}")
         assert comparable(found) == self.expected(f"SELECT id FROM t WHERE {condition.duck}"), condition.ours
@@ -323,7 +325,7 @@ class TableHistory:
         assert tuple(found.column_names) == columns and comparable(found) == expected, version
 
     def check_feed(self) -> None:
-        """What the feed tells of each version, applied to the version before, gives the version."""
+        """Checks that each version's feed, applied to the version before, yields the version."""
         if "delta.enableChangeDataFeed" not in self.properties:
             return
         names = ", ".join(self.columns)
@@ -384,7 +386,7 @@ def live(session: LakeSession, lake: Path, seed: int) -> None:
 
 
 def _is_beyond(peer: str, history: TableHistory) -> bool:
-    """DuckDB has partition values of mapped columns null once the columns changed (duckdb-delta #343)."""
+    """DuckDB reads mapped partition columns as null after the columns changed (duckdb-delta #343)."""
     return peer == "duckdb" and bool(history.layout) and "delta.columnMapping.mode" in history.properties
 
 

@@ -1,5 +1,6 @@
-"""What we write is what other readers read, cell by cell, for every kind of table and every way to write it; and what a
-kind of table forbids is refused with its condition, and leaves no trace."""
+"""Other readers read what we write, cell by cell, for every kind of table and every kind of write; a write that a table
+forbids is rejected with its condition, and leaves no trace.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
 
 
 def source(feature: Feature, rows: tuple[str, ...], *parts: int, only: tuple[str, ...] = ()) -> str:
-    """A query of these rows, once for each value of `p`."""
+    """Returns a query for these rows, once for each value of `p`."""
     values = ", ".join(f"({row}, {part})" for part in parts for row in rows)
     columns = (*feature.columns, "p")
     return f"SELECT {', '.join((*only, 'p') if only else columns)} FROM VALUES {values} AS t({', '.join(columns)})"
@@ -62,8 +63,8 @@ def insert(feature: Feature, name: str, rows: tuple[str, ...], *parts: int, how:
 
 
 REPLACE_WHERE = "INTO {} REPLACE WHERE p = 2"
+# Other partition columns that a kind of write requires.
 _PARTS = {"replace where": ("p",)}
-"""By what a way to write wants the table partitioned, besides."""
 
 
 def ctas(feature: Feature, name: str) -> tuple[list[str], str]:
@@ -112,8 +113,8 @@ def _name(feature: str, way: str) -> str:
 
 
 CASES = [(name, way) for name, feature in FEATURES.items() for way in possible(feature)]
+# Every second kind of write for each feature.
 SLOW = {number for number, (name, way) in enumerate(CASES) if (list(FEATURES).index(name) + list(WAYS).index(way)) % 2}
-"""Every other way of each feature."""
 
 
 each_case = pytest.mark.parametrize(
@@ -160,13 +161,13 @@ def test_the_log_has_the_statistics_of_the_rows(session: LakeSession, lake: Path
         assert found == deserved(folder / path)
 
 
-# --- What a table forbids --------------------------------------------------------------------------------------------
+# --- Forbidden writes -------------------------------------------------------------------------------------------------
 
 VIOLATIONS = [(name, text, condition) for name, feature in FEATURES.items() for text, condition in feature.violations]
 
 
 def state(session: LakeSession, folder: Path, name: str) -> Any:
-    """All that a failed write could have changed. What follows a commit comes later: checksums, checkpoints."""
+    """Returns all state that a failed write could have changed, without checksums and checkpoints, which come later."""
     files = {path for path in folder.rglob("*") if path.is_file() and "_delta_log" not in path.parts}
     return DeltaTable(folder).version(), files, comparable(table(session, f"SELECT * FROM {name}"))
 

@@ -1,4 +1,4 @@
-"""Column mapping set to none, or unset: the rows stay, under the names that they have, in files without ids."""
+"""Column mapping set to none, or unset: the rows stay under their current names, in files without ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""INSERT … REPLACE ON: rows go that have a row of the query for which the condition is true, as DuckDB finds them."""
+"""INSERT … REPLACE ON: rows that match a query row by the condition are replaced, as in DuckDB."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ CONDITIONS = [
     "t.p = q.p AND (t.k < q.k OR q.k IS NULL)",
     "-- which\n t.p = q.p /* they are */",
 ]
+# Each condition in two layouts, the slow ones are the second.
 LAID_OUT = [
     *numbered(zip(CONDITIONS, cycle(LAYOUTS.values())), slow=()),
     *numbered(zip(CONDITIONS[1:], cycle(LAYOUTS.values())), slow=range(len(CONDITIONS))),
 ]
-"""Each condition in two layouts, the slow ones are the second."""
 
 
 @pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS.keys())
@@ -71,7 +71,7 @@ def _order(row: tuple[Any, ...]) -> str:
 
 
 def _kept(condition: str, new: list[tuple[Any, ...]] = NEW) -> list[tuple[Any, ...]]:
-    """The old rows that stay, by DuckDB."""
+    """Returns the old rows that stay, by DuckDB."""
     condition = condition.replace("<=>", "IS NOT DISTINCT FROM")
     texts = [f"(VALUES {_values(each)}) AS {name}(k, s, p)" for each, name in ((OLD, "t"), (new, "q"))]
     return duckdb.sql(f"SELECT * FROM {texts[0]} WHERE NOT EXISTS (FROM {texts[1]} WHERE {condition}\n)").fetchall()
@@ -125,7 +125,7 @@ def test_however_it_is_written(
     left = rows(session, "SELECT * FROM things")
     for row in OLD:
         assert (row in left) == (row[0] not in gone), row
-    is_new = version_of(lake, "things") == 3  # not where nothing comes, and so nothing goes
+    is_new = version_of(lake, "things") == 3  # unless no rows come and go
     live = {action["add"]["path"] for action in actions(lake, "things", 3) if "add" in action} if is_new else set()
     written = set((lake / "default" / "things").rglob("*.parquet")) - before
     assert len(written) == len(live), "nothing is left of what only the statement needed"
@@ -171,7 +171,7 @@ def test_columns_that_come_with_the_statement_can_decide(session: LakeSession, l
 
 
 def test_now_is_one_moment_for_all_that_a_statement_runs(session: LakeSession, lake: Path) -> None:
-    """The clock of the jobs runs on; the instant that the statement has is long ago."""
+    """The jobs' clock continues; the statement's instant is long ago."""
     instant = dt.datetime(2024, 2, 29, 23, 59, 59, 123456, dt.UTC)
     request = StatementRequest(identity=Identity("ann"), instant_us=int(instant.timestamp()) * 10**6 + 123456)
 

@@ -1,4 +1,4 @@
-"""REPLACE TABLE and CREATE OR REPLACE TABLE: another table in the next version of the same one, or nothing at all."""
+"""REPLACE TABLE and CREATE OR REPLACE TABLE: the same table's next version has a new definition, or nothing changes."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_replaced_table_is_another_in_its_next_version(session: LakeSession, l
 
 
 def table_id(lake: Path, version: int) -> Any:
-    """What makes the table of a version the same one."""
+    """Returns the table id at a version."""
     found = [actions(lake, "replaced", number) for number in range(version + 1)]
     metadata = [action["metaData"] for commit in found for action in commit if "metaData" in action][-1]
     return metadata["id"], metadata["createdTime"]

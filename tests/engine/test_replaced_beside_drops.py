@@ -1,6 +1,6 @@
-"""Two servers on one lake replace and drop one table, and one view, at once: each statement is done or says why not.
+"""Two servers concurrently replace and drop one table, and one view: each statement succeeds or reports why not.
 
-Of what each statement reads, all rows are of one writer. In the end the name leads to a whole table or nowhere.
+All rows that a statement reads come from one writer. In the end the name resolves to a whole table or to nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SECONDS = 6
 
 @pytest.fixture
 def servers(tmp_path: Path, spark_driver: SparkDriver) -> Iterator[list[LakeSession]]:
-    """Sessions of two servers in turn."""
+    """Yields sessions from two servers in turn."""
     engines = [LakeEngine(open_sources(EngineOptions(lake_folder=str(tmp_path))), spark_driver) for _ in range(2)]
     opened = [
         engines[number % 2].open_session(Identity("ann"), settings={}, catalog=None, schema=None) for number in range(4)

@@ -1,5 +1,6 @@
-"""REPLACE TABLE where identity columns are or were: values begin again, and a concurrent INSERT gives out no value
-twice."""
+"""REPLACE TABLE with identity columns before or after: values restart, and a concurrent INSERT generates no value
+twice.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +39,7 @@ def high_water_mark(lake: Path) -> Any:
     return field.metadata.get(HIGH_WATER_MARK)
 
 
+# A statement that leaves no rows, and the next row's identity value.
 REPLACEMENTS: list[tuple[str, int | None]] = [
     (f"REPLACE TABLE counted {COUNTED}", 5),
     (f"CREATE OR REPLACE TABLE counted {COUNTED} TBLPROPERTIES ('delta.columnMapping.mode' = 'name')", 5),
@@ -45,7 +47,6 @@ REPLACEMENTS: list[tuple[str, int | None]] = [
     ("CREATE OR REPLACE TABLE counted (s STRING, id BIGINT)", None),
     ("CREATE OR REPLACE TABLE counted AS SELECT * FROM counted WHERE false", None),
 ]
-"""A statement that leaves no rows, and the identity of the next one."""
 
 
 @pytest.mark.parametrize(("statement", "first"), REPLACEMENTS)
@@ -63,7 +64,7 @@ Opener = Callable[[], LakeSession]
 
 @pytest.fixture(params=["one server", "servers that do not know of each other"])
 def opener(request: pytest.FixtureRequest, engine: LakeEngine, spark_driver: SparkDriver, lake: Path) -> Opener:
-    """Opens sessions, of one engine or each of its own."""
+    """Returns a function that opens sessions, in one engine or in one engine each."""
 
     def open_session() -> LakeSession:
         if request.param == "one server":
@@ -77,7 +78,7 @@ def opener(request: pytest.FixtureRequest, engine: LakeEngine, spark_driver: Spa
 def test_inserts_while_the_table_is_replaced_give_out_no_value_twice(
     session: LakeSession, lake: Path, table: str, opener: Opener
 ) -> None:
-    """All statements go through, as if one after the other: what the table holds came after the last replacement."""
+    """All statements succeed, as if serial: the table's rows came after the last replacement."""
 
     def work(number: int) -> None:
         opened = opener()

@@ -1,6 +1,6 @@
-"""Two writers that replace partitions: what is a conflict, and what are two versions one after the other.
+"""Two writers that replace partitions: conflicts, and changes that commit one after the other.
 
-The statement that meets a conflict is not run again here.
+A statement in conflict is not retried here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def run_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def other(lake: Path, engine: LakeEngine, spark_driver: Any) -> Iterator[LakeSession]:
-    """A session of another server, which takes no turns with ours."""
+    """Yields a session in another server, which is not serialized with ours."""
     theirs = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
     opened = theirs.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
     yield opened
@@ -66,7 +66,7 @@ def outcome(
     ours: str,
     theirs: str,
 ) -> str | list[tuple[Any, ...]]:
-    """The condition of our error, or the rows that both statements leave, where theirs commits before ours."""
+    """Returns our error condition, or the rows that both statements leave, if theirs commits before ours."""
     before_commit(lambda: run(other, theirs))
     try:
         run(session, ours)
@@ -76,7 +76,7 @@ def outcome(
 
 
 CASES = [
-    # ours, the other's, the rows that both leave or the error of ours
+    # ours, the other's, the rows that both leave or our error
     (
         "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (7, 7)",
         "INSERT OVERWRITE t PARTITION (d = '2024-01-02') VALUES (8, 8)",
@@ -143,7 +143,7 @@ def test_writers_of_other_partitions_do_not_meet(
 
 
 def set_isolation_level(folder: Path, level: str) -> None:
-    """As engines do that know more levels than one; SQL has no words for it."""
+    """Sets the isolation level as other engines do; SQL has no syntax for it."""
     snapshot = load_snapshot(str(folder))
     description = CommitDescription(name="SET TBLPROPERTIES", operation=TableOperation.METADATA)
     transaction = Transaction.on(snapshot, description)
@@ -153,7 +153,7 @@ def set_isolation_level(folder: Path, level: str) -> None:
 
 
 LOOSE = [
-    # ours, the other's, the rows that both leave or the error of ours, where new rows may come before or after
+    # ours, the other's, the rows that both leave or our error, when new rows may come before or after
     (
         "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (7, 7)",
         "INSERT INTO t VALUES (8, 8, DATE'2024-01-01')",

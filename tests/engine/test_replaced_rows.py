@@ -1,4 +1,4 @@
-"""INSERT … REPLACE WHERE and REPLACE USING: the rows that go are gone, all others are there, in one version."""
+"""INSERT … REPLACE WHERE and REPLACE USING: matched rows are replaced, all others stay, in one version."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LAYOUTS = {
 
 @pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS.keys())
 def things(session: LakeSession, request: pytest.FixtureRequest) -> None:
-    """Two files at least, of two rows each at most."""
+    """Creates at least two files, with at most two rows each."""
     run(session, "DROP TABLE IF EXISTS things")
     run(session, f"CREATE TABLE things (k INT, s STRING, p INT, g INT GENERATED ALWAYS AS (k * 2)){request.param}")
     run(session, "INSERT INTO things (k, s, p) VALUES (1, 'a', 1), (2, NULL, 1)")
@@ -66,7 +66,7 @@ def _order(row: tuple[Any, ...]) -> str:
 
 
 def _in_layouts() -> list[Any]:
-    """Conditions on the partition column in two layouts, others in one; the slow ones are what is left."""
+    """Returns conditions on the partition column in two layouts, others in one; the rest is slow."""
     cases = []
     for row, case in enumerate(REPLACED):
         for column, layout in enumerate(LAYOUTS.values()):
@@ -95,7 +95,7 @@ def test_the_rows_of_the_condition_are_replaced(
     (info,) = [action["commitInfo"] for action in log if "commitInfo" in action]
     added = {action["add"]["path"] for action in log if "add" in action}
     removed = {action["remove"]["path"] for action in log if "remove" in action}
-    added, removed = added - removed, removed - added  # what is in both got a deletion vector
+    added, removed = added - removed, removed - added  # a file in both got a deletion vector
     metrics = info["operationMetrics"]
     assert int(metrics["numOutputRows"]) == len(new) + int(metrics.get("numCopiedRows", 0))
     assert int(metrics["numRemovedFiles"]) == len(removed)
@@ -115,7 +115,7 @@ def test_another_reader_sees_the_same(session: LakeSession, lake: Path) -> None:
 
 
 KEPT = [
-    # clauses, an INSERT without its table, keys of the rows that go
+    # clauses, an INSERT without its table, keys of the replaced rows
     ("", "REPLACE WHERE k % 5 = 0 VALUES (100, 'new', 1)", {0, 5}),
     ("", "REPLACE USING (s) VALUES (100, '3', 1), (101, 'x', 1)", {3}),
     ("", "AS old REPLACE ON (old.k + 1 = new.k) (SELECT 8 AS k, 'x' AS s, 0 AS p) AS new", {7}),
@@ -259,7 +259,7 @@ QUALIFIED = [
 
 
 def test_a_column_alone_is_a_condition(session: LakeSession) -> None:
-    """And no list of columns, as which Spark reads the parentheses after a name."""
+    """Not a column list, as Spark reads parentheses after a name."""
     run(session, "CREATE OR REPLACE TABLE flags AS SELECT * FROM VALUES (true), (false) AS v(flag)")
     run(session, "INSERT INTO flags REPLACE WHERE (flag) VALUES (true), (true)")
     assert sorted(rows(session, "SELECT * FROM flags")) == [(False,), (True,), (True,)]
@@ -269,7 +269,7 @@ def test_a_column_alone_is_a_condition(session: LakeSession) -> None:
 
 @pytest.mark.parametrize(("condition", "gone"), numbered(QUALIFIED, (1, 4)))
 def test_columns_may_have_the_table_in_front(session: LakeSession, lake: Path, condition: str, gone: list[int]) -> None:
-    """Column `kinds` of the table `kinds` is a struct: `kinds.x` can only be its field, `kinds.k` is a column."""
+    """Column `kinds` in table `kinds` is a struct: `kinds.x` can only be its field, `kinds.k` is a column."""
     run(session, "DROP TABLE IF EXISTS kinds")
     run(session, "CREATE TABLE kinds (k INT, s STRING, kinds STRUCT<x: INT>)")
     run(session, "INSERT INTO kinds VALUES (1, 'a', named_struct('x', 2)), (2, 'b', named_struct('x', 1))")

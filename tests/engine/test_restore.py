@@ -1,4 +1,4 @@
-"""RESTORE: the next version is what an older one was, in files and definition, or the statement says what stops it."""
+"""RESTORE: the next version equals an older one in files and definition, or the statement reports the reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lake(tmp_path: Path) -> Iterator[BareLake]:
 
 @pytest.fixture
 def back(lake: BareLake) -> Path:
-    """Versions 0 and 1 add rows, 2 takes one of each file away."""
+    """Creates versions 0 and 1, which add rows, and 2, which deletes a row in each file."""
     lake.append("back", {"k": [1, 2, 3], "s": ["a", "b", "c"]})
     lake.append("back", {"k": [4, 5, 6], "s": ["d", "e", "f"]})
     DeltaTable(lake.path("back")).delete("k = 1 OR k = 4")

@@ -1,4 +1,6 @@
-"""RESTORE of tables whose rows have ids, vectors, mapped names: rows as they were; what was given out stays so."""
+"""RESTORE with row ids, deletion vectors, column mapping: rows as before; ids and columns already given out are not
+reused.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ MAPPED = "'delta.columnMapping.mode' = 'name'"
 
 
 def made(session: LakeSession, properties: str = "'a' = 'b'", clauses: str = "") -> None:
-    """Version 0 is empty, 1 and 2 add rows, 3 takes one of each away."""
+    """Creates version 0, empty, 1 and 2, which add rows, and 3, which deletes a row in each."""
     run(session, "DROP TABLE IF EXISTS back")
     run(session, f"CREATE TABLE back (k INT, p INT) {clauses} TBLPROPERTIES ({properties})")
     run(session, "INSERT INTO back SELECT /*+ COALESCE(1) */ * FROM VALUES (1, 0), (2, 0), (3, 0)")

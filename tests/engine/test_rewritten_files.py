@@ -1,4 +1,4 @@
-"""UPDATE of tables without deletion vectors: files are written again, and the rows that stay are as they were."""
+"""UPDATE without deletion vectors: copy-on-write leaves other rows unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 
 def files_of(lake: Path, name: str, version: int) -> tuple[list[str], list[str]]:
-    """Those that a version added and removed."""
+    """Returns the files that a version added and removed."""
     log = actions(lake, name, version)
     return (
         [action["add"]["path"] for action in log if "add" in action],
@@ -61,7 +61,7 @@ def test_a_file_comes_for_each_that_goes_with_its_rows_in_order(session: LakeSes
     ],
 )
 def test_rows_that_stay_are_copied_file_by_file(session: LakeSession, lake: Path, text: str) -> None:
-    """Those of one partition, in their order: nothing is shuffled."""
+    """Rows in one partition keep their order: nothing is shuffled."""
     name = f"copied_{text.partition(' ')[0].lower()}"
     run(session, f"CREATE TABLE {name} (k INT, p STRING) PARTITIONED BY (p)")
     for p in ("a", "", "c"):
@@ -90,7 +90,7 @@ RULED = {
 
 
 def write_ruled(root: Path) -> None:
-    """Rows that no rule of the table allows, some of them deleted by a vector, and one with an id of its own."""
+    """Writes rows that violate the constraints, some deleted by a vector, and one with a materialized row id."""
     vector = inline_deletion_vector(np.array([0, 3], np.uint64))
     columns = [
         column("k", "integer"),
@@ -155,7 +155,7 @@ def test_rows_that_stay_need_not_satisfy_the_rules(session: LakeSession, lake: P
 
 
 def test_rows_that_are_read_one_by_one_are_told_apart(session: LakeSession, lake: Path) -> None:
-    """Spark reads no batches of more than 100 columns."""
+    """Spark's vectorized reader does not support more than 100 columns."""
     columns = ", ".join(f"id + {number} AS c{number}" for number in range(101))
     run(session, f"CREATE TABLE wide AS SELECT /*+ COALESCE(1) */ {columns} FROM range(50)")
     assert run(session, "UPDATE wide SET c100 = (SELECT -1) WHERE c0 % 10 = 4") == 5

@@ -1,4 +1,4 @@
-"""UPDATE, MERGE and DELETE one after the other beside a plain model table, in tables of many layouts."""
+"""UPDATE, MERGE and DELETE in sequence, compared with a plain model, in tables with many layouts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.engine.peer_readers import PEERS
 pytestmark = pytest.mark.spark
 
 Row: TypeAlias = tuple[int, str | None, int | None]
+# By key.
 Table: TypeAlias = dict[int, Row]
-"""By key."""
 
 ROWS: list[Row] = [(k, None if k % 7 == 0 else str(k), (0, 1, None)[k % 3]) for k in range(20)]
 VECTORS = "'delta.enableDeletionVectors' = 'true'"

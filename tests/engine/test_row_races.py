@@ -1,6 +1,6 @@
-"""Two statements that change rows of one table: which concern each other, and what becomes of the one that lost.
+"""Two concurrent row-level changes: which conflict, and what the loser does.
 
-The other statement commits when ours has its files and is about to commit.
+The other statement commits when ours has written its files and is about to commit.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ USING, ON = (
     "INSERT INTO t REPLACE ON t.k = s.k (SELECT * FROM VALUES (1, 0), (100, 0) AS s (k, v)) AS s",
 )
 WHERE = "INSERT INTO t REPLACE WHERE v = 7 VALUES (70, 7)"
+# A file whose statistics rule nothing out.
 OVERLAPPING = "INSERT INTO t SELECT /*+ COALESCE(1) */ * FROM VALUES (0, 0), (500, 90)"
-"""A file whose statistics rule nothing out."""
 
 CASES = [
-    # ours, the other's, what becomes of ours with deletion vectors, and without (None: not asked)
+    # ours, the other's, our outcome with deletion vectors, and without (None: not tested)
     ("UPDATE t SET v = v + 1 WHERE k = 1", "DELETE FROM t WHERE k = 2", BOTH, APPEND),
     ("UPDATE t SET v = v + 1 WHERE k = 1", "UPDATE t SET v = v + 1 WHERE k = 1", APPEND, APPEND),
     ("UPDATE t SET v = v + 1 WHERE k = 1", "UPDATE t SET v = v + 1 WHERE k = 11", BOTH, BOTH),
@@ -71,10 +71,10 @@ CASES = [
 RUNS = [(ours, theirs, "vectors", expected) for ours, theirs, expected, _ in CASES] + [
     (ours, theirs, "plain", expected) for ours, theirs, _, expected in CASES if expected
 ]
+# Conflicts are found as for an upsert in the same layout, and as for the same statement in the other layout.
 SLOW = {
     n for n, (ours, _, table, expected) in enumerate(RUNS) if table == "plain" and expected == BOTH and ours != UPSERT
 }
-"""Conflicts are found for them as for an upsert of such a table, and for them in the other table."""
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_what_concerns_each_other(
     table: str,
     expected: str,
 ) -> None:
-    """Those that both commit leave what they leave one after the other."""
+    """If both commit, they leave the rows of a serial execution."""
     monkeypatch.setattr("engine.spark.execution_context.RetryPolicy", partial(RetryPolicy, runs_max=1))
     run(session, f"CREATE OR REPLACE TABLE t SHALLOW CLONE {table}")
     before_commit(lambda: run(other, theirs))

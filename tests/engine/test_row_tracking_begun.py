@@ -1,4 +1,4 @@
-"""Row tracking switched on for a table that has rows: all get ids that stay, also beside concurrent commits."""
+"""Row tracking enabled for a table with rows: all get stable ids, also with concurrent commits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEGIN = "ALTER TABLE begun SET TBLPROPERTIES ('delta.enableRowTracking' = 'true'
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Iterator[BareLake]:
-    """A table of three files."""
+    """Yields a table with three files."""
     opened = BareLake(tmp_path)
     for p in range(3):
         opened.append("begun", {"k": [p * 2, p * 2 + 1], "p": [p, p]}, partition_by=["p"])
@@ -32,7 +32,7 @@ def lake(tmp_path: Path) -> Iterator[BareLake]:
 
 
 def ids(lake: BareLake) -> dict[str, range]:
-    """Of the rows of each file."""
+    """Returns each file's row ids."""
     files = load_snapshot(str(lake.path("begun"))).files.select(["path", "base_row_id", "stats"]).to_pylist()
     counts = {file["path"]: json.loads(file["stats"])["numRecords"] for file in files}
     return {file["path"]: range(file["base_row_id"], file["base_row_id"] + counts[file["path"]]) for file in files}
@@ -61,7 +61,7 @@ def test_every_file_has_ids_that_stay(lake: BareLake, monkeypatch: pytest.Monkey
 def test_the_commit_that_enables_it_says_so_where_it_does_nothing_else(
     lake: BareLake, more: str, is_alone: bool
 ) -> None:
-    """By delta-spark's tag: its transactions take such a commit up, and fail for any other change of metadata."""
+    """By delta-spark's tag: its transactions rebase over this commit, and fail for any other metadata change."""
     lake.answer(f"ALTER TABLE begun SET TBLPROPERTIES ('delta.enableRowTracking' = 'true'{more})")
     lake.answer("ALTER TABLE begun SET TBLPROPERTIES ('z' = 'z')")
     logs = sorted((lake.path("begun") / "_delta_log").glob("*.json"))
@@ -81,7 +81,7 @@ def test_a_table_without_rows_gets_no_version_for_them(lake: BareLake) -> None:
 
 
 def add_rows(lake: BareLake) -> None:
-    """As another writer that knows row tracking would, or one before there was any."""
+    """Appends as a writer with row tracking would, or as an older one."""
     snapshot = load_snapshot(str(lake.path("begun")))
     lake.path("begun").joinpath("p=1").mkdir(exist_ok=True)
     (some, *_) = snapshot.files.slice(0, 1).to_batches()

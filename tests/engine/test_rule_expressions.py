@@ -1,4 +1,4 @@
-"""Expressions that a table may keep, and those that CREATE and ALTER refuse: CHECK, generation, DEFAULT."""
+"""Expressions that CREATE and ALTER accept or reject: CHECK, generation, DEFAULT."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_constraints_look_at_one_row(session: LakeSession, lake: Path, text: str
     run(session, "DROP TABLE IF EXISTS checked")
     run(session, f"CREATE TABLE checked ({columns})")
     add = f"ALTER TABLE checked ADD CONSTRAINT one CHECK ({text})"
-    # Another constraint beside it is not to blame.
+    # Another constraint is not to blame.
     create = f"CREATE TABLE made ({columns}, CONSTRAINT zero CHECK (a IS NOT NULL), CONSTRAINT one CHECK ({text}))"
     if condition is None:
         run(session, add)
@@ -151,7 +151,7 @@ def test_defaults_are_values_of_their_column(
 
 @pytest.mark.parametrize("name", ["__scan_0", "__relation0", "__relation_0", "strict"])
 def test_a_field_is_not_taken_for_the_column_of_its_name(session: LakeSession, name: str) -> None:
-    """With a relation of the struct's name, `name.x` would be column x."""
+    """With a relation named like the struct, `name.x` would be column x."""
     run(session, "DROP TABLE IF EXISTS strict")
     run(session, f"CREATE TABLE strict (x INT, {name} STRUCT<x: INT>)")
     run(session, "INSERT INTO strict VALUES (-1, named_struct('x', 1))")

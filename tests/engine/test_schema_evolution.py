@@ -1,4 +1,4 @@
-"""INSERT WITH SCHEMA EVOLUTION: the table grows by the query's new columns, and only where that was asked for."""
+"""INSERT WITH SCHEMA EVOLUTION: the query's new columns are added, only with that clause."""
 
 from __future__ import annotations
 

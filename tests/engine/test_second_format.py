@@ -1,5 +1,5 @@
-"""A format that only tests have is read and written through SQL, beside Delta tables: nothing but Delta's own room
-knows the log.
+"""A test-only format is read and written through SQL, along with Delta tables: only the Delta package depends on the
+Delta log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture
 def plain(session: LakeSession) -> Iterator[LakeSession]:
-    """A session with a table `plain` (k, s, day), partitioned by day, of three rows."""
+    """Yields a session with a table `plain` (k, s, day), partitioned by day, with three rows."""
     run(session, "CREATE TABLE plain (k INT, s STRING, day DATE) USING FOLDER PARTITIONED BY (day) COMMENT 'few'")
     run(session, "INSERT INTO plain VALUES (1, 'a', DATE'2024-05-01'), (2, NULL, DATE'2024-05-02')")
     run(session, "INSERT INTO plain (k, day) VALUES (3, NULL)")
@@ -109,7 +109,7 @@ CHANGES: list[tuple[str, list[tuple[object, ...]]]] = [
 
 @pytest.mark.parametrize(("text", "expected"), CHANGES, ids=[text[:40] for text, _ in CHANGES])
 def test_rows_change(plain: LakeSession, text: str, expected: list[object]) -> None:
-    """By files that are written again: the format has no marks, no feed and no row ids."""
+    """Copy-on-write: the format has no deletion vectors, change feed or row ids."""
     run(plain, text)
     assert sorted(rows(plain, "SELECT k, s FROM plain"), key=str) == sorted(expected, key=str)
 

@@ -1,4 +1,4 @@
-"""What SHOW CREATE TABLE prints runs, and makes the same table: over random ones."""
+"""SHOW CREATE TABLE's output runs and creates an equal table: over random ones."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def open_lake() -> Iterator[Lake]:
 
 
 def definition_of(snapshot: Snapshot) -> dict[str, Any]:
-    """All that a table is but for its id and what was made up for it."""
+    """Returns the table's definition without its id and generated metadata."""
     made_up = ("delta.columnMapping.", "delta.rowTracking.materialized")
     configuration = snapshot.metadata.configuration
     return {
@@ -204,12 +204,12 @@ def test_what_is_shown_makes_the_same_table(text: str) -> None:
             assert "'delta.feature.allowColumnDefaults' = 'supported'" in shown
 
 
+# Column metadata keys that no statement sets.
 UNSAID = ("delta.columnMapping.", "delta.identity.highWaterMark", "delta.invariants", "delta.typeChanges")
-"""Keys of columns that no statement says."""
+# The tables have these, and no columns to cluster by.
 OF_CLUSTERING = {"clustering", "liquid"}
-"""The tables have these, and no columns to cluster by."""
+# One that breaks the protocol, having no `commitInfo`, is left out.
 SHOWN = [name for name, table in FEATURE_TABLES.items() if table.is_appended and name != "inCommitTimestamp"]
-"""One that breaks the protocol, having no `commitInfo`, is left out."""
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -20,8 +20,8 @@ from tests.engine.lake_sessions import run
 
 pytestmark = pytest.mark.spark
 
+# Partition, first id, end id.
 FILES = (("a", 0, 6), ("a", 6, 56), ("b", 56, 556), ("b", 556, 562))
-"""Partition, first id, end of the ids."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def lake(spark_driver: SparkDriver, folder: Path) -> Iterator[LakeSession]:
-    """A session over `parts` of `FILES`, one of whose rows is deleted by a deletion vector, and `plain` of the same."""
+    """Yields a session over `parts` with `FILES`, where a deletion vector deletes one row, and `plain` with the same
+    rows.
+    """
     for name, partitions in (("parts", ["p"]), ("plain", None)):
         for partition, start, end in FILES:
             ids = pa.array(range(start, end), pa.int64())
@@ -46,7 +48,7 @@ def lake(spark_driver: SparkDriver, folder: Path) -> Iterator[LakeSession]:
 
 
 def answered(session: LakeSession, text: str) -> tuple[list[dict[str, Any]], list[int]]:
-    """The rows, and how many files were read of each table."""
+    """Returns the rows, and the number of files read per table."""
     request = StatementRequest(identity=Identity("ann"))
     result = session.execute(text, request)
     rows = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
@@ -67,7 +69,7 @@ CASES = (
     ("SELECT id FROM parts WHERE p = 'a' LIMIT 51", 51, 2),
     ("SELECT id FROM parts WHERE p = 'a' LIMIT 100", 55, 2),
     ("SELECT id FROM plain WHERE id >= 6 LIMIT 20", 20, 1),
-    ("SELECT id FROM plain WHERE id > 6 LIMIT 20", 20, 1),  # of the two whose rows all are
+    ("SELECT id FROM plain WHERE id > 6 LIMIT 20", 20, 1),  # the two files whose rows are all matched
     ("SELECT id FROM plain WHERE id > 555 LIMIT 7", 6, 1),
     ("SELECT id FROM plain WHERE id % 2 = 0 LIMIT 4", 4, 4),  # which rows have it is not known
     ("SELECT * FROM plain LIMIT 5 OFFSET 3", 5, 4),
@@ -78,7 +80,7 @@ CASES = (
 
 @pytest.mark.parametrize(("text", "rows", "files"), CASES, ids=[text for text, _, _ in CASES])
 def test_files_with_enough_rows_are_read(lake: LakeSession, text: str, rows: int, files: int) -> None:
-    for _ in range(2):  # the second time the plan is a kept one
+    for _ in range(2):  # the second run uses a cached plan
         found, read = answered(lake, text)
         assert (len(found), read) == (rows, [files])
         assert len({tuple(row.values()) for row in found}) == rows

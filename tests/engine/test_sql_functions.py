@@ -1,4 +1,4 @@
-"""SQL functions: the types of their results, and temporary functions."""
+"""SQL functions: result types, and temporary functions."""
 
 from __future__ import annotations
 

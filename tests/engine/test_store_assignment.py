@@ -1,4 +1,4 @@
-"""Values of other types than their columns: what is cast, what is an error, and what each policy makes of it."""
+"""Store assignment: casts and errors for values with other types, under each policy."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def assigned(session: LakeSession) -> None:
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_values_are_cast_to_their_columns(session: LakeSession, assigned: None, ansi: str) -> None:
-    """Also where the session's own casts make nulls, as dbt asks for."""
+    """Also if the session's own casts return nulls, which dbt sets."""
     run(session, f"SET spark.sql.ansi.enabled = {ansi}")
     chosen = ACCEPTED if ansi == "true" else ACCEPTED[:2]
     for text, expected in chosen:

@@ -1,4 +1,4 @@
-"""Strings in statements that we read ourselves mean what they mean to Spark."""
+"""String literals in statements that our parser reads mean the same as in Spark."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Fields of structs go into a column by their names: in UPDATE and MERGE on tables of both formats, in INSERT as its
-format has it.
-"""
+"""Struct fields are assigned by name: in UPDATE and MERGE on both formats, in INSERT as the format defines."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ MATCHED = "MERGE INTO {t} t USING (SELECT 1 AS id, %s AS s) x ON t.id = x.id WHE
 NEW = "MERGE INTO {t} t USING (SELECT 2 AS id, %s AS s) x ON t.id = x.id WHEN NOT MATCHED THEN INSERT "
 
 ASSIGNED: list[tuple[str, str, str, str]] = [
-    # type of the column, its value before, the statement, the values of the column after
+    # column type, its value before, the statement, the column's values after
     (PAIR, OLD, f"UPDATE {{t}} SET s = {SWAPPED}", "[[10, 20]]"),
     (PAIR, OLD, "UPDATE {t} SET s = named_struct('B', 20, 'A', 10)", "[[10, 20]]"),
     (PAIR, OLD, "UPDATE {t} SET s = named_struct('b', 20L, 'a', 10S)", "[[10, 20]]"),
@@ -68,7 +66,7 @@ ASSIGNED: list[tuple[str, str, str, str]] = [
 
 CANNOT_FIND, EXTRA = "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA", "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_STRUCT_FIELDS"
 UNLIKE = [
-    # type of the column, the statement, the condition on Iceberg, what the error names
+    # column type, the statement, the condition on Iceberg, the name in the error
     (PAIR, "UPDATE {t} SET s = named_struct('x', 7, 'y', 8)", CANNOT_FIND, "`s`.`a`"),
     (PAIR, "UPDATE {t} SET s = named_struct('x', 7, 'y', 8) WHERE id = 99", CANNOT_FIND, "`s`.`a`"),
     (PAIR, "UPDATE {t} SET s = named_struct('a', 7)", CANNOT_FIND, "`s`.`b`"),
@@ -86,7 +84,7 @@ UNLIKE = [
 SELECTED, CAST = f"SELECT 1 AS id, {SWAPPED} AS s", "SELECT 1 AS id, named_struct('b', 20L, 'a', 10) AS s"
 BY_NAME, BY_POSITION = "[[10, 20]]", "[[20, 10]]"
 INSERTED: list[tuple[str, str, str, str]] = [
-    # type of the column, the statement, the values of the column after it in a Delta table, and in an Iceberg table
+    # column type, the statement, the column's values after it in a Delta table, and in an Iceberg table
     (PAIR, f"INSERT INTO t {SELECTED}", BY_NAME, BY_POSITION),
     (PAIR, f"INSERT INTO t SELECT 1 AS ID, {SWAPPED} AS S", BY_NAME, BY_POSITION),
     (PAIR, "INSERT INTO t SELECT 1 AS id, named_struct('B', 20, 'A', 10) AS s", BY_NAME, BY_POSITION),
@@ -152,7 +150,7 @@ UNLIKE_INSERTED = [
 
 
 def values(session: LakeSession, name: str, column: str = "s") -> str:
-    """The values of a column as JSON, in the order of `id`: structs are lists, maps lists of pairs."""
+    """Returns a column as JSON, ordered by `id`: structs are lists, maps lists with pairs."""
     found = rows(session, f"SELECT id, {column} FROM {name}")
     return json.dumps([plain(value) for _, value in sorted(found, key=lambda row: row[0])])
 

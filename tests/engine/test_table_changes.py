@@ -1,6 +1,6 @@
-"""`table_changes`: the rows, the refusals, and the places in a statement where it stands.
+"""`table_changes`: the rows, the errors, and its positions in a statement.
 
-What deltalake writes is compared cell by cell with what its own reader of change data answers.
+Tables from deltalake are compared cell by cell with its own change data reader.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def test_what_deltalake_wrote_is_told_as_deltalake_tells_it(
 @pytest.mark.foreign
 @pytest.mark.parametrize("table", [DAT / "cdf", GOLDEN / "commit-info-containing-arbitrary-operationParams-types"])
 def test_tables_of_other_engines(session: LakeSession, table: Path) -> None:
-    """Times of their commits are not kept, so they are left out."""
+    """Commit times are not stored, so they are left out."""
     found = run(session, f"SELECT * EXCEPT (_commit_timestamp) FROM table_changes_by_path('{table}/delta', 0)")
     expected = by_deltalake(table / "delta", 0)
     assert expected
@@ -96,7 +96,7 @@ def test_tables_of_other_engines(session: LakeSession, table: Path) -> None:
     assert canonical(found.to_pylist()) == canonical(expected)
 
 
-# --- Vectors, commits without change data files, and what does not count ---------------------------------------------
+# --- Deletion vectors, commits without change data files, and commits that do not count -------------------------------
 
 
 VECTORS = (
@@ -123,7 +123,7 @@ def test_a_commit_tells_the_rows_whose_state_it_changed(
 
 
 def test_a_whole_history_replays_to_the_table(session: LakeSession) -> None:
-    """Inserts and postimages minus deletes and preimages, up to the versions that hide what they do."""
+    """Inserts and postimages minus deletes and preimages, up to versions that do not record their changes."""
     text = (
         "SELECT id FROM table_changes('vectors', 0, 6) GROUP BY id"
         " HAVING sum(IF(_change_type = 'insert', 1, -1)) = 1 ORDER BY id"
@@ -140,7 +140,7 @@ READS: tuple[tuple[str, str, list[Row]], ...] = (
     ("'partitions', 1, 1", "id, day, _change_type", [(1, LEAP, "insert"), (2, LEAP, "insert")]),
     ("'partitions', 2, 2", "id, day, _change_type", [(1, None, "delete"), (2, None, "insert")]),
     ("'partitions', 3", "id, day, _change_type", [(1, LEAP, "delete"), (2, LEAP, "delete")]),
-    # columns of the last version in the range, where a version has column mapping
+    # columns from the range's last version, if a version has column mapping
     ("'mapped', 0, 2", "a, b", [(1, 1), (2, 2)]),
     (
         "'mapped', 1, 3",
@@ -152,7 +152,7 @@ READS: tuple[tuple[str, str, list[Row]], ...] = (
     ("'mapped', 7", "a, c, _change_type", [(1, 1, "delete"), (2, 2, "delete")]),
     ("'by_id', 0, 1", "x, s.y, _change_type", [(1, 5, "insert"), (2, None, "insert")]),
     ("'by_id', 2", "_change_type, s.y, x", [("delete", 5, 1), ("insert", None, 2)]),
-    # columns of the latest version otherwise
+    # columns from the latest version otherwise
     ("'widened', 1, 1", "a + 4294967296, s", [(4294967297, None), (4294967298, None)]),
     ("'widened', 2", "a, s, _change_type", [(n, None, kind) for n in (1, 2) for kind in ("delete", "insert")]),
     ("'switched', 2, 4", "a, _change_type", [(1, "delete"), (2, "delete")]),
@@ -207,7 +207,7 @@ def test_what_cannot_be_told_is_refused_by_name(
 
 @pytest.mark.parametrize("versions", ["9, 9", "9, 11"])
 def test_messages_call_the_table_by_its_name(session: LakeSession, versions: str) -> None:
-    """Of one scan, and of two."""
+    """With one scan, and with two."""
     with pytest.raises(SqlError) as caught:
         rows(session, f"SELECT nope FROM table_changes('vectors', {versions})")
     assert (caught.value.condition, "__" in str(caught.value)) == ("UNRESOLVED_COLUMN.WITH_SUGGESTION", False)
@@ -339,7 +339,7 @@ def test_changes_can_be_explained_described_and_inserted(session: LakeSession, l
 # --- Files that are left out ------------------------------------------------------------------------------------------
 
 PRUNED = (
-    # condition, rows, and the files read of 4 data files and of the one change data file
+    # condition, rows, and the files read out of 4 data files and one change data file
     ("id IS NOT NULL", [1, 1, 1, 2, 2, 2, 11, 11, 12], 4, 1),
     ("id = 11", [11, 11], 3, 1),
     ("id < 5", [1, 1, 1, 2, 2, 2], 3, 1),
@@ -366,7 +366,7 @@ def test_files_that_cannot_match_are_left_out(
     assert str(data).startswith("the changes of `spark_catalog`.`logged`.`counted`: versions 1 to 4, 4 files, ")
 
 
-# --- What we write ----------------------------------------------------------------------------------------------------
+# --- Tables that we write ---------------------------------------------------------------------------------------------
 
 WRITTEN = (
     "CREATE TABLE written (id BIGINT, p STRING) PARTITIONED BY (p) TBLPROPERTIES (delta.enableChangeDataFeed = true)",

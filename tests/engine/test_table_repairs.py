@@ -1,4 +1,4 @@
-"""FSCK, GENERATE and ANALYZE: what they find, what they change, and what they refuse."""
+"""FSCK, GENERATE and ANALYZE: findings, changes and errors."""
 
 from __future__ import annotations
 

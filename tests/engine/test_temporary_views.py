@@ -1,4 +1,4 @@
-"""Temporary views: their qualified names, and those that all sessions share."""
+"""Temporary views: qualified names, and global ones."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def other(engine: LakeEngine) -> Iterator[LakeSession]:
 
 @pytest.fixture
 def shared(session: LakeSession) -> Iterator[str]:
-    """A global view; all of them go after the test."""
+    """Yields a global view; all are dropped after the test."""
     rows(session, "CREATE GLOBAL TEMPORARY VIEW g (a COMMENT 'c') AS SELECT 7")
     yield "global_temp.g"
     for namespace, name, _ in rows(session, "SHOW VIEWS IN global_temp"):

@@ -1,4 +1,4 @@
-"""CHAR(n) and VARCHAR(n) inside of structs, arrays and maps, while columns change: their lengths follow."""
+"""CHAR(n) and VARCHAR(n) in structs, arrays and maps keep their lengths while columns change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queries of TPC-DS answer as DuckDB does, with the memory that a small server has."""
+"""TPC-DS queries answer as DuckDB does, within a small server's memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.tpcds import Oracle, are_equal, spark_text
 
 pytestmark = pytest.mark.spark
 
+# Join customer demographics with themselves, or by columns with few values.
 JOINED_WITH_ITSELF = (13, 48, 64, 85)
-"""Join the demographics of customers with others of them, or by columns of few values."""
 
 
 def opened(scale: float, folder: Path, driver: SparkDriver) -> Iterator[tuple[Oracle, LakeSession]]:
@@ -46,7 +46,7 @@ def test_query_of_a_tiny_scale_answers_as_duckdb_does(tiny: tuple[Oracle, LakeSe
 
 
 def test_demographics_are_not_joined_with_themselves_first(tiny: tuple[Oracle, LakeSession]) -> None:
-    """In query 85 that would be a million times as many rows as there are returns, before it looks at any of these."""
+    """In query 85 that would produce a million times as many rows as there are returns, before any of these is read."""
     oracle, session = tiny
     text = spark_text(oracle.queries[85])
     (plan,) = table(session, f"EXPLAIN COST {text}").column(0).to_pylist()

@@ -15,7 +15,7 @@ from tests.engine.bare_lake import BareLake
 
 WAIT = "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"
 CASES = {
-    # feature: what brings it into the table, and whether older versions need it
+    # feature: the statement that adds it, and if older versions need it
     "deletionVectors": ("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')", True),
     "v2Checkpoint": ("SET TBLPROPERTIES ('delta.checkpointPolicy' = 'v2')", True),
     "typeWidening": ("SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')", True),
@@ -32,7 +32,7 @@ def lake(tmp_path: Path) -> Iterator[BareLake]:
 
 
 def older(lake: BareLake, days: float) -> BareLake:
-    """The table is so much older, and so is what a new server knows of it."""
+    """Backdates the table and a new server's view of it."""
     lake.sources.close()
     for path in (lake.path("freed") / "_delta_log").glob("*.crc"):
         path.unlink()
@@ -66,7 +66,7 @@ def test_it_goes_with_the_versions_that_need_it(lake: BareLake, feature: str) ->
 
 
 def test_versions_that_are_old_already_go_at_once(lake: BareLake) -> None:
-    """What came since does not matter: the checkpoint that is needed is made of a version that is old enough."""
+    """Later commits do not matter: the required checkpoint is made from a version that is old enough."""
     lake.answer("CREATE TABLE freed (k INT) TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     lake.answer("ALTER TABLE freed SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
     lake = older(lake, 2)

@@ -1,4 +1,4 @@
-"""Functions whose first argument is a unit of time: the unit is a word, not a column."""
+"""Functions whose first argument is a time unit: a keyword, not a column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""VACUUM as a statement: what it refuses, answers and records, and that versions it retains are read as before."""
+"""VACUUM as a statement: its errors, answers and records; retained versions stay readable."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lake(tmp_path: Path) -> Iterator[BareLake]:
 
 @pytest.fixture
 def worn(lake: BareLake) -> Path:
-    """Ten days ago: two files, of which one went."""
+    """Creates two files ten days ago, one of them removed."""
     lake.append("worn", {"k": [1, 2]})
     lake.append("worn", {"k": [3]})
     delete(lake, "k = 3")
@@ -220,7 +220,7 @@ def test_what_another_table_of_the_catalog_refers_to_stays(lake: BareLake, worn:
 
 
 def test_logs_of_other_tables_are_read_once(lake: BareLake, worn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until they have new files of others, which the table may have got in any way."""
+    """Until they have new files from other tables, which the table may have got in any way."""
     for name in ("one", "two"):
         lake.append(name, {"k": [1]})
     loaded: list[str] = []
@@ -257,7 +257,7 @@ def test_logs_of_other_tables_are_read_once(lake: BareLake, worn: Path, monkeypa
 
 @pytest.mark.parametrize("clone", ["borrowed", "delta.`{folder}/elsewhere/borrowed`"])
 def test_shallow_clones_keep_their_files(lake: BareLake, worn: Path, clone: str) -> None:
-    """Also those that no name leads to, and what only older versions of them name."""
+    """Also clones without a catalog name, and files that only their older versions reference."""
     clone = clone.format(folder=lake.folder)
     lake.answer(f"CREATE TABLE {clone} SHALLOW CLONE worn VERSION AS OF 1")
     lake.answer("RESTORE TABLE worn TO VERSION AS OF 0")

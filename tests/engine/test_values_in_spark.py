@@ -1,6 +1,6 @@
-"""Text of values beside what Spark itself makes of them: CAST AS STRING for scalars, to_json for complex types.
+"""Text of values compared with Spark: CAST AS STRING for scalars, to_json for complex types.
 
-Floating point has only values whose shortest digits Java 17 finds too; before Java 19 it missed some (JDK-4511638).
+Floating point uses only values whose shortest digits Java 17 finds too; before Java 19 it missed some (JDK-4511638).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ COMPLEX = [
 
 
 def ensure_equal(spark: ExecSession, expressions: list[str], as_text: str, zone: str) -> None:
-    """Compare our text of each expression with Spark's, which `as_text` makes of it; all in one query."""
+    """Compares our text for each expression with Spark's, from `as_text`; all in one query."""
     columns = ", ".join(f"{expression}, {as_text.format(expression)}" for expression in expressions)
     stream = spark.run_query(ReadPlan(text=f"SELECT {columns}", scans=()), StatementRequest(identity=Identity("ada")))
     answer = pa.Table.from_batches(list(stream.batches()), stream.schema)

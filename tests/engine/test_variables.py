@@ -1,4 +1,4 @@
-"""Session variables, EXECUTE IMMEDIATE and scripts: the same statements in a session of ours and in plain Spark."""
+"""Session variables, EXECUTE IMMEDIATE and scripts: the same statements in our session and in plain Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def session(tmp_path: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
 
 
 def answered(session: LakeSession, text: str) -> Any:
-    """The rows, or condition and SQLSTATE."""
+    """Returns the rows, or condition and SQLSTATE."""
     try:
         found = table(session, text)
     except SqlError as error:
@@ -44,7 +44,7 @@ def answered(session: LakeSession, text: str) -> Any:
 
 
 class PlainSpark:
-    """A session of Spark itself, in the process of ours."""
+    """A stock Spark session, in our session's process."""
 
     def __init__(self, driver: SparkDriver) -> None:
         self._jvm: Any = driver.process.gateway.jvm
@@ -351,7 +351,7 @@ TABLES = [
 
 
 def test_variables_and_scripts_over_tables(session: LakeSession) -> None:
-    """None: refused, with whatever is said."""
+    """None: rejected, with any message."""
     for text, expected in TABLES:
         found = answered(session, text)
         if expected is None:
@@ -445,7 +445,7 @@ def test_a_handler_catches_no_cancelling(session: LakeSession) -> None:
     text = "BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 1; WHILE true DO SELECT 1/0; END WHILE; END"
     turns = 0
 
-    def now_ms() -> int:  # asked once for each statement of a script
+    def now_ms() -> int:  # called once per statement in a script
         nonlocal turns
         turns += 1
         if turns == 5:

@@ -1,4 +1,4 @@
-"""Columns of type variant: written by every statement that writes rows, as other readers expect them."""
+"""Variant columns: written by every writing statement, as other readers expect them."""
 
 from __future__ import annotations
 

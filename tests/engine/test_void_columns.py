@@ -1,4 +1,4 @@
-"""Columns of type void: in the schema and in no file; every value is null."""
+"""Void columns: in the schema and in no file; every value is null."""
 
 from __future__ import annotations
 

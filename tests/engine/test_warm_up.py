@@ -1,4 +1,4 @@
-"""Statements of the server's own at its start: they run while no client's does, and leave nothing behind."""
+"""Warm-up statements at the server's start: they run only while no client's statement does, and leave nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.gateway.http.conftest import eventually
 
 
 class Session:
-    """Notes the statements; `at` is called with each of them and its context."""
+    """Records the statements; `at` is called with each and its context."""
 
     def __init__(self, at: Any = lambda text, context: None) -> None:
         self.texts: list[str] = []

@@ -1,4 +1,4 @@
-"""Which row groups of a file are read, and in how many tasks: Spark's own record of what it did for a statement."""
+"""Row groups read and tasks run per statement, from Spark's own metrics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUP, FILES, ROWS = 1000, 4, 20_000
 
 @dataclass(frozen=True)
 class Work:
-    """What Spark did for a statement; `records` are rows as they come from files, before any filter."""
+    """Spark's work for a statement; `records` are rows read from files, before any filter."""
 
     records: int
     jobs: int
@@ -32,7 +32,9 @@ class Work:
 
 @pytest.fixture(scope="module")
 def lake(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeSession]:
-    """A session over `facts`, `FILES` files of row groups of `GROUP` rows, and `few`, two ids of each kind."""
+    """Yields a session over `facts`, with `FILES` files and `GROUP` rows per row group, and `few`, with two ids per
+    kind.
+    """
     folder = tmp_path_factory.mktemp("row_groups")
     groups = WriterProperties(max_row_group_size=GROUP)
     for start in range(0, ROWS, ROWS // FILES):
@@ -49,7 +51,7 @@ def lake(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def worked(driver: SparkDriver, session: LakeSession, text: str) -> tuple[list[tuple[object, ...]], Work]:
-    """The rows of a query, and what Spark did for it."""
+    """Returns a query's rows, and Spark's work for it."""
     request = StatementRequest(identity=Identity("ann"))
     result = session.execute(text, request)
     table = pa.Table.from_batches(result.batches(), result.schema)
@@ -108,7 +110,9 @@ def test_expanded_rows_are_joined_in_one_task(
 
 @pytest.fixture(scope="module")
 def orders(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeSession]:
-    """A session over `items`, eight of each of 100,000 orders in no order in one file of some 11 MB, and `parts`."""
+    """Yields a session over `items`, with eight rows for each of 100,000 orders, unordered in one file of some 11 MB,
+    and `parts`.
+    """
     folder = tmp_path_factory.mktemp("looked_up")
     random = np.random.default_rng(7)
     items, parts = 800_000, 500
@@ -135,9 +139,9 @@ def orders(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) 
         ("id = 4711", 8, True),
         ("id IN (1, 2, 99999, 100000)", 24, True),
         ("id = 50000 AND wide = 7", 0, True),
-        ("part = 3", None, False),  # by the bounds of its values, 1,600 rows
+        ("part = 3", None, False),  # by minimum and maximum values, 1,600 rows
         ("id < 90000", None, False),
-        ("name = 'part 3'", None, False),  # of the small side
+        ("name = 'part 3'", None, False),  # rows of the small side
     ],
 )
 def test_a_look_up_is_joined_in_one_task(
@@ -152,4 +156,4 @@ def test_a_look_up_is_joined_in_one_task(
     again, others = worked(spark_driver, orders, text)
     for setting in ("shuffle.partitions", "adaptive.enabled"):
         run(orders, f"RESET spark.sql.{setting}")
-    assert again == rows and others.tasks != 1  # none, where a join finds out that there is nothing
+    assert again == rows and others.tasks != 1  # none, if a join detects an empty side

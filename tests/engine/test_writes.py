@@ -1,4 +1,4 @@
-"""DDL and INSERT on the real engine: another reader sees what was written, and what is refused leaves nothing."""
+"""DDL and INSERT on the real engine: another reader sees the written rows, and a rejected statement leaves nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
 
 
 def run(session: LakeSession, text: str, request: StatementRequest | None = None) -> int | None:
-    """Execute; the number of rows that the statement changed."""
+    """Returns the number of affected rows."""
     result = session.execute(text, request or StatementRequest(identity=Identity("ann")))
     result.close()
     return result.rows_modified
@@ -184,7 +184,7 @@ def test_what_no_table_can_be_is_refused(session: LakeSession, lake: Path, text:
 
 
 def table_of(lake: Path, name: str) -> pa.Table:
-    """What deltalake reads."""
+    """Returns the table as deltalake reads it."""
     return DeltaTable(lake / "default" / name).to_pyarrow_table()
 
 

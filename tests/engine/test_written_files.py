@@ -1,4 +1,4 @@
-"""What the log says of written files: statistics and partition values."""
+"""Logged statistics and partition values of written files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One plan of the real engine, run in every way in which its data files can be read.
+"""One plan in the real engine, run with every Parquet reader configuration.
 
-Whatever is pushed into Parquet must not change rows, so all ways answer the same: Spark's reader of batches and its
-reader of rows, each with what is pushed down, and a reading of every file with nothing pushed.
+Filter pushdown must not change rows, so all agree: Spark's vectorized and row-based readers, each with pushdown, and a
+read of every file without it.
 """
 
 from __future__ import annotations

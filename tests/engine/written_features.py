@@ -1,6 +1,6 @@
-"""Kinds of tables for the proof that what we write is what was asked for, and that what they forbid is refused.
+"""Kinds of tables for the tests that other readers read our writes, and that forbidden writes are rejected.
 
-Every table has a column `p` behind its own, so that all of them can be partitioned and replaced in part.
+Every table has a last column `p`, so that all can be partitioned and replaced in part.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ CONSTRAINT = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """`first` and `second` are rows as SQL text, a value for each of `columns`."""
+    """`first` and `second` are rows as SQL text, a value for each column in `columns`."""
 
+    # Name, quoted if needed -> its definition in CREATE TABLE, the type first.
     columns: dict[str, str]
-    """Name in quotes where it needs some -> what CREATE TABLE says of it, the type first."""
     first: tuple[str, ...]
     second: tuple[str, ...]
+    # The columns that INSERT gives; the table must come to the others' values by itself. Empty: all.
     given: tuple[str, ...] = ()
-    """The columns that INSERT gives; the table must come to the others' values by itself. Empty: all."""
     partition: tuple[str, ...] = ()
+    # Then nothing partitions the table.
     clustered: tuple[str, ...] = ()
-    """Then nothing partitions the table."""
     table_checks: str = ""
     properties: dict[str, str] = field(default_factory=dict)
+    # A row as `columns and values` for an INSERT, without `p`; the condition that rejects it.
     violations: tuple[tuple[str, str], ...] = ()
-    """A row as `columns and values` of an INSERT, without `p`; the condition that refuses it."""
+    # If a query can create the table too: nothing depends on a column list.
     as_select: bool = True
-    """A query can make the table too: nothing of it hangs on what only a list of columns can say."""
+    # Rows may go.
     replaces: bool = True
-    """Rows may go."""
 
     def partitions(self, *others: str) -> tuple[str, ...]:
-        """The partition columns where `others` are to be some too."""
+        """Returns the partition columns, with `others` added."""
         return () if self.clustered else (*self.partition, *others)
 
     def unread(self, peer: str, *, partitioned: bool) -> bool:
-        """Is this one of the tables that the peer cannot read as they are?"""
+        """Returns if the peer cannot read this table unchanged."""
         return any(
             other == peer and other_key in self.properties and (partitioned or not if_partitioned)
             for (other, other_key, if_partitioned) in UNREAD
         )
 
 
+# (peer, property, only if partitioned) -> the peer's limitation.
 UNREAD = {
     ("deltalake", "delta.enableTypeWidening", False): "has no typeWidening, not even where nothing was widened",
     ("duckdb", "delta.columnMapping.mode", True): "shows partition values of mapped columns as NULL: duckdb-delta #343",
 }
-"""(peer, property, only if partitioned) -> what the peer does not do."""
 
 
 def plain(**properties: str) -> Feature:
-    """A table of which only its properties matter."""
+    """Returns a table where only its properties matter."""
     return Feature(
         columns={"k": "INT", "s": "STRING"},
         first=("1, 'a'", "2, NULL", "NULL, ''"),
@@ -63,7 +63,7 @@ def plain(**properties: str) -> Feature:
 
 
 def of_type(sql_type: str, *values: str) -> Feature:
-    """A table partitioned by a column of this type."""
+    """Returns a table partitioned by a column with this type."""
     rows = tuple(f"{number}, CAST({value} AS {sql_type})" for number, value in enumerate((*values, "NULL")))
     return Feature(columns={"k": "INT", "d": sql_type}, first=rows, second=rows[:1], partition=("d",))
 

@@ -1,17 +1,17 @@
-"""A small engine for tests of the front ends: scripted answers over Arrow tables, with faults, and no Spark.
+"""A small engine for front-end tests: scripted answers over Arrow tables, with faults, and no Spark.
 
-A statement's text (without a trailing semicolon) is looked up in `answers`; what it does is an `Answer`:
+A statement's text (without a trailing semicolon) is a key in `answers`; the value is an `Answer`:
 
     engine = ArrowEngine()
     engine.answers["SELECT two"] = rows(table)               # or rows(table, sql_types={"d": "varchar(5)"})
-    engine.answers["SELECT slow"] = sleeps(30)               # ends early when the statement is cancelled
-    engine.answers["SELECT more"] = Streams()                # rows as the test gives them, while the statement runs
-    engine.answers["SELECT broken"] = fails(SomeSqlError())  # any exception, also one that is no SqlError
+    engine.answers["SELECT slow"] = sleeps(30)               # ends early when the statement is canceled
+    engine.answers["SELECT more"] = Streams()                # rows from the test, while the statement runs
+    engine.answers["SELECT broken"] = fails(SomeSqlError())  # any exception, not only SqlError
 
-Understood without a script: `SELECT 1`, `ROWS n` (an `id bigint` and a `name string` column, in batches of 1,000 rows),
-`SLEEP s` (seconds), and USE/SET, which answer no rows. Anything else fails like a syntax error. `engine.runs` has every
-run's text and context, so that a test can look at its cancel token. The catalog is `spark_catalog` with the views and
-tables of `tables`: `{("default", "t"): table}`.
+Understood without a script: `SELECT 1`, `ROWS n` (an `id bigint` and a `name string` column, in batches with 1,000
+rows), `SLEEP s` (seconds), and USE/SET, which return no rows. Anything else fails like a syntax error. `engine.runs`
+has every run's text and context, so that a test can check its cancel token. The catalog is `spark_catalog` with the
+views and tables in `tables`: `{("default", "t"): table}`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def typed(table: pa.Table, sql_types: Mapping[str, str] | None = None, default: 
 
 
 def rows(table: pa.Table, sql_types: Mapping[str, str] | None = None, *, time_zone: str = "UTC") -> Answer:
-    """Answer the rows of `table`."""
+    """Answers the rows in `table`."""
     table = typed(table, sql_types)
     return lambda _: ResultStream(schema=table.schema, source=table.to_batches(BATCH_ROWS), time_zone=time_zone)
 
@@ -141,7 +141,7 @@ def numbered(n: int) -> Answer:
 
 
 class Streams:
-    """An answer in pieces: the statement runs until :meth:`end`, and tells of its rows when the first are given."""
+    """An answer in pieces: the statement runs until :meth:`end`, and announces its first rows."""
 
     def __init__(self) -> None:
         self.schema = pa.schema([sql_field("id", pa.int64(), "bigint")])
@@ -201,8 +201,8 @@ class ArrowEngine:
     runs: list[Run] = field(default_factory=list)
     sessions: list[ArrowSession] = field(default_factory=list)
     closed: bool = False
+    # Until it is set, every call that reaches the engine waits, as for a Java that was stopped.
     stalled: threading.Event | None = None
-    """Until it is set, every call that reaches the engine waits, as for a Java that was stopped."""
 
     def stall(self) -> None:
         if self.stalled:

@@ -1,7 +1,7 @@
-"""Random bytes for a listening port: seeded, so that a failure can be repeated; half rubbish, half damaged requests.
+"""Random bytes for a listening port: seeded, so that a failure can be repeated; half garbage, half damaged requests.
 
-A sequence is what one write to a connection sends. Connections are reused for as long as the server keeps them, and
-several are open at once, so that sequences meet every state a connection can be in.
+A sequence is one write to a connection. Connections are reused as long as the server keeps them, and several are open
+at the same time, so that sequences meet every connection state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WAIT_S = 0.001
 
 @dataclass
 class Fuzzer:
-    """Sends to `port`; `samples` are whole messages of its protocol, which are cut, damaged, repeated and joined."""
+    """Sends to `port`; `samples` are whole protocol messages, which are cut, damaged, repeated and joined."""
 
     port: int
     samples: Sequence[bytes]
@@ -29,7 +29,7 @@ class Fuzzer:
     bytes_answered: int = 0
 
     def run(self, count: int) -> int:
-        """Send `count` sequences; how many of them went to a connection that had been used before."""
+        """Sends `count` sequences; returns how many used an already used connection."""
         chance, reused = random.Random(self.seed), 0
         places: list[tuple[socket.socket, int] | None] = [None] * CONNECTIONS
         for _ in range(count):
@@ -61,7 +61,7 @@ class Fuzzer:
         return connection
 
     def _is_over(self, connection: socket.socket) -> bool:
-        """Whether the server ended it; what it answered is counted and forgotten."""
+        """Returns if the server closed it; its responses are counted and discarded."""
         while select.select([connection], [], [], 0)[0]:
             try:
                 received = connection.recv(1 << 16)

@@ -1,4 +1,4 @@
-"""A collector of OpenTelemetry's traces on a port of this machine, and the spans that it got as trees."""
+"""An OpenTelemetry trace collector on a local port, with the received spans as trees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 @dataclass
 class Received:
-    """A span; `parent` is the id of the span above it, in hexadecimal."""
+    """A span; `parent` is its parent's id, in hexadecimal."""
 
     id: str
     trace: str
@@ -29,7 +29,7 @@ class Received:
     children: list[Received] = field(default_factory=list)
 
     def find(self, name: str) -> list[Received]:
-        """Those of that name at or below it."""
+        """Returns the spans with that name at or below it."""
         return [*([self] if self.name == name else []), *(found for each in self.children for found in each.find(name))]
 
 
@@ -40,7 +40,7 @@ class Collector:
     spans: list[Received] = field(default_factory=list)
 
     def roots(self) -> list[Received]:
-        """The spans without a parent here, each with what is below it."""
+        """Returns the spans without a parent here, each with its descendants."""
         by_id = {span.id: span for span in self.spans}
         for span in self.spans:
             span.children = sorted(

@@ -31,7 +31,7 @@ def operation(user: str, kind: StatementClass = StatementClass.READ, *groups: st
 
 
 def taken(admission: Admission, places: int = 1 << 30) -> list[str]:
-    """The users whose statements begin now."""
+    """Returns the users whose statements begin now."""
     users = []
     while (each := admission.take(places - admission.running)) is not None:
         users.append(each.identity.principal)
@@ -225,7 +225,7 @@ def test_a_group_limits_reads_however_they_are_written(text: str, user: str, lim
 
 @pytest.fixture
 def busy() -> Iterator[tuple[Registry, Callable[[], None]]]:
-    """A server of four places, half of them for one user, whose statements end when they are let go."""
+    """Yields a server with four slots, at most two per user, whose statements end when they are released."""
     engine, free = ArrowEngine(), threading.Event()
 
     def hold(request: StatementRequest) -> ResultStream:

@@ -1,4 +1,4 @@
-"""The shell of `delta-gateway sql`: lines to statements, commands, a session, and what is written."""
+"""The `delta-gateway sql` shell: lines to statements, commands, a session, and its output."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Terminal(io.StringIO):
 
 
 def told(live: Live, *lines: str | type[BaseException], err: io.StringIO | None = None) -> tuple[str, str]:
-    """What a shell writes to its outputs for these lines; a class of an exception is raised instead of a line."""
+    """Returns a shell's outputs for these lines; an exception class is raised instead of a line."""
     given: Iterator[str | type[BaseException]] = iter(lines)
     prompts: list[str] = []
 
@@ -228,7 +228,7 @@ def test_names_and_keywords_are_completed(live: Live) -> None:
 
 
 def test_completion_follows_the_session(live: Live) -> None:
-    """Tables of the current schema alone are completed without it, and the server is asked where that is."""
+    """Only the current schema's tables complete unqualified, and the server reports the current schema."""
     live.engine.tables["shop", "orders"] = live.engine.tables["other", "orbits"] = pa.table({"id": [1]})
     places = iter([("spark_catalog", "shop"), ("spark_catalog", "other")])
 
@@ -256,7 +256,7 @@ def test_completion_follows_the_session(live: Live) -> None:
 
 
 class Catalogs:
-    """As much of a client as answers names: two catalogs with the same schema."""
+    """The part of a client that returns names: two catalogs with the same schema."""
 
     def ask(self, method: str, path: str) -> Any:
         found: dict[str, list[dict[str, str]]] = {

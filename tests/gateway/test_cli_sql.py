@@ -1,4 +1,4 @@
-"""`delta-gateway sql` against a server on a port, with a scripted engine behind it."""
+"""`delta-gateway sql` against a server on a port, with a scripted engine."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_server_of_another_kind(answer: bytes, capsys: pytest.CaptureFixture[s
 
 
 def start(server: Server, *arguments: str) -> subprocess.Popen[bytes]:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it runs in the background ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets background processes ignore it
     command = [sys.executable, "-m", "gateway", "sql", "--server", server.url, *arguments]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -207,7 +207,7 @@ def test_a_wrong_command_line_is_refused(arguments: list[str], capsys: pytest.Ca
 
 
 def test_only_the_chosen_command_is_loaded() -> None:
-    """Else a statement from the terminal would wait for what only the server needs."""
+    """Otherwise a statement from the terminal would wait for imports that only the server needs."""
     code = "import sys; import gateway.cli.sql; print({'flask', 'py4j', 'thrift'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert found.stdout == "set()\n"

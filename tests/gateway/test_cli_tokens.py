@@ -1,4 +1,4 @@
-"""`delta-gateway tokens`: the secret is printed once, and what is listed has none."""
+"""`delta-gateway tokens`: the secret is printed once, and lists have none."""
 
 from __future__ import annotations
 

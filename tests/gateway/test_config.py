@@ -1,4 +1,4 @@
-"""Settings from a file, the environment and flags; what is no setting is refused by name."""
+"""Settings from a file, the environment and flags; unknown settings are rejected with a named error."""
 
 from __future__ import annotations
 

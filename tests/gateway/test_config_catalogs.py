@@ -1,4 +1,4 @@
-"""The secrets of catalogs that statements make, and what keeps a server from starting with them."""
+"""Secrets for catalogs from CREATE CATALOG, and errors that prevent a server's start with them."""
 
 from __future__ import annotations
 

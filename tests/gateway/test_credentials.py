@@ -1,4 +1,4 @@
-"""Credentials for storages: where secrets come from, who is given which, and where they do not show."""
+"""Storage credentials: sources of secrets, their recipients, and redaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thousand clients that are connected, have a session and ask nothing, and what they cost the server."""
+"""A thousand idle clients with a session each, and their cost for the server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ with serving_http(limits=Limits(sessions_max=5000), connections_max=5000) as liv
 
 @pytest.fixture
 def server() -> Iterator[tuple[int, dict[str, int]]]:
-    """The process of a server over the scripted engine, and its ports."""
+    """Yields a server process over the scripted engine, and its ports."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVER], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -1,4 +1,4 @@
-"""Which folder is served, and what an operator hears about one that cannot be."""
+"""The served folder, and errors for an unusable one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of the log: JSON that is whole, the call that a line is about, and no secrets."""
+"""Log lines: complete JSON, the call that a line belongs to, and no secrets."""
 
 from __future__ import annotations
 

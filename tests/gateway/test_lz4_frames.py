@@ -1,4 +1,4 @@
-"""LZ4 frames: read back by the reference implementation, and of independent blocks."""
+"""LZ4 frames: decoded by the reference implementation, with independent blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state machine of an operation, its cancellation, its timer and its result pages."""
+"""An operation's state machine, cancellation, timer and result pages."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def test_pages_give_every_row_once_in_order_and_say_when_they_end(sizes: tuple[i
 def test_a_result_over_the_limit_is_refused_while_it_is_pulled() -> None:
     buffer = ResultBuffer(stream(10, 10, 10), bytes_max=100, log=print)
     assert buffer.page(0, 9).rows.num_rows == 9
-    for _ in range(4):  # asked again, what follows must not look like the end
+    for _ in range(4):  # on repeated calls, the rest must not look like the end
         with pytest.raises(ResultTooLarge):
             buffer.page(20, 10)
 
 
 def test_a_stream_that_failed_has_no_end() -> None:
-    """What raised once is raised again: a reader that asks again must not take the rest for empty."""
+    """An error is raised again: a reader that retries must not take the rest for empty."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         yield pa.record_batch({"n": [1, 2]})
@@ -167,7 +167,7 @@ def test_closing_a_running_statement_cancels_it_and_gives_back_a_late_result() -
 
 
 class Commits:
-    """A statement that makes a version of `t`, and then what `after` does; `entered` while the commit is put."""
+    """A statement that commits a version to `t`, and then runs `after`; `entered` is set during the commit."""
 
     def __init__(self, after: Callable[[StatementRequest], None] = lambda _: None) -> None:
         self.entered, self._go_on, self._after = threading.Event(), threading.Event(), after
@@ -183,7 +183,7 @@ class Commits:
         return stream()
 
     def ended(self, end: Callable[[Operation], None]) -> Operation:
-        """The operation, which `end` was to end while it committed."""
+        """Returns the operation, which `end` was to end while it committed."""
         self.thread.start()
         assert self.entered.wait(60)
         end(self.running)

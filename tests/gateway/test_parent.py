@@ -1,4 +1,4 @@
-"""The parent of the server's process: exit codes, signals, restarts, and what is left of a child."""
+"""The server process's parent: exit codes, signals, restarts, and a child's remains."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NO_PAUSES = "0,0,0,0,0"
 
 @contextmanager
 def parent(folder: Path, text: str, pauses: str = NO_PAUSES) -> Iterator[subprocess.Popen[str]]:
-    """A parent of a child that runs `text`."""
+    """Yields a parent for a child that runs `text`."""
     command = [sys.executable, "-c", PARENT, pauses, CHILD + text, str(folder)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -59,7 +59,7 @@ def parent(folder: Path, text: str, pauses: str = NO_PAUSES) -> Iterator[subproc
 
 
 def starts(folder: Path) -> list[int]:
-    """Process ids of the children so far."""
+    """Returns the children's process ids so far."""
     file = folder / "starts"
     return [int(line) for line in file.read_text().split()] if file.exists() else []
 
@@ -136,7 +136,7 @@ def test_a_signal_ends_the_pause_before_a_restart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hangs", [False, True])
 def test_the_child_ends_with_its_parent(tmp_path: Path, hangs: bool) -> None:
-    """Also where its threads cannot run."""
+    """Even if its threads cannot run."""
     text = "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM}); " + (
         "print('waiting', flush=True); import ctypes; ctypes.PyDLL(None).sleep(600)" if hangs else "wait()"
     )

@@ -1,4 +1,4 @@
-"""Secrets in text that is kept."""
+"""Redaction of secrets in stored text."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_literals_are_taken_out(text: str, without: str) -> None:
     ],
 )
 def test_text_of_any_kind_is_looked_through_in_time(text: str) -> None:
-    """Much of it, made for patterns that go back; without bounds some take hours."""
+    """Long texts that force patterns to backtrack; without bounds some take hours."""
     long = text * (300_000 // len(text))
     assert redact(long) and redact(f"password='{long}") and without_literals(long)
 

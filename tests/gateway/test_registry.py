@@ -83,7 +83,7 @@ def test_a_user_leaves_room_for_the_sessions_of_others(make: Maker) -> None:
         session.is_detached = True
         session.last_used -= 900
     registry.close_session(others.pop().id, Identity("ben"))
-    latest = registry.open_session(ANN)  # in the place of an own one
+    latest = registry.open_session(ANN)  # instead of the user's own one
     assert set(registry.sessions()) == {recent, latest, *others}
 
 
@@ -159,7 +159,7 @@ def test_statements_over_the_running_limit_wait_their_turn(make: Maker) -> None:
 
 
 def hangs(until: threading.Event) -> Answer:
-    """Spark's analyzer in the middle of a rule: no cancelling reaches it."""
+    """Simulates Spark's analyzer in the middle of a rule, which no cancellation reaches."""
 
     def answer(request: StatementRequest) -> ResultStream:
         until.wait(200)
@@ -182,7 +182,7 @@ Stuck = Callable[..., tuple[Registry, ArrowEngine]]
 
 @pytest.fixture
 def stuck(make: Maker, freed: threading.Event) -> Stuck:
-    """A registry in which `count` statements have hung and were ended."""
+    """Returns a registry where `count` statements have hung and were ended."""
 
     def build(count: int, end: Callable[[Operation], None] = Operation.cancel, **limits: float) -> object:
         registry = make(**limits)
@@ -238,7 +238,7 @@ def test_spark_is_restarted_where_too_many_ended_statements_run_on(stuck: Stuck,
         session.execute("SELECT 1")
     assert caught.value.sqlstate == "53000" and not session.operations()
     time.sleep(0.1)
-    (reason,) = engine.restarts  # on a busy machine one of the two is noticed before the other
+    (reason,) = engine.restarts  # on a busy machine one may be noticed before the other
     assert re.fullmatch(r"[12] statements in it that were ended do not end", reason)
     freed.set()  # as a Spark that is killed does
     assert eventually(lambda: not registry.abandoned_count)
@@ -335,7 +335,7 @@ def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(mak
     for operation in (read, unread):
         assert operation.wait(60) is OperationState.FINISHED
     read.tell_end()
-    later = second.execute("SLEEP 60")  # in the place of the one that was read, in the other session
+    later = second.execute("SLEEP 60")  # instead of the fetched one, in the other session
     assert [operation.state for operation in (read, unread)] == [OperationState.CLOSED, OperationState.FINISHED]
     assert set(registry.operations()) == {unread, running, later}
     with pytest.raises(TooManyStatementsOfUser, match="sessions of ann have 3 open statements"):

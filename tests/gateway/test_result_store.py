@@ -1,4 +1,4 @@
-"""Rows that are held: pages and spans whatever the batches, in memory and in files, and what lets go of them."""
+"""Stored rows: pages and spans for any batches, in memory and in files, and their release."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def batch(first: int, count: int, width: int = 1) -> pa.RecordBatch:
 
 
 def held(store: ResultStore, *sizes: tuple[int, int]) -> HeldRows:
-    """Batches of these numbers of rows, with texts of these widths."""
+    """Stores batches with these numbers of rows, and texts with these widths."""
     rows = HeldRows(SCHEMA, store, "ann")
     for count, width in sizes:
         rows.add(batch(rows.rows, count, width))
@@ -210,7 +210,7 @@ def test_a_users_results_are_bounded_and_others_go_on(store: ResultStore) -> Non
             session.execute(f"ROWS {count}", through=lambda stream: stream)
             for session, count in zip(sessions, rows, strict=True)
         ]
-        states += [operation.wait(60) for operation in run[-2:]]  # at once, any of a user's might be the one to fail
+        states += [operation.wait(60) for operation in run[-2:]]  # concurrently, any statement of a user might fail
     assert states[:2] == [OperationState.FINISHED] * 2
     assert states[2] is OperationState.FAILED and isinstance(run[2].error, SpoolFullOfOwner)
     assert states[3] is OperationState.FINISHED
@@ -226,7 +226,7 @@ def test_orders_are_kept_within_their_bytes() -> None:
         Operation(Identity(principal="ann"), "SELECT", answers(pa.table({"a": [3, 1, 2]})), result_bytes_max=1 << 20)
         for _ in range(3)
     ]
-    orders = Orders(bytes_max=48)  # two orders of three rows
+    orders = Orders(bytes_max=48)  # two orders with three rows each
     first = []
     for number, operation in enumerate(operations):
         operation.run()

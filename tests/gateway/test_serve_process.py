@@ -1,4 +1,4 @@
-"""`delta-gateway serve` as a process: what it says, how it ends, and with which code."""
+"""`delta-gateway serve` as a process: its output, its end, and its exit code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def start(tmp_path: Path) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server with an empty lake, for the tests that can share one; a slow machine may take long to drain it."""
+    """Yields a server with an empty lake, for the tests that can share one; a slow machine may take long to drain
+    it.
+    """
     folder = tmp_path_factory.mktemp("served")
     (folder / "lake").mkdir()
     process = ServerProcess(folder, str(folder / "lake"), GATEWAY_SERVER_DRAIN_DEADLINE_S="200")
@@ -195,7 +197,7 @@ STATEMENTS_THAT_WRITE = (
 
 
 def modes(folder: Path) -> dict[str, set[str]]:
-    """Returns the modes of files and of folders at and below `folder`, each with an example."""
+    """Returns the modes of files and folders at and below `folder`, each with an example."""
     found: dict[str, set[str]] = {"files": set(), "folders": set()}
     for each in (folder, *folder.rglob("*")):
         kind = "folders" if each.is_dir() else "files"

@@ -25,7 +25,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 class House:
-    """A server, its engine, and what it said while it started."""
+    """A server, its engine, and its output at start."""
 
     def __init__(self, **flags: object) -> None:
         settings = {"server.thrift_port": 0, "server.http_port": 0, "server.drain_deadline_s": 5, "lake.folder": "x"}

@@ -1,4 +1,4 @@
-"""One translation of errors: every declared condition has an HTTP status, and a bug never shows its insides."""
+"""Error translation: every declared condition has an HTTP status, and internal errors show no details."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements whose rows are read while they run: states, pages, failures, and what ends them."""
+"""Statements whose rows are read while they run: states, pages, failures, and ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS on both ports, beside plaintext: sessions in bytes, certificates that cannot be used, handshakes that dawdle."""
+"""TLS on both ports, in addition to plaintext: sessions in bytes, unusable certificates, slow handshakes."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_ht
 from tests.gateway.test_server import House
 from tests.paths import ROOT
 
+# A handshake's beginning.
 HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 32
-"""The begin of a handshake."""
 TYPE = {"Content-Type": "application/x-thrift"}
 
 
@@ -55,7 +55,7 @@ def live(tls: TlsServer) -> Iterator[Live]:
 
 
 class Pair:
-    """A session of the server and one of OpenSSL's client, whose bytes are passed on by hand."""
+    """A server session and one in OpenSSL's client, whose bytes the test passes on."""
 
     def __init__(self, tls: TlsServer, context: ssl.SSLContext) -> None:
         self.server = tls.begin()
@@ -255,7 +255,7 @@ def test_a_client_that_hangs_up_ends_what_only_it_could_end(live: Live, certific
 def test_handshakes_that_dawdle_hold_up_nobody_and_end(
     tls: TlsServer, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A hundred of them, where six workers are."""
+    """A hundred handshakes with six workers."""
     monkeypatch.setattr(transport, "HANDSHAKE_S", 3.0)
     with serving_http(tls=tls, handshake_s=3.0) as live:
         dawdlers = [plain_to(port) for port in (live.port, live.thrift_port) for _ in range(50)]

@@ -1,4 +1,4 @@
-"""Leads the connector of Databricks to the server of GATEWAY_URI, without TLS, whichever backend a test chooses."""
+"""Redirects the Databricks connector to the server at GATEWAY_URI, without TLS, for any backend that a test chooses."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""Writes what became of each test to the file that GATEWAY_OUTCOMES names: its outcome, and why it was not passed."""
+"""Writes each test's outcome, and the reason unless it passed, to the file in GATEWAY_OUTCOMES."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def pytest_sessionfinish(session: Any) -> None:
 
 
 def _reason(report: Any) -> str:
-    """Returns the first error condition that the test shows, else its first line of error."""
+    """Returns the first error condition in a test's report, else its first error line."""
     if isinstance(report.longrepr, tuple):
         return re.sub(r"^'.*' ?:? *(?=marked)", "", str(report.longrepr[2]).removeprefix("Skipped: "))
     text = report.longreprtext

@@ -1,4 +1,4 @@
-"""Columns of many tables at once: tables with one schema share what is said of their columns."""
+"""Columns listed for many tables: tables with one schema share their column descriptions."""
 
 from __future__ import annotations
 

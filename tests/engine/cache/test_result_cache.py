@@ -1,4 +1,4 @@
-"""The store of kept answers: what goes, what moves to files, and who runs where several ask."""
+"""The result cache's store: eviction, spilling to files, and single-flight execution."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_an_entry_whose_file_is_lost_is_computed_again(spool: OwnedSpool, lose: 
 
 
 def test_an_entry_whose_file_was_changed_is_computed_again(spool: OwnedSpool) -> None:
-    """Of compressed rows a byte that is not the one that was written may be other rows, which look as good."""
+    """In compressed rows, a changed byte may decode to other, plausible rows."""
     for at in (0.1, 0.5, 0.9, 0.999):
         cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
         for name in "ab":

@@ -1,4 +1,4 @@
-"""Cancelling: what it ends, and what is kept back while a commit is made."""
+"""Cancellation: interrupted work, and cancellation deferred during a commit."""
 
 from __future__ import annotations
 

@@ -128,9 +128,7 @@ def test_a_statement_is_cancelled_between_attempts_to_commit_alone(is_won: bool)
     if is_won:
         assert RetryPolicy(cancel=cancel).rebase(attempt, "t", len) == ("done", 1)
         assert cancel.reason is None
-    for _ in range(
-        2
-    ):  # the first one too, where the attempt was lost: another commit of a statement is another attempt
+    for _ in range(2):  # the first one too if the attempt was lost: another commit by a statement is another attempt
         with pytest.raises(StatementCancelled):
             RetryPolicy(cancel=cancel).rebase(attempt, "t", len)
     assert attempts == ["put"]

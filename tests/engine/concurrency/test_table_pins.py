@@ -1,4 +1,4 @@
-"""A use of a table is known before its version is loaded, until the statement ends, whatever becomes of it."""
+"""A table pin exists before its version is loaded, until the statement ends, even after errors."""
 
 from __future__ import annotations
 

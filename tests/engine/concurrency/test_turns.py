@@ -9,7 +9,7 @@ from tests.engine.concurrency.test_retry import Pauses
 
 
 def pauses_of(versions: list[int], others_s: float = 60.0) -> list[float]:
-    """Return the seconds of pauses before each of a server's commits, which make these versions."""
+    """Returns the seconds paused before each commit by a server, given the resulting versions."""
     turns, pauses, found = Turns(0.1, others_s), list[float](), list[float]()
     for version in versions:
         with turns.hold("t", Pauses(pauses), 60) as has_waited:

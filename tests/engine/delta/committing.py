@@ -1,4 +1,4 @@
-"""Makes tables by way of transactions, for tests of what commits leave behind."""
+"""Creates tables by transactions, to test the results of commits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Writes logs for tests, file by file and with plain means: nothing of the product but its action values.
+"""Writes logs for tests, file by file, without product code except action values.
 
-`NaiveTable` is the model that replay is compared with: the rules of reconciliation in dictionaries.
+`NaiveTable` is the model for log replay: the protocol's action reconciliation in dictionaries.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class LogBuilder:
     next_version: int = 0
 
     def commit(self, *actions: Action) -> int:
-        """Without actions it has one that nobody knows, since no commit is empty."""
+        """Writes a commit; without actions it contains an unknown action, since no commit is empty."""
         version = self.next_version
         self.put(commit_name(version), json_lines(actions) or _UNKNOWN)
         self.next_version += 1
@@ -197,7 +197,7 @@ class LogBuilder:
 
 @dataclass
 class NaiveTable:
-    """The state of a table, action by action."""
+    """A table's state, action by action."""
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
@@ -229,7 +229,7 @@ class NaiveTable:
                     pass
 
     def actions(self) -> list[Action]:
-        """What a checkpoint of this state holds."""
+        """Returns the actions in a checkpoint for this state."""
         head = [action for action in (self.protocol, self.metadata) if action is not None]
         domains = [domain for domain in self.domains.values() if not domain.removed]
         return [*head, *self.transactions.values(), *domains, *self.adds.values(), *self.removes.values()]

@@ -1,6 +1,6 @@
-"""The plain meaning of predicates, a row at a time: what pruning is compared with.
+"""Row-wise evaluation of predicates: the reference for pruning.
 
-Rows are dictionaries from path to a value as literals hold it: days for a date, microseconds for a timestamp.
+Rows are dictionaries from path to a value as literals represent it: days for a date, microseconds for a timestamp.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HOLDS = {
 
 
 def order(left: Any, right: Any) -> int:
-    """-1, 0 or 1, as Spark orders two values of one type."""
+    """Returns -1, 0 or 1, as Spark orders two values with one type."""
     if isinstance(left, float) or isinstance(right, float):
         left, right = float(left), float(right)
         if left != left or right != right:
@@ -92,7 +92,7 @@ def evaluate_row(predicate: Predicate, row: Row, types: Types) -> bool | None:
 
 
 def value_of(operand: Operand, row: Row, types: Types) -> Any:
-    """The operand's value, cast in a session in UTC."""
+    """Returns the operand's value, cast in a session in UTC."""
     if not isinstance(operand, Cast):
         return row[operand.path]
     value = row[operand.column.path]

@@ -1,4 +1,4 @@
-"""Tables whose metadata says that their files are no Parquet are neither read nor written."""
+"""Tables whose metadata declares a file format other than Parquet are neither read nor written."""
 
 from __future__ import annotations
 

@@ -45,15 +45,15 @@ MAPPED = StructType((_mapped("the id", 1, PrimitiveType.LONG), _mapped("name, pl
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     schema: StructType = PLAIN
+    # Values in the partition column, if it exists.
     days: tuple[str | None, ...] = ()
-    """Values of the partition column, if there is one."""
     configuration: tuple[tuple[str, str], ...] = ()
     features: frozenset[str] = frozenset()
     checkpoint: CheckpointForm | None = None
 
 
+# Removes whole files, which the log allows even if the product cannot change the table's rows.
 LOG_ONLY = describe(TableOperation.METADATA, "DELETE")
-"""Removes whole files: what the log can do on a table whose rows the product may not be able to change."""
 
 CASES = {
     "plain": Case(),
@@ -106,7 +106,7 @@ def write_file(storage: Storage, name: str, first: int, day: str | None, partiti
 
 
 def build(root: Path, case: Case) -> Storage:
-    """Some commits, a removal, and a checkpoint where the case wants one."""
+    """Writes some commits, a removal, and a checkpoint if the case requires it."""
     storage = open_storage(str(root))
     partitions = ("day",) if case.days else ()
     table = metadata(case.schema, partitions, dict(case.configuration))
@@ -132,7 +132,7 @@ def build(root: Path, case: Case) -> Storage:
 
 
 def expected_rows(snapshot: Snapshot, root: Path) -> list[tuple[Any, ...]]:
-    """What the files of our own snapshot hold, read by plain means."""
+    """Returns the rows in our own snapshot's files, read by plain means."""
     rows = []
     for file in snapshot.files.to_pylist():
         data = pq.read_table(root / file["path"], partitioning=None).to_pylist()
@@ -224,13 +224,13 @@ def test_a_deletion_vector_that_we_commit_hides_rows(
 
 @pytest.fixture(scope="module")
 def duck() -> Callable[[str], list[Any]]:
-    """Runs a query in DuckDB with the delta extension of its package."""
+    """Runs a query in DuckDB with its packaged delta extension."""
     connection = open_duckdb()
     return lambda query: connection.execute(query).fetchall()
 
 
 def test_deltalake_goes_on_where_we_stopped(tmp_path: Path) -> None:
-    """It appends and makes a checkpoint on top of our log, and we on top of its."""
+    """It appends and writes a checkpoint on top of our log, and we on top of its log."""
     storage = build(tmp_path, CASES["classic checkpoint"])
     deltalake.write_deltalake(
         str(tmp_path),

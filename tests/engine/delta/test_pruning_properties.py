@@ -1,4 +1,4 @@
-"""Random tables and predicates: pruning never loses a row, and what it says of whole files and partitions is so."""
+"""Random tables and predicates: pruning never loses a row, and its statements about whole files and partitions hold."""
 
 from __future__ import annotations
 
@@ -136,16 +136,16 @@ def values(kind: DataType) -> st.SearchStrategy[Any]:
 
 @dataclass(frozen=True)
 class DataFile:
+    # All rows; in a partitioned table they include the partition values.
     rows: tuple[Row, ...]
-    """All rows; those of a partitioned table carry their partition values."""
+    # The rows that no deletion vector deletes.
     live: tuple[Row, ...]
-    """Those that no deletion vector marks."""
     partition: Mapping[str, str | None]
     stats: str | None
 
 
 def partition_text(value: Any, kind: DataType) -> str | None:
-    """As writers spell it; a timestamp with its offset."""
+    """Returns the text that writers use; a timestamp has its offset."""
     if value is None:
         return None
     match kind:
@@ -163,7 +163,7 @@ def partition_text(value: Any, kind: DataType) -> str | None:
 
 @st.composite
 def data_files(draw: st.DrawFn, paths: list[Path]) -> DataFile:
-    """A file of a table with the columns `paths`."""
+    """Returns a file in a table with the columns `paths`."""
     types = {path: kind for path, kind in DATA.items() if path in paths}
     partition = {path: draw(st.none() | values(kind)) for path, kind in PARTITIONS.items() if path in paths}
     if partition.get(("ps",)) == "":
@@ -183,7 +183,7 @@ def data_files(draw: st.DrawFn, paths: list[Path]) -> DataFile:
 
 
 def neighbors(value: Any, kind: DataType) -> list[Any]:
-    """The value and those next to it, where mistakes are."""
+    """Returns the value and adjacent values, where off-by-one errors show."""
     match value:
         case bool():
             return [value, not value]
@@ -241,7 +241,7 @@ def predicates(paths: list[Path], rows: list[Row]) -> st.SearchStrategy[Predicat
 
 @st.composite
 def questions(draw: st.DrawFn, paths: list[Path], min_rows: int = 0) -> tuple[list[DataFile], Predicate]:
-    """Files with up to three of these columns, and a predicate that is near to what they hold."""
+    """Returns files with up to three columns, and a predicate close to their values."""
     chosen = draw(st.lists(st.sampled_from(paths), min_size=1, max_size=3, unique=True))
     files = draw(st.lists(data_files(chosen).filter(lambda file: len(file.rows) >= min_rows), min_size=1, max_size=3))
     rows = [row for file in files for row in file.rows]
@@ -249,7 +249,7 @@ def questions(draw: st.DrawFn, paths: list[Path], min_rows: int = 0) -> tuple[li
 
 
 def pruning_of(files: list[DataFile]) -> FilePruning:
-    """The files as the snapshot gives them."""
+    """Returns the files as the snapshot gives them."""
     maps = pa.array([list(file.partition.items()) for file in files], pa.map_(pa.string(), pa.string()))
     batch = parse_stats(pa.array([file.stats for file in files], pa.string()), STATS_SCHEMA)
     table = pa.Table.from_batches([batch])
@@ -301,7 +301,7 @@ def test_partition_masks_are_exact_or_say_that_they_are_not(question: tuple[list
 
 
 def file_value(file: DataFile, path: Path) -> Any:
-    """The partition value behind the text; parsed here from the same texts, by other means."""
+    """Returns the partition value of the text, parsed independently."""
     text = file.partition.get(path[0])
     if text is None or text == "":
         return None

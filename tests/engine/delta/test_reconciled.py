@@ -172,7 +172,7 @@ KEYS = st.tuples(PATHS, st.sampled_from([None, vector("1"), vector("2"), replace
 
 @given(st.lists(KEYS, max_size=12), st.integers(1, 4))
 def test_repeated_keys_are_found(keys: list[tuple[str, DeletionVectorDescriptor | None]], size: int) -> None:
-    """Also among paths that differ only in what the hash does not look at."""
+    """Also among paths that differ only in characters that the hash ignores."""
     unique = UniqueKeys()
     names = []
     for first in range(0, len(keys), size):

@@ -1,4 +1,4 @@
-"""Files of a log that were cut off: a commit is refused by name, what only stands in for commits is done without."""
+"""Truncated log files: a truncated commit is rejected with an error that names it; optional files are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics as real writers write them: rows in, the text of `add.stats` out."""
+"""Statistics as real writers produce them: from rows to the text in `add.stats`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Writer(Enum):
 def stats_text(
     rows: Sequence[Row], types: Mapping[Path, DataType], writer: Writer, *, left_out: Iterable[Path] = (), wide: bool
 ) -> str:
-    """The statistics of a file with these rows; columns `left_out` have none."""
+    """Returns statistics for a file with these rows; columns in `left_out` have none."""
     skipped = set(left_out)
     stats: dict[str, Any] = {"numRecords": len(rows), "minValues": {}, "maxValues": {}, "nullCount": {}}
     for path, data_type in types.items():
@@ -49,7 +49,7 @@ def stats_text(
                 _put(stats["maxValues"], path, highest)
     if wide:
         stats["tightBounds"] = False
-    # JSON's numbers have no limit of digits, Python's writer has: decimals go through as marked texts.
+    # JSON numbers have unlimited digits, but Python's writer does not: decimals pass through as tagged texts.
     return re.sub(r'"#([-.\d]+)#"', r"\1", json.dumps(stats, ensure_ascii=False))
 
 
@@ -79,7 +79,7 @@ def _format(value: Any, data_type: DataType, writer: Writer, *, highest: bool) -
 
 
 def _cut_above(value: str, writer: Writer) -> str | None:
-    """A string of limited length that is not below `value`."""
+    """Returns a truncated string that is not below `value`."""
     if writer is Writer.PARQUET:
         if len(value) <= 16:
             return value

@@ -1,4 +1,4 @@
-"""Which column of the table each column of the query becomes."""
+"""Mapping from the query's columns to the table's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_columns_are_matched(parts: Mapping[str, Any], names: str) -> None:
 
 
 def test_a_static_partition_is_a_constant() -> None:
-    """Store assignment gives it the type of its column."""
+    """Store assignment casts it to its column's type."""
     matched = match_columns(table(static_partitions={"DAY": "'2024-01-01'"}))
     assert matched.constants == {"Day": "('2024-01-01'\n)"}
 

@@ -1,4 +1,4 @@
-"""A check for each constraint, behind those that are there, and what its error says."""
+"""A check for each constraint, after existing ones, and its error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated columns are computed where they are missing, and checked where they are given."""
+"""Generated columns are computed if missing, and checked if given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity columns of a write, and where their high-water marks go."""
+"""A write's identity columns, and where their high-water marks are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be null, at any depth."""
+"""NOT NULL columns and fields, at any depth."""
 
 from __future__ import annotations
 

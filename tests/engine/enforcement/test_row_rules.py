@@ -1,4 +1,4 @@
-"""A write plan as projections, and the way back from what Spark says of a failed check."""
+"""A write plan as projections, and the error from Spark's report about a failed check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All rules, one after the other: what the order of them decides."""
+"""All checks in sequence: the effects of their order."""
 
 from __future__ import annotations
 

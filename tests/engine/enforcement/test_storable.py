@@ -1,4 +1,4 @@
-"""Columns of which nothing is in files."""
+"""Columns that no file stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write plans for the tests of the rules: a table's rules said as values, and no table."""
+"""Write plans for enforcement tests: a table's constraints as values, without a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def column(name: str, data_type: DataType = INT, nullable: bool = True, **metada
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """`engine.tables.rules.TableRules`; the stored columns are those of the table unless they are given."""
+    """`engine.tables.rules.TableRules`; the stored columns default to the table's."""
 
     schema: StructType
     partition_columns: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Rules:
 def plan(
     *columns: StructField, given: str | None = None, rules: Mapping[str, Any] | None = None, **parts: Any
 ) -> WritePlan:
-    """A write into a table `t` of these columns; `given` names those that the query gives, with blanks between."""
+    """Returns a write into a table `t` with these columns; `given` names the query's columns, separated by blanks."""
     schema = StructType(columns)
     if given is not None:
         parts["target_columns"] = tuple(item for name in given.split() if (item := schema.field(name)))

@@ -1,4 +1,4 @@
-"""In the place of Spark: adds up the rows of the files that the plan of a query has, and counts its runs."""
+"""A substitute for Spark: sums the rows in a query plan's files, and counts its runs."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ DEFAULTS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass
 class CountingSpark:
-    """Answers the sum of the column `n` and the number of rows. `during` is called while a query runs."""
+    """Returns the sum over column `n` and the number of rows. `during` is called while a query runs."""
 
     repeatable: Repeatable = Repeatable.ALWAYS
     settings: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
     current: tuple[str, str] = ("spark_catalog", "default")
     during: Callable[[StatementRequest], None] = lambda _: None
     rows_made: int | None = None
+    # Number of batches, each with the row.
     batches: int = 1
-    """How many times the row is answered, each in a batch."""
     runs: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -70,7 +70,7 @@ class CachedLake:
     """A lake with a result cache, for statements that run on a :class:`CountingSpark`."""
 
     def __init__(self, folder: str, **options: Any) -> None:
-        """`options` are those of `EngineOptions`."""
+        """`options` are for `EngineOptions`."""
         self.sources = open_sources(EngineOptions(lake_folder=folder, result_cache_bytes=1 << 20, **options))
         assert self.sources.results is not None
         self.cache = self.sources.results
@@ -83,7 +83,7 @@ class CachedLake:
         parameters: Sequence[Parameter] = (),
         request: StatementRequest | None = None,
     ) -> tuple[int, int]:
-        """What a statement answers."""
+        """Returns a statement's answer."""
         request = request or StatementRequest(identity=identity)
         result = self.run(spark, text, identity, parameters, request)
         ((total, count),) = zip(*pa.Table.from_batches(result.batches()).to_pydict().values(), strict=True)
@@ -106,7 +106,7 @@ class CachedLake:
         return run_on(statement, state, self.sources, executor, request, parameters).result
 
     def versioned_answer(self, spark: CountingSpark, text: str) -> tuple[int, int, int]:
-        """With the version of the table that the statement says it reads."""
+        """Returns the answer and the table version that the statement reports."""
         told: list[Access] = []
 
         def note(access: StatementAccess) -> None:

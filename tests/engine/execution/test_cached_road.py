@@ -1,4 +1,6 @@
-"""Kept answers on the road, without Spark: what a key has in it, freshness beside writers, and runs that are shared."""
+"""Result cache in the pipeline, without Spark: cache keys, freshness with concurrent writers, and single-flight
+execution.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,7 @@ PARAMETERS = (
 
 
 def test_an_empty_change_feed_is_of_its_version() -> None:
-    """Its columns are those of the table's newest version."""
+    """Its columns are the table's newest ones."""
     pins = {change_scan("r", changes, kind).pin for changes, kind in map(empty_feed, ("1", "2"))}
     assert pins == {"1", "2"}
 
@@ -153,7 +155,7 @@ def test_one_that_may_be_another_each_time_is_not_kept(lake: CachedLake) -> None
 
 @pytest.mark.parametrize("relation", ["queries", "sessions", "metrics", "gateway.metrics"])
 def test_rows_about_the_server_push_out_no_answer(lake: CachedLake, relation: str) -> None:
-    """Nor where a view of somebody reads them."""
+    """Nor if a user's view reads them."""
     entry = ViewEntry(
         name=TableName("spark_catalog", "default", "about"),
         text=f"SELECT count(*) AS n FROM system.{relation}",
@@ -251,7 +253,7 @@ def test_the_profile_says_so(lake: CachedLake) -> None:
 
 
 def test_the_profile_is_of_the_last_statement(lake: CachedLake) -> None:
-    """Of those before it come the names in its text, say."""
+    """For example without names from earlier statements."""
     spark, request = CountingSpark(), StatementRequest(identity=ANN)
     lake.answer(spark, SUM)
     for text, is_cached in ((SUM, True), (SUM.replace("-1", "-2"), False)):
@@ -262,7 +264,7 @@ def test_the_profile_is_of_the_last_statement(lake: CachedLake) -> None:
 
 def test_lineage_is_told_from_the_cache_too(lake: CachedLake) -> None:
     spark, told = CountingSpark(), list[Lineage]()
-    lake.answer(spark, SUM)  # without anybody who asks for it
+    lake.answer(spark, SUM)  # without any waiting session
 
     def tell(request: StatementRequest) -> None:
         assert request.on_lineage is not None
@@ -289,7 +291,7 @@ def test_an_announced_answer_is_kept_when_it_was_read(lake: CachedLake) -> None:
         spark.during = lambda _: None
         stream = ResultStream(schema=pa.schema([("n", pa.int64())]), source=(pa.record_batch({"n": [7, 8]}),))
         request.on_rows(stream)
-        stream.repeatable = Repeatable.ALWAYS  # at the end of the query
+        stream.repeatable = Repeatable.ALWAYS  # at the query's end
 
     spark.during = announcing
     lake.answer(spark, SUM, request=StatementRequest(identity=ANN, on_rows=told.append))
@@ -392,7 +394,7 @@ def test_answers_beside_a_writer_are_of_the_version_they_name(folder: Path, lake
         readers = [pool.submit(read) for _ in range(4)]
         for version in range(1, 25):
             write(table, version)
-            answered = len(found) + 12  # three of one reader: two of them begin after this version was written
+            answered = len(found) + 12  # three from one reader: two begin after this version was written
             while len(found) < answered and not any(reader.done() for reader in readers):
                 time.sleep(0.001)
         ends.set()
@@ -406,7 +408,7 @@ def test_answers_beside_a_writer_are_of_the_version_they_name(folder: Path, lake
 
 @pytest.mark.parametrize("started", [False, True])
 def test_closing_an_answer_that_is_not_kept_fails_its_reader(lake: CachedLake, started: bool) -> None:
-    """An end of the rows would be taken for all of them."""
+    """Its reader would take an end of stream for the complete rows."""
     lake.cache.entry_bytes_max = 0
     reader = lake.run(CountingSpark(batches=2), SUM)
     rows = reader.pieces()

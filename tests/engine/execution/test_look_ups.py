@@ -1,7 +1,7 @@
-"""Look-ups compile no code for the values that they look for, and find the rows that Spark by itself finds.
+"""Point lookups compile no code for their values, and find the same rows as stock Spark.
 
-Spark's own answers are over copies of the rows, in a session that our rules are not in. Where it generates code it
-compiles a class for each key, which shows that the count of classes means something.
+Stock Spark's answers are over copies, in a session without our rules. With code generation it compiles a class for each
+key, which proves that the class count is meaningful.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ REALS = ("'NaN'", "'-0.0'", "'0.0'", "'1.5'", "'Infinity'")
 DATES = ("0001-01-01", "1969-12-31", "1970-01-01", "2024-02-29", "9999-12-31")
 
 PROBES = {
-    # an expression of rows, the values that it is compared with
+    # an expression over rows, the values compared with it
     "tiny": [f"CAST({each} AS TINYINT)" for each in (*NUMBERS, "-128", "127")],
     "small": [f"CAST({each} AS SMALLINT)" for each in (*NUMBERS, "-32768", "32767")],
     "whole": [f"CAST({each} AS INT)" for each in (*NUMBERS, "-2147483648", "2147483647")],
@@ -107,7 +107,7 @@ FORMS = (
 
 
 def _conditions(column: str, form: str) -> list[str]:
-    """With each of the values that the column is compared with."""
+    """Returns conditions with each compared value."""
     values = PROBES[column]
     many = [*values, *(_more(column, number) for number in range(11))]
     return [
@@ -119,7 +119,7 @@ def _conditions(column: str, form: str) -> list[str]:
 
 
 def _more(column: str, number: int) -> str:
-    """A value of the type of the column's: a list of more than ten is another expression of Spark."""
+    """Returns a value with the column's type: a list with more than ten values is another Spark expression."""
     first = PROBES[column][0]
     if column in ("tiny", "small", "whole", "big", "single", "double"):
         return f"CAST({number + 40} AS {first.rpartition(' AS ')[2]}"
@@ -138,7 +138,9 @@ MANY, GROUP = 30_000, 12_000
 
 @pytest.fixture(scope="module")
 def beside(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BesideSpark]:
-    """`compared`, of all types; `many`, of several row groups and batches, with and without dictionaries and nulls."""
+    """Yields `compared`, with all types, and `many`, with several row groups and batches, with and without dictionaries
+    and nulls.
+    """
     folder: Path = tmp_path_factory.mktemp("look_ups")
     columns = {name: pa.array(values, of) for name, (of, values) in COLUMNS.items()}
     ids = pa.array(range(7), pa.int32())
@@ -171,7 +173,7 @@ def beside(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def classes(spark_driver: SparkDriver) -> Callable[[Callable[[], object]], int]:
-    """The number of classes that Spark compiles while something is asked."""
+    """Returns the number of classes that Spark compiles during a call."""
     metric = spark_driver.process.gateway.jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
 
     def counted(ask: Callable[[], object]) -> int:

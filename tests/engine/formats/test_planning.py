@@ -1,4 +1,4 @@
-"""The door to what a format plans by itself: which format is asked, and what follows where it has no answer."""
+"""Planning by formats: the format to call, and the fallback if it returns nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.engine.planning.lake import PlanningLake
 
 
 class Planner:
-    """Of a format that has everything by itself but ALTER TABLE."""
+    """A format that plans everything except ALTER TABLE."""
 
     def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
         return None if isinstance(statement, AlterTable) else FormatPlan(format="delta", own=statement)

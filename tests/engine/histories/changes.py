@@ -57,7 +57,7 @@ def update(history: History) -> Statement:
 
 
 def random_assignments(history: History, made: Expressions, alias: str, *, in_update: bool = False) -> Assignments:
-    """Columns, or a field of one, and their new values."""
+    """Returns columns, or fields in them, and their new values."""
     given = history.definition.given
     chosen = history.random.sample(given, history.random.choice((1, 1, 2, 3)))
     found: Assignments = []
@@ -81,13 +81,13 @@ def _duck_set(path: str, value: Sql, alias: str) -> str:
 
 @dataclass(frozen=True)
 class Clause:
+    # From WHEN to THEN, without the condition.
     head: str
-    """From WHEN to THEN, without the condition."""
     condition: Sql | None
+    # Our action.
     action: str
-    """Of ours."""
+    # New values for a kept or new row; None deletes the row.
     sets: Assignments | None = None
-    """What becomes of a row that stays or comes; None: it goes."""
 
     @property
     def text(self) -> str:
@@ -104,10 +104,10 @@ class Merge:
     on: Sql
     matched: list[Clause]
     unmatched: list[Clause]
+    # BY SOURCE.
     lone: list[Clause]
-    """BY SOURCE."""
+    # The one that the source brings.
     column: Column | None = None
-    """The one that the source brings."""
 
     @property
     def clauses(self) -> list[Clause]:
@@ -118,7 +118,7 @@ class Merge:
         return len(self.matched) == 1 and self.matched[0].sets is None and self.matched[0].condition is None
 
     def matches(self, model: Model) -> None:
-        """Which rows go together, and by which clause, into `pairs` and `lone`."""
+        """Puts matched rows, and the clause for each, into `pairs` and `lone`."""
         model.duck.execute(
             f"CREATE OR REPLACE TABLE pairs AS SELECT t._key AS k, s._n AS n, {_chosen(self.matched)} AS c "
             f"FROM t JOIN new AS s ON ({self.on.duck})"
@@ -181,7 +181,7 @@ def merge(history: History) -> Statement | None:
 
 
 def merge_evolving(history: History) -> Statement | None:
-    """The source has a column more; `*` gives it to the table."""
+    """Returns the source has a column more; `*` gives it to the table."""
     if history.model.count() > ROWS_MAX:
         return None
     of = history.new_type()

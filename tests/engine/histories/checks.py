@@ -1,4 +1,4 @@
-"""What must be true of a table after each statement, and at the end of its history."""
+"""Invariants of a table after each statement, and at its history's end."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def _is_changed(history: History) -> bool:
     return bool(count)
 
 
-# --- Rows, with what the table gives them ----------------------------------------------------------------------------
+# --- Rows, with hidden columns ----------------------------------------------------------------------------------------
 
 
 def _check_rows(history: History, version: int) -> dict[int, tuple[int, int]]:
-    """The rows are those of the model; the ids and versions of the rows, which stay with the keys."""
+    """Checks the rows against the model; returns row ids and versions, which stay with the keys."""
     model, definition = history.model, history.definition
     names = ", ".join(definition.names)
     tracked = definition.is_tracked
@@ -85,7 +85,7 @@ def _split(row: Row, behind: int) -> tuple[Row, Row]:
 def _paired(
     found: Rows, expected: list[tuple[Row, Row]], known: dict[int, tuple[int, int]], width: int, place: int | None
 ) -> list[tuple[Row, Row, int, int]]:
-    """Each row that was found, with the expected one: both, its key and the number of its last change."""
+    """Returns each row found with the expected one: both, its key and its last change's number."""
 
     def blank(row: Row) -> Row:
         return row[:width] if place is None else (*row[:place], None, *row[place + 1 : width])
@@ -136,7 +136,7 @@ def _check_identity(history: History, pairs: list[tuple[Row, Row, int, int]], pl
 def _check_row_ids(
     history: History, pairs: list[tuple[Row, Row, int, int]], known: dict[int, tuple[int, int]], version: int
 ) -> dict[int, tuple[int, int]]:
-    """Rows keep their ids; what changed has the version as that of its last change, and new rows have new ids."""
+    """Rows keep their ids; changed rows have the new version, and new rows have new ids."""
     now = {key: found[-2:] for found, _, key, _ in pairs}
     assert None not in {each for of in now.values() for each in of}
     ids = {row_id for row_id, _ in now.values()}
@@ -158,7 +158,7 @@ def _check_row_ids(
 
 
 def check_feed(history: History, told: Told, first: int) -> None:
-    """What the feed tells of the versions of a statement, applied to the version before, gives the last one."""
+    """Checks that a statement's feed, applied to the version before, yields the last one."""
     versions = history.model.versions
     before, after = versions[first - 1], versions[-1]
     if not (before.definition.has_feed and after.definition.has_feed) or not _same_columns(before, after):
@@ -227,8 +227,8 @@ def check_version(history: History, number: int) -> None:
 
 
 def check_files(history: History) -> None:
-    """All that retained versions name is there: data files, vectors, and the changes of commits. A log whose first
-    commits are gone is not looked at.
+    """Checks that all files referenced by retained versions exist: data files, vectors, and change files. A log without
+    its first commits is not checked.
     """
     if not (history.folder / "_delta_log" / f"{0:020}.json").exists():
         return
@@ -260,7 +260,7 @@ def _file_actions(folder: Path, version: int) -> Iterator[tuple[str, dict[str, A
 
 
 def _paths(folder: Path, action: dict[str, Any]) -> Iterator[Path]:
-    """Of the file, and of its vector's."""
+    """Yields the paths of the file and its deletion vector."""
     path = unquote(action["path"]).removeprefix("file://")
     yield Path(path) if path.startswith("/") else folder / path
     vector = action.get("deletionVector")
@@ -279,14 +279,14 @@ def _paths(folder: Path, action: dict[str, Any]) -> Iterator[Path]:
 
 
 def check_condition(history: History) -> None:
-    """The rows of a condition, for which files may be left out."""
+    """Checks the rows for a condition, which may prune files."""
     condition = history.expressions().condition()
     found = comparable(history.read(f"SELECT id FROM {history.name} WHERE {condition.ours}"))
     assert found == history.model.rows(f"SELECT id FROM t WHERE {condition.duck}"), condition.ours
 
 
 def check_answers(history: History) -> None:
-    """Counts and extremes, from the log where it tells them."""
+    """Checks counts, minimum and maximum values, from the log if possible."""
     asked = "count(*) AS n" + "".join(
         f", {name}({column.name}) AS {name}_{column.name}"
         for column in history.definition.columns
@@ -323,7 +323,7 @@ def check_whole_feed(history: History) -> None:
 
 
 def feed_start(history: History) -> int:
-    """The first version from which on the feed is there, with the columns that the table has now."""
+    """Returns the first version from which on the feed is there, with the columns that the table has now."""
     versions, first = history.model.versions, len(history.model.versions)
     while first > history.readable_from + 1:
         before, after = versions[first - 2 : first]

@@ -1,4 +1,4 @@
-"""What a table of a history is defined as; the model's knowledge, not read back from the table."""
+"""A table's definition in a history, as the model records it, not read back from the table."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Role(Enum):
 @dataclass(frozen=True)
 class Column:
     name: str
+    # Key in `TYPES`.
     of: str
-    """Key of `TYPES`."""
     role: Role = Role.PLAIN
+    # The expression that generates it, or its default.
     made: Sql | None = None
-    """The expression that generates it, or its default."""
+    # A generated column's base column.
     base: str | None = None
-    """The column that a generated one is made of."""
 
     @property
     def sql_type(self) -> Sql:
@@ -41,8 +41,8 @@ class Definition:
     partitions: tuple[str, ...] = ()
     clustered: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    # Name, column and condition for each.
     checks: tuple[tuple[str, str, Sql], ...] = ()
-    """Name, column and condition of each."""
 
     @property
     def names(self) -> list[str]:
@@ -50,7 +50,7 @@ class Definition:
 
     @property
     def given(self) -> list[str]:
-        """The columns that a statement may give."""
+        """Returns the columns that a statement may give."""
         return [column.name for column in self.columns if column.role is Role.PLAIN]
 
     @property
@@ -80,7 +80,7 @@ class Definition:
         return next(column for column in self.columns if column.name == name)
 
     def free(self) -> list[str]:
-        """The columns that nothing hangs on, without the first."""
+        """Returns the columns that nothing hangs on, without the first."""
         needed = {*self.partitions, *self.clustered, *(column.base for column in self.generated)}
         needed |= {column for _, column, _ in self.checks}
         return [column.name for column in self.columns[1:] if column.name not in needed]
@@ -106,7 +106,7 @@ class Definition:
         return replace(self, properties={**self.properties, **properties})
 
     def text(self) -> str:
-        """What follows the name in CREATE TABLE."""
+        """Returns the text after the name in CREATE TABLE."""
         columns = ", ".join(map(_declared, self.columns))
         checks = "".join(f", CONSTRAINT {name} CHECK ({condition.ours})" for name, _, condition in self.checks)
         return f"({columns}{checks}) {self.layout_text()}"

@@ -14,7 +14,7 @@ NO_ROWS = "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION"
 
 
 def _defined(text: str, definition: Definition, *duck: str, commits: Commits = Commits.SOME) -> Statement:
-    """The rows stay."""
+    """Returns the rows stay."""
 
     def effect(model: Model) -> None:
         for each in duck:
@@ -130,16 +130,16 @@ def cluster(history: History) -> Statement | None:
     return _defined(text, replace(definition, clustered=tuple(chosen)), commits=Commits.ANY)
 
 
+# Feature -> property, its value with the feature and without.
 _DROPPED = {
     "deletionVectors": ("delta.enableDeletionVectors", "true", "false"),
     "typeWidening": ("delta.enableTypeWidening", "true", "false"),
     "inCommitTimestamp": ("delta.enableInCommitTimestamps", "true", "false"),
 }
-"""Feature -> property, its value with the feature and without."""
 
 
 def drop_feature(history: History) -> Statement | None:
-    """Of those that the table has on."""
+    """Drops an enabled feature."""
     on = [name for name, (key, value, _) in _DROPPED.items() if history.definition.properties.get(key) == value]
     if not on:
         return None

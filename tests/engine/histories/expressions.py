@@ -1,4 +1,4 @@
-"""Random values, conditions and expressions over the columns of a definition, for us and for DuckDB."""
+"""Random values, conditions and expressions over a definition's columns, for us and for DuckDB."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ IDS_OF_OTHERS = (
 class Expressions:
     random: Random
     definition: Definition
+    # The table's name, for subqueries.
     table: Sql
-    """The name of the table, for subqueries."""
+    # Some or all ids in the table.
     ids: list[int]
-    """Those in the table, or some of them."""
 
     def value(self, name: str) -> Sql:
         column = self.definition.column(name)
@@ -63,7 +63,7 @@ class Expressions:
         return found
 
     def subquery(self, alias: str, condition: Sql) -> Sql:
-        """A condition that asks the table itself."""
+        """Returns a condition with a subquery over the table itself."""
         inner, chance = self.condition("o."), self.random.random()
         if chance < 0.4:
             return fill(f"({alias}id {self.random.choice(IDS_OF_OTHERS)} OR %s)", self.table, inner, condition)
@@ -75,7 +75,7 @@ class Expressions:
         return fill(f"({alias}id >= (SELECT min(o.id) FROM %s AS o WHERE %s))", self.table, inner)
 
     def expression(self, name: str, alias: str = "") -> Sql:
-        """A new value of the column, from a row of `alias`."""
+        """Returns a new value for the column, from a row in `alias`."""
         of, column, chance = self.definition.column(name).of, f"{alias}{name}", self.random.random()
         if chance < 0.35:
             return self.value(name)

@@ -1,7 +1,7 @@
 """One table and its model, changed by the same statements.
 
-A statement is a text and what it does to the model. It is done to the model first, so that it is known whether it may
-break a constraint; then the table runs it, and must refuse it or have the model's rows after it.
+A statement is a text and its effect on the model. The model changes first, which shows if the statement may violate a
+constraint; then the table runs it, and must reject it or have the model's rows.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ VIOLATION = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
 
 
 class Commits(Enum):
-    """The versions of a statement that succeeds."""
+    """The number of versions that a successful statement creates."""
 
     SOME = auto()
     ANY = auto()
     NONE = auto()
+    # One or more if a row is deleted, added or changed, otherwise none.
     IF_CHANGED = auto()
-    """One or more if a row goes, comes or changes, none otherwise."""
 
 
 class Told(Enum):
-    """What the change feed has of a statement."""
+    """A statement's change feed."""
 
+    # The rows that went, came and changed.
     EXACTLY = auto()
-    """The rows that went, came and changed."""
+    # Also rows that are removed and added unchanged; nothing if earlier files have other columns than later ones.
     IF_READABLE = auto()
-    """Also rows that go and come back the same; nothing where files of before have other columns than those after."""
     NOT_AT_ALL = auto()
 
 
@@ -54,14 +54,14 @@ def nothing(model: Model) -> None:
 class Statement:
     text: str
     effect: Callable[[Model], object] = nothing
+    # The condition if the statement must fail; empty: any.
     refused: str | None = None
-    """The condition, where the statement has to fail; empty: any."""
     commits: Commits = Commits.SOME
     told: Told = Told.EXACTLY
+    # Further checks if it succeeds.
     also: Callable[[], None] = lambda: None
-    """What to check besides, if it succeeds."""
+    # Runs in any case.
     after: Callable[[], None] = lambda: None
-    """What to do in any case."""
 
 
 @dataclass
@@ -75,14 +75,14 @@ class History:
     trace: list[str] = field(default_factory=list)
     tables: int = 0
     ids_made: int = 0
+    # Versions before may have lost their files.
     readable_from: int = 0
-    """Versions before may have lost their files."""
     is_shallow: bool = False
+    # Identity values.
     given_out: set[int] = field(default_factory=set)
-    """Identity values."""
     row_ids_seen: set[int] = field(default_factory=set)
+    # Tables that were cloned: name, columns and rows.
     ancestors: list[tuple[str, list[str], Rows]] = field(default_factory=list)
-    """Tables that were cloned: name, columns and rows."""
 
     @property
     def definition(self) -> Definition:
@@ -98,7 +98,7 @@ class History:
 
     @property
     def newest(self) -> int:
-        """The last version that the model knows."""
+        """Returns the model's last version."""
         return len(self.model.versions) - 1
 
     def settled(self) -> list[int]:
@@ -108,7 +108,7 @@ class History:
         ]
 
     def new_type(self) -> str:
-        """For a new column: timestamps without a zone need a feature that the table may lack."""
+        """Returns a type for a new column: timestamps without a time zone require a feature that the table may lack."""
         return self.random.choice([of for of in TYPES if of != "stamp"])
 
     def expressions(self) -> Expressions:
@@ -132,7 +132,7 @@ class History:
         return table(self.session, text)
 
     def attempt(self, statement: Statement) -> bool:
-        """Whether it succeeded; the model has its effect then."""
+        """Returns whether it succeeded; the model has its effect then."""
         self.model.change += 1
         refused = statement.refused
         if refused is None:

@@ -1,4 +1,4 @@
-"""INSERT of all kinds, and what else brings rows: COPY INTO."""
+"""INSERT in all forms, and COPY INTO."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROWS_MAX = 120
 
 
 def source_rows(history: History, names: list[str], *, count: int | None = None, new_ids: bool = True) -> str:
-    """A query of random rows with these columns, which are in `new` too."""
+    """Returns a query with random rows for these columns, which are in `new` too."""
     made = history.expressions()
     count = count or history.random.choice((1, 2, 3, 7))
     rows = [
@@ -62,7 +62,7 @@ def insert_itself(history: History) -> Statement | None:
 
 
 def insert_from_the_past(history: History) -> Statement | None:
-    """Rows of an older version, with the columns that it shares with the table."""
+    """Inserts an older version's rows, with the columns that it shares with the table."""
     if history.model.count() > ROWS_MAX:
         return None
     version = history.random.randrange(history.readable_from, history.newest + 1)
@@ -83,7 +83,7 @@ def insert_from_the_past(history: History) -> Statement | None:
 
 
 def insert_evolving(history: History) -> Statement:
-    """The query has a column that the table lacks."""
+    """Returns the query has a column that the table lacks."""
     of = history.new_type()
     column, value = Column(history_column(history, "e"), of), history.random.choice(TYPES[of].values)
     names = history.definition.given
@@ -160,7 +160,7 @@ def replace_on(history: History) -> Statement:
 
 
 def replace_where(history: History) -> Statement:
-    """Rows of ids, and new rows of the same ones."""
+    """Replaces rows by id with new rows."""
     names, ids = history.definition.given, history.model.ids() or [0]
     chosen = history.random.sample(ids, min(3, len(ids)))
     condition = f"id IN ({', '.join(map(str, chosen))})"
@@ -183,14 +183,14 @@ def replace_rows(model: Model, names: list[str], equal: str) -> None:
 
 
 def _normalize_new(model: Model) -> None:
-    """Text of no characters is null as a partition's value."""
+    """An empty text is null as a partition value."""
     for name in model.definition.partitions:
         if TYPES[model.definition.column(name).of].name.duck == "VARCHAR" and name in model.definition.given:
             model.duck.execute(f"UPDATE new SET {name} = NULL WHERE {name} = ''")
 
 
 def copy_into(history: History) -> Statement:
-    """Files of a folder of their own; those that were loaded are not loaded again."""
+    """Copies files from a separate folder; loaded files are not loaded again."""
     names = history.definition.given
     source_rows(history, names)
     folder = history.lake / "landing" / f"{history.name}_{history.model.change}"
@@ -206,7 +206,7 @@ def copy_into(history: History) -> Statement:
 
 
 def violate(history: History) -> Statement | None:
-    """A value for a column that makes its own."""
+    """Returns a value for a column that makes its own."""
     made = [column.name for column in history.definition.columns if column.name not in history.definition.given]
     if not made:
         return None

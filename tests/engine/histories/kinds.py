@@ -1,4 +1,4 @@
-"""The kinds of statements and how often each is chosen; a history from its seed."""
+"""Kinds of statements and their weights; a history from its seed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ VACUUMS: tuple[Kind | None, ...] = (None, upkeep.vacuum, upkeep.vacuum_retaining
 
 
 def live(session: LakeSession, lake: Path, seed: str, statements: int, vacuums: Kind | None = None) -> History:
-    """A history made from its seed and what `vacuums` after each statement; what fails says every statement."""
+    """Runs a history from its seed, with `vacuums` after each statement; a failure reports every statement."""
     random = Random(f"history {seed}")
     model = Model(random_definition(random))
     history = History(random, session, lake, seed.replace(" ", "_"), model, "")

@@ -1,10 +1,10 @@
-"""The model of a table: plain rows in DuckDB, changed by what a statement says.
+"""The model of a table: plain rows in DuckDB, changed by each statement's meaning.
 
-The table is `t`. Besides its columns each row has `_key`, which tells it from all other rows as long as it lives, and
-`_change`, the number of the statement that last made or changed it; so what went, came and changed between two versions
-follows from the rows alone. A statement's rows of a source are in `new`, numbered by `_n`. The rows of each version of
-the real table are kept under its number. What DuckDB has no rule for (constraints, generated columns, text of no
-characters in a partition column, which is null) is done here after each statement.
+The table is `t`. Besides its columns each row has `_key`, its identity while it exists, and `_change`, the number of
+the statement that last created or changed it; so changes between two versions follow from the rows alone. A statement's
+source rows are in `new`, numbered by `_n`. Each real version's rows are stored under its number. Rules that DuckDB
+lacks (constraints, generated columns, empty text in a partition column, which is null) are applied here after each
+statement.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ SYSTEM = "_key, _change"
 
 @dataclass
 class Version:
-    """A version of the real table, as the model had it."""
+    """A version of the real table, as the model recorded it."""
 
     definition: Definition
     table: str
+    # Key -> row id, and last commit version, if the table tracks rows.
     row_ids: dict[int, tuple[int, int]]
-    """Key -> the id of the row, and the version of its last change, where the table tracks rows."""
+    # True for a statement's last version: an ALTER TABLE may have changed less before.
     is_settled: bool
-    """The last one of its statement: an ALTER TABLE may have changed less of the definition before."""
+    # True if columns may differ from earlier ones with the same names.
     is_replaced: bool
-    """Its columns may be others than those that had their names before."""
 
 
 @dataclass
@@ -43,8 +43,8 @@ class Model:
     duck: duckdb.DuckDBPyConnection = field(default_factory=open_duckdb)
     versions: list[Version] = field(default_factory=list)
     change: int = 0
+    # The version whose rows these are, by their keys.
     row_ids_from: int = -1
-    """The version whose rows these are, by their keys."""
     tables_made: int = 0
 
     def create(self) -> None:
@@ -69,10 +69,10 @@ class Model:
     def ids(self) -> list[int]:
         return [each for (each,) in self.raw("SELECT id FROM t ORDER BY id, _key") if each is not None]
 
-    # --- What statements do
+    # --- Effects of statements
 
     def fill_new(self, names: Sequence[str], rows: Iterable[Sequence[Sql]], extra: Sequence[Column] = ()) -> None:
-        """The rows of a source: `names` are columns of the table, or of `extra`."""
+        """Fills the source rows: `names` are columns in the table, or in `extra`."""
         known = {column.name: column for column in (*self.definition.columns, *extra)}
         columns = ", ".join(f"{name} {known[name].sql_type.duck}" for name in names)
         self.duck.execute(f"CREATE OR REPLACE TABLE new ({columns}, _n INT)")
@@ -85,7 +85,7 @@ class Model:
         self.duck.execute(f"CREATE OR REPLACE TABLE new AS SELECT *, row_number() OVER () AS _n FROM ({query})")
 
     def insert(self, names: Sequence[str], query: str) -> None:
-        """Rows of the query, whose columns these are; the others get their defaults."""
+        """Inserts a query's rows for these columns; other columns get their defaults."""
         made = [column for column in self.definition.columns if column.default and column.name not in names]
         listed = "".join(f"{name}, " for name in (*names, *(column.name for column in made)))
         values = "".join(f"{column.default.duck}, " for column in made if column.default)
@@ -105,7 +105,7 @@ class Model:
         self.definition = self.definition.with_column(column)
 
     def settle(self) -> None:
-        """What follows from the values given."""
+        """Computes derived values."""
         for name in self.definition.partitions:
             if TYPES[self.definition.column(name).of].name.duck == "VARCHAR":
                 self.duck.execute(f"UPDATE t SET {name} = NULL WHERE {name} = ''")
@@ -114,7 +114,7 @@ class Model:
             self.duck.execute(f"UPDATE t SET {column.name} = {column.made.duck}")
 
     def violated(self) -> str | None:
-        """The constraint that a new or changed row breaks: its condition has to be true."""
+        """Returns the constraint that a new or changed row breaks: its condition has to be true."""
         for name, _, condition in self.definition.checks:
             if self.count(where=f"_change = {self.change} AND ({condition.duck}) IS NOT TRUE"):
                 return name
@@ -123,7 +123,7 @@ class Model:
     # --- Versions
 
     def keep_version(self, row_ids: dict[int, tuple[int, int]], times: int = 1, *, is_replaced: bool = False) -> None:
-        """What the table is now, as the next `times` versions."""
+        """Records the current table as the next `times` versions."""
         self.tables_made += 1
         table = f"v{self.tables_made}"
         self.duck.execute(f"CREATE TABLE {table} AS SELECT * FROM t")
@@ -145,7 +145,7 @@ class Model:
         return ", ".join(self.versions[version].definition.names)
 
     def set_identity(self, values: dict[int, int]) -> None:
-        """What the real table gave the rows of these keys."""
+        """Sets the identity values that the real table gave to these keys."""
         name = self.definition.identity
         for key, value in values.items():
             self.duck.execute(f"UPDATE t SET {name} = {value} WHERE _key = {key}")

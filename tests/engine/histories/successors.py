@@ -10,7 +10,7 @@ from tests.engine.histories.model import Model
 
 
 def replace_as(history: History) -> Statement:
-    """CREATE OR REPLACE TABLE … AS: rows of itself in another layout; only names and types of columns stay."""
+    """CREATE OR REPLACE TABLE … AS: its own rows in another layout; only column names and types stay."""
     condition = history.expressions().condition()
     old, names = history.definition, history.definition.names
     properties = random_properties(history.random)
@@ -43,7 +43,7 @@ def replace_as(history: History) -> Statement:
 
 
 def clone(history: History) -> Statement:
-    """The clone is a table with versions of its own; the history goes on with it, and the old table stays as it is."""
+    """Clones the table; the history continues with the clone, and the old table stays unchanged."""
     shallow, name = history.random.random() < 0.5, history.new_table_name()
     version = history.newest
     at = ""
@@ -62,7 +62,7 @@ def clone(history: History) -> Statement:
         if at and model.definition.identity:
             history.given_out = {value for (value,) in model.raw(f"SELECT {model.definition.identity} FROM t")}
         model.forget_versions()
-        # rows of a clone get ids of their own, if it is told to track them
+        # a clone's rows get new ids if it enables row tracking
         model.definition = model.definition.with_properties({"delta.enableRowTracking": "false"})
 
     return Statement(text, effect)

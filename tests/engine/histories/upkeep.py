@@ -20,7 +20,7 @@ def optimize(history: History) -> Statement:
 
 
 def _of_partition(history: History) -> str:
-    """A condition on a partition column, or none."""
+    """Returns a condition on a partition column, or none."""
     partitions = history.definition.partitions
     if not partitions or history.random.random() < 0.5:
         return ""
@@ -71,7 +71,7 @@ def _files(history: History) -> set[str]:
 
 
 def vacuum(history: History) -> Statement:
-    """All files are young: every version stays readable."""
+    """Returns all files are young: every version stays readable."""
     lite = history.random.choice((" LITE", ""))
     return Statement(
         f"VACUUM {history.name}{lite}",
@@ -82,7 +82,7 @@ def vacuum(history: History) -> Statement:
 
 
 def vacuum_retaining(history: History) -> Statement:
-    """Files that went before some version go; the version and those after it stay readable, and their feed."""
+    """Removes files from before some version; it and later versions stay readable, with their feed."""
     first = history.random.choice((history.newest, history.random.randint(history.readable_from, history.newest)))
     return _vacuum_before(history, first)
 
@@ -122,7 +122,7 @@ def _check_versions(history: History) -> None:
 
 
 def vacuum_ancestor(history: History) -> Statement | None:
-    """Of a table that was cloned: the clone needs its files."""
+    """Vacuums a cloned table, whose files the clone needs."""
     if not history.ancestors:
         return None
     name, _, _ = history.random.choice(history.ancestors)

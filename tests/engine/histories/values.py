@@ -1,4 +1,4 @@
-"""Types and values, each written for us and for DuckDB; few values of each type, so that conditions meet them."""
+"""Types and values, each written for us and for DuckDB; few values per type, so that conditions match them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def stamps(*texts: str) -> tuple[Sql, ...]:
 
 
 def fill(template: str, *parts: Sql) -> Sql:
-    """The template of both, with `%s` for each part."""
+    """Fills both templates, with `%s` for each part."""
     return Sql(template % tuple(part.ours for part in parts), template % tuple(part.duck for part in parts))
 
 
@@ -32,8 +32,8 @@ class Type:
     values: tuple[Sql, ...]
 
 
+# Not in updated rows: DuckDB treats it as zero then, and keeps the old value.
 NEGATIVE_ZERO = Sql("-0.0D", "-0.0e0")
-"""Not where rows are updated: DuckDB takes it for zero then, and keeps the old value."""
 
 TYPES = {
     "long": Type(Sql("BIGINT", "BIGINT"), same("0", "3", "-7", "9223372036854775807")),

@@ -1,6 +1,6 @@
-"""Iceberg tables that other engines wrote, as a lake, and DuckDB as another reader of them.
+"""Iceberg tables from other engines, as a lake, and DuckDB as another reader.
 
-The paths in their metadata are relative to a folder that has them below `data/persistent`.
+The paths in their metadata are relative to a folder that contains them below `data/persistent`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tests.paths import TESTDATA
 ICEBERG = TESTDATA / "iceberg"
 PREFIX = "data/persistent"
 
+# Table folders, below `PREFIX`.
 TABLES = (
     "add_columns_with_defaults/default.db/add_columns_with_defaults",
     "case_sensitive_names/default.db/case_sensitive_names",
@@ -39,13 +40,12 @@ TABLES = (
     "partition_timestamp/default.db/partition_timestamp",
     "uuid",
 )
-"""Folders of tables, below `PREFIX`."""
 
 _BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 NOT_READ_BY_DUCKDB: Mapping[str, list[tuple[Any, ...]]] = {
-    # It deletes rows of other partitions too.
+    # It deletes other partitions' rows too.
     "equality_delete_cross_partition/warehouse/ns/t": [(0, 999, "p0-k999"), (1, 100, "p1-k100"), (1, 888, "p1-k888")],
-    # It knows no manifests without a list.
+    # It does not support manifests without a list.
     "iceberg_v1_deprecated/default/legacy_v1": [(1, "alpha", 10), (2, "beta", 20), (3, "alpha", None)],
     # The paths are no URLs: file://data/persistent.
     "map_stats/default.db/map_stats": [
@@ -56,14 +56,14 @@ NOT_READ_BY_DUCKDB: Mapping[str, list[tuple[Any, ...]]] = {
 
 
 def copy_tables(folder: Path) -> Path:
-    """The tables in a folder of their own: the lake that they are in."""
+    """Copies the tables to a folder; returns their lake."""
     lake = folder / PREFIX
     shutil.copytree(ICEBERG, lake, ignore=shutil.ignore_patterns("*.crc", "*.bin"))
     return lake
 
 
 def open_duckdb() -> duckdb.DuckDBPyConnection:
-    """A connection that knows `iceberg_scan`; its time zone is UTC."""
+    """Returns a connection with `iceberg_scan`, in UTC."""
     version = f"v{duckdb.__version__}"
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
     for module, name in ((duckdb_extension_avro, "avro"), (duckdb_extension_iceberg, "iceberg")):
@@ -74,7 +74,7 @@ def open_duckdb() -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def working_in(folder: Path) -> Iterator[None]:
-    """DuckDB takes relative paths for those below the folder that the process is in."""
+    """DuckDB resolves relative paths against the process's working directory."""
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -84,12 +84,12 @@ def working_in(folder: Path) -> Iterator[None]:
 
 
 def newest_metadata(lake: Path, table: str, around: Path) -> str:
-    """The metadata file of a table, relative to a folder around it."""
+    """Returns a table's metadata file, relative to a folder around it."""
     return str(max((lake / table / "metadata").glob("*.metadata.json")).relative_to(around))
 
 
 def expected_rows(lake: Path, table: str) -> list[tuple[Any, ...]]:
-    """The rows of a table, as the test's own session shows them."""
+    """Returns a table's rows, from the test's own session."""
     return NOT_READ_BY_DUCKDB.get(table) or duckdb_rows(lake, table)
 
 

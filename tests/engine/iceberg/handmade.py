@@ -41,7 +41,7 @@ def _map(id: int, name: str, kind: str) -> dict[str, Any]:
 
 
 def manifest_schema(partition: Sequence[tuple[int, str, Any]]) -> dict[str, Any]:
-    """`partition` are pairs of field id, name and Avro type."""
+    """`partition` has pairs with field id, name and Avro type."""
     fields = [
         required(134, "content", "int"),
         required(100, "file_path", "string"),
@@ -121,19 +121,19 @@ def pairs(values: Mapping[int, Any]) -> list[dict[str, Any]]:
 
 @dataclass
 class HandmadeTable:
-    """Each `commit` is a snapshot with its own manifests beside those of before."""
+    """A table where each `commit` is a snapshot with its own manifests in addition to earlier ones."""
 
     folder: Path
     columns: list[dict[str, Any]] = field(default_factory=lambda: list(LONG_COLUMNS))
     version: int = 2
     specs: list[dict[str, Any]] = field(default_factory=lambda: [{"spec-id": 0, "fields": []}])
+    # For all specs: field id, name, Avro type.
     partition: Sequence[tuple[int, str, Any]] = ()
-    """Of all specs: field id, name, Avro type."""
     properties: dict[str, str] = field(default_factory=dict)
     old_schemas: list[dict[str, Any]] = field(default_factory=list)
     refs: dict[str, Any] = field(default_factory=dict)
+    # Additional metadata keys.
     extra: dict[str, Any] = field(default_factory=dict)
-    """More keys of the metadata."""
     snapshots: list[dict[str, Any]] = field(default_factory=list)
     listed: list[dict[str, Any]] = field(default_factory=list)
     schema_id: int = 0
@@ -149,7 +149,7 @@ class HandmadeTable:
     def data(
         self, rows: Mapping[str, Any] | pa.Table, ids: Mapping[str, int] | None = None, **entry: Any
     ) -> dict[str, Any]:
-        """A data file with these rows, whose columns have the ids of the table's, of `ids`, or none at all ({})."""
+        """Returns a data file with these rows; its columns have the table's field ids, those in `ids`, or none ({})."""
         return self._file(0, rows, self.ids() if ids is None else ids, entry)
 
     def positions(self, paths: Sequence[str], rows: Sequence[int], **entry: Any) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class HandmadeTable:
         return self._file(2, rows, self.ids() if ids is None else ids, {"equality_ids": list(by), **entry})
 
     def vectors(self, deleted: Mapping[str, Sequence[int]], **entry: Any) -> list[dict[str, Any]]:
-        """Deletion vectors of data files in one Puffin file, whose footer nobody reads."""
+        """Returns deletion vectors for data files in one Puffin file, whose footer no reader uses."""
         path, blob, entries = self._new_path("puffin"), b"PFA1", []
         for referenced, rows in deleted.items():
             body = format_rows(pa.array(rows, pa.int64()).to_numpy())
@@ -216,7 +216,9 @@ class HandmadeTable:
     # --- Commits ---
 
     def commit(self, *files: Mapping[str, Any], spec: int = 0, operation: str = "append", **info: Any) -> int:
-        """A snapshot with these files beside those of before; its id. Keys that begin with `_` are the entry's own."""
+        """Commits these files in addition to earlier ones; returns the snapshot id. Keys that begin with `_` belong to
+        the entry.
+        """
         number = len(self.snapshots) + 1
         snapshot_id = 1000 + number
         for content, group in ((0, [f for f in files if f["content"] == 0]), (1, [f for f in files if f["content"]])):
@@ -298,14 +300,14 @@ class HandmadeTable:
         }
 
     def write(self) -> None:
-        """The next version of the metadata, and the hint at it."""
+        """Writes the next metadata version, and the hint to it."""
         self.metadata_version += 1
         path = self.folder / "metadata" / f"v{self.metadata_version}.metadata.json"
         path.write_text(json.dumps(self.metadata()))
         (self.folder / "metadata/version-hint.text").write_text(str(self.metadata_version))
 
     def evolve(self, columns: list[dict[str, Any]]) -> None:
-        """A schema after the one of before; no snapshot."""
+        """Adds a schema without a snapshot."""
         self.old_schemas.append({"type": "struct", "schema-id": self.schema_id, "fields": self.columns})
         self.schema_id, self.columns = self.schema_id + 1, columns
         self.write()

@@ -18,7 +18,7 @@ DESCRIPTION = CommitDescription(name="TEST", operation=TableOperation.METADATA)
 
 
 def columns(**types: Any) -> StructType:
-    """Names and types as in the JSON of Spark's schemas; a tuple has the metadata too, `!` at the end is NOT NULL."""
+    """Names and types as in Spark's JSON schemas; a tuple includes metadata, a final `!` is NOT NULL."""
     fields = []
     for name, said in types.items():
         kind, metadata = said if isinstance(said, tuple) else (said, {})
@@ -59,7 +59,7 @@ class OwnTable:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The newest version."""
+        """Returns the newest version."""
         number = (self.folder / "metadata" / "version-hint.text").read_text()
         (found,) = (self.folder / "metadata").glob(f"v{number}.*metadata.json")
         value: dict[str, Any] = json.loads(found.read_bytes())

@@ -1,4 +1,4 @@
-"""CALL system.add_files: Parquet files of others become data files of a table, judged by pyiceberg and DuckDB."""
+"""CALL system.add_files: other writers' Parquet files become data files, checked by pyiceberg and DuckDB."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write(folder: Path, name: str, columns: dict[str, Any] | pa.Table, **options
 
 @pytest.fixture
 def bare(tmp_path: Path) -> BareLake:
-    """Folders whose names begin with an underscore are no tables; `files` is such a one's."""
+    """Folders whose names begin with an underscore are not tables; `files` is in one."""
     return BareLake(tmp_path)
 
 
@@ -42,7 +42,7 @@ def added(bare: BareLake, folder: Path, more: str = "") -> list[tuple[Any, ...]]
 
 
 def read(bare: BareLake) -> list[dict[str, Any]]:
-    """What pyiceberg reads."""
+    """Returns the rows that pyiceberg reads."""
     metadata = bare.path("t") / "metadata"
     path = metadata / f"v{(metadata / 'version-hint.text').read_text()}.metadata.json"
     found: list[dict[str, Any]] = StaticTable.from_metadata(str(path)).scan().to_arrow().to_pylist()
@@ -152,7 +152,7 @@ def test_a_name_mapping_that_is_there_is_kept(bare: BareLake, files: Path) -> No
 
 
 def test_names_that_files_have_for_something_else(bare: BareLake, files: Path) -> None:
-    """Neither a column that had the name before, nor one of no table, is read as a new one."""
+    """Neither a column that had the name earlier, nor an unknown one, is read as a new column."""
     bare.answer("CREATE TABLE t (id BIGINT, s STRING) USING iceberg")
     write(files, "1.parquet", {"id": [1], "s": ["x"], "other": [9]})
     added(bare, files)
@@ -169,7 +169,7 @@ def test_names_that_files_have_for_something_else(bare: BareLake, files: Path) -
 
 
 def test_a_file_has_one_name_of_a_column(bare: BareLake, files: Path) -> None:
-    """Of files that are there, of those that are added, and of those that others have added."""
+    """Existing files, added files, and files added by others."""
     bare.answer("CREATE TABLE t (k BIGINT, old BIGINT) USING iceberg")
     write(files, "1.parquet", {"k": [1], "old": [10], "new": [666]})
     added(bare, files)
@@ -213,7 +213,7 @@ def test_added_files_are_read_and_changed(session: LakeSession, lake: Path) -> N
     assert rows(session, "SELECT * FROM t ORDER BY id") == [(0, 0, when, ["x"]), (1, 1, when, ["x"])]
     assert rows(session, "SELECT id FROM t WHERE at > TIMESTAMP'2024-01-01 00:00:00' AND k = 1") == [(1,)]
     run(session, "INSERT INTO t VALUES (5, 0, NULL, NULL)")
-    run(session, "DELETE FROM t WHERE id = 1")  # some files have ids, and some have none
+    run(session, "DELETE FROM t WHERE id = 1")  # some files have field ids, and some do not
     assert rows(session, "SELECT * FROM t ORDER BY id") == [(0, 0, when, ["x"]), (5, 0, None, None)]
     run(session, "ALTER TABLE t RENAME COLUMN tags TO labels")
     run(session, "INSERT INTO t VALUES (6, 2, NULL, array('z'))")
@@ -228,7 +228,7 @@ def test_added_files_are_read_and_changed(session: LakeSession, lake: Path) -> N
 
 @pytest.mark.spark
 def test_rows_of_added_files_are_changed_beside_others(session: LakeSession, lake: Path) -> None:
-    """Files without ids, with other columns each, beside files with ids, whose rows have ids of their own."""
+    """Files without field ids, with different columns, along with files with ids, whose rows have row ids."""
     folder = lake / "landing" / "mixed"
     inner = [{"a": 1, "b": ["x"]}, None]
     for number, columns in enumerate(({"id": [1, 2], "s": inner}, {"text": ["t"], "id": [3], "unknown": [9]})):

@@ -1,4 +1,4 @@
-"""CALL system.add_files of a table of the catalog, judged by pyiceberg and DuckDB."""
+"""CALL system.add_files from a table in the catalog, checked by pyiceberg and DuckDB."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bare(tmp_path: Path) -> BareLake:
 
 
 def test_live_files_of_a_delta_table(bare: BareLake) -> None:
-    """Not those that were taken out, nor those that are no table's."""
+    """Not removed files, nor unreferenced ones."""
     day = [dt.date(2024, 1, 1), dt.date(2024, 1, 2), None]
     bare.append("d", {"id": [1, 2, 3], "day": pa.array(day), "p": ["a b", "é", None]}, partition_by=["day", "p"])
     bare.append("d", {"id": [4], "day": [dt.date(2024, 1, 1)], "p": ["gone"]}, partition_by=["day", "p"])
@@ -42,7 +42,7 @@ def test_live_files_of_a_delta_table(bare: BareLake) -> None:
 
 
 def test_the_table_keeps_what_others_need(bare: BareLake) -> None:
-    """The catalog knows of it, so that VACUUM of the other one takes none of the files away."""
+    """The catalog records it, so that VACUUM on the other table removes no shared file."""
     bare.append("d", {"id": [1]})
     bare.append("d", {"id": [2]})
     bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
@@ -61,7 +61,7 @@ IDS: list[dict[str, Any]] = [
 
 
 def test_files_of_an_iceberg_table(bare: BareLake) -> None:
-    """Their columns are found by ids, which are those of the columns of the same names."""
+    """Their columns are found by field ids, mapped from the same names."""
     made = HandmadeTable(bare.path("i"), columns=IDS)
     made.commit(made.data({"id": [1], "s": ["a"]}), made.data({"id": [2], "s": ["b"]}))
     bare.answer("CREATE TABLE t (id BIGINT, s STRING, x INT) USING iceberg")

@@ -1,4 +1,4 @@
-"""Manifests decoded into columns are what fastavro makes of them, whatever the schema and the codec are."""
+"""Column-wise manifest decoding equals fastavro's, for any schema and codec."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def entries(chance: random.Random, count: int) -> list[dict[str, Any]]:
 
 
 def shown(table: pa.Table) -> list[dict[str, Any]]:
-    """With metrics taken apart: files may encode them in other ways than we do."""
+    """Parses metrics, which files may encode differently."""
     for name in METRICS:
         table = table.set_column(table.schema.get_field_index(name), name, every_pair(table, name))
     return table.select(sorted(table.column_names)).to_pylist()
@@ -112,7 +112,7 @@ def test_columns_are_what_fastavro_decodes(tmp_path: Path, codec: str) -> None:
 
 
 def test_another_schema_is_decoded_by_fastavro(tmp_path: Path) -> None:
-    """A union of three, which no manifest needs."""
+    """A union with three types, which no manifest needs."""
     schema = manifest_schema([])
     schema["fields"].append({"name": "odd", "type": ["null", "long", "string"], "default": None})
     path = tmp_path / "m.avro"
@@ -166,7 +166,7 @@ def test_every_cut_file_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def decoded(blocks: AvroBlocks) -> list[dict[str, Any]] | None:
-    """What is made of a manifest; None where it is refused."""
+    """Returns the decoded manifest, or None if it is rejected."""
     try:
         return shown(decode_manifests([(blocks, "m")])[0])
     except MalformedIcebergFile:
@@ -175,7 +175,7 @@ def decoded(blocks: AvroBlocks) -> list[dict[str, Any]] | None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_both_decoders_make_the_same_of_damaged_blocks(tmp_path: Path, seed: int, monkeypatch: Any) -> None:
-    """Or both refuse them: what the walk does not take, fastavro may, and then counts."""
+    """Or both reject them: fastavro's result counts if our decoder falls back."""
     chance = random.Random(seed)
     path = tmp_path / "m.avro"
     with path.open("wb") as file:
@@ -203,7 +203,7 @@ def test_both_decoders_make_the_same_of_damaged_blocks(tmp_path: Path, seed: int
 
 @pytest.mark.parametrize("count", [1, 300])
 def test_decimals_are_as_short_as_they_can_be(tmp_path: Path, count: int) -> None:
-    """Whatever their type's width: a promoted column has the same value in manifests of several."""
+    """For any type width: a promoted column has the same value in manifests with different widths."""
     decimal = {"type": "fixed", "name": "wide", "size": 8, "logicalType": "decimal", "precision": 18, "scale": 2}
     path = tmp_path / "m.avro"
     file_ = {"content": 0, "file_path": "p", "file_format": "parquet", "record_count": 1, "file_size_in_bytes": 2}

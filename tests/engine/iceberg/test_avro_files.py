@@ -1,6 +1,6 @@
-"""Data files in Avro: read by the names of their fields, and refused by name where a row would need a place.
+"""Avro data files: read by field name, and rejected with a named error if row positions are required.
 
-What Iceberg's own writers make is compared in `tests/oracle`.
+`tests/oracle` compares files from Iceberg's own writers.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def avro_file(table: HandmadeTable, fields: list[Any], rows: list[Any], codec: s
 
 
 def test_columns_are_found_by_the_ids_of_the_file(session: LakeSession, lake: Path) -> None:
-    """Their names are those of other columns by now, and they have been promoted."""
+    """Their names now belong to other columns, and they have been promoted."""
     table = HandmadeTable(lake / "avro", columns=COLUMNS)
     old = avro_file(table, FIELDS, [ROW, dict.fromkeys(ROW)])
     table.commit(old)
@@ -124,8 +124,8 @@ ENTRY = {
     "name": "k3_v4",
     "fields": [{"name": "key", "type": "int", "field-id": 3}, optional(4, "value", "int")],
 }
+# A map whose keys are no texts, as Iceberg has it in Avro.
 PAIRS = {"type": "array", "logicalType": "map", "items": ENTRY}
-"""A map whose keys are no texts, as Iceberg has it in Avro."""
 MOMENT = {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": False}
 UNREAD = "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
 
@@ -149,7 +149,7 @@ UNREAD = "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
 def test_what_spark_would_read_otherwise_is_refused_alone(
     session: LakeSession, lake: Path, name: str, added: dict[str, Any], stored: Any, value: Any, expected: str
 ) -> None:
-    """Queries of other columns are answered, and those of a table whose files in Avro lack the column."""
+    """Queries over other columns succeed, and so do tables whose Avro files lack the column."""
     table = HandmadeTable(lake / f"unread_{name}", columns=[COLUMNS[0], added], version=3)
     if stored is None:
         table.commit(avro_file(table, [optional(1, "id", "int")], [{"id": 1}]))

@@ -1,4 +1,4 @@
-"""The columns of data files in Avro, as the schemas in their headers say them."""
+"""Avro data file columns, from the schemas in their headers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STRUCT = pa.struct([pa.field("x", pa.null())])
 
 
 def header(schema: Any) -> io.BytesIO:
-    """Of a file whose schema need not be one."""
+    """Returns a file header whose schema may be invalid."""
     file = io.BytesIO(b"Obj\x01")
     file.seek(4)
     text = schema if isinstance(schema, bytes) else json.dumps(schema).encode()
@@ -64,7 +64,7 @@ def test_it_is_used_again_inside_of_lists_maps_and_unions() -> None:
 
 
 def nested(count: int) -> list[Any]:
-    """Records of two of the record before: few bytes, and many fields."""
+    """Returns nested records with two fields each: few bytes, many fields."""
     first = {"type": "record", "name": "r0", "fields": [{"name": "x", "type": "int"}]}
     fields = [{"name": "c0", "type": first}]
     for at in range(1, count):

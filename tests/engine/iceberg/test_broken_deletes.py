@@ -1,4 +1,4 @@
-"""Files of deletes that somebody has broken: a named error or, where nothing can tell, an answer; never rows again."""
+"""Damaged delete files: a named error or, if undetectable, an answer; never resurrected rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def by_equality(folder: Path) -> tuple[HandmadeTable, Path]:
 
 
 def broken(data: bytes, chance: random.Random, start: int = 0) -> bytes:
-    """Cut off, with other bytes in it, or with others behind it."""
+    """Returns truncated, altered or extended bytes."""
     at = chance.randrange(start, len(data))
     match chance.randrange(4):
         case 0:
@@ -66,7 +66,7 @@ def gone_by_us(folder: Path) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_a_broken_vector_is_told(tmp_path: Path, seed: int) -> None:
-    """It has a checksum; what is before and behind it in the file, nobody reads."""
+    """It has a checksum; no reader reads the bytes before and after it in the file."""
     _, path = by_vector(tmp_path / "t")
     assert gone_by_us(tmp_path / "t") == GONE
     path.write_bytes(broken(path.read_bytes(), random.Random(seed), start=4))

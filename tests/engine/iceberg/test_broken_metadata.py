@@ -31,7 +31,7 @@ _VALUES = (_GONE, None, -1, 2**70, 1.5, "x", [], {}, [None], True)
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """All places in JSON."""
+    """Yields all places in JSON."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in inner:
         yield (*path, key)
@@ -128,7 +128,7 @@ def test_manifests_that_are_broken_anywhere_end_in_a_named_error(tmp_path: Path)
     ],
 )
 def test_times_that_no_calendar_has(tmp_path: Path, path: tuple[Any, ...], value: int) -> None:
-    """Such as microseconds, which would fail where times are shown."""
+    """For example microseconds, which would fail when times are shown."""
     lake = BareLake(tmp_path)
     table = made(lake, 2)
     file = table.folder / "metadata" / f"v{table.metadata_version}.metadata.json"

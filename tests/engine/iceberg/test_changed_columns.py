@@ -60,14 +60,14 @@ def test_struct_with_required_fields_is_added_to_a_struct_and_in_lists(session: 
 
 
 def test_delta_table_has_no_added_struct_with_required_fields(session: LakeSession) -> None:
-    """It would demand a value of the rows that are there."""
+    """Existing rows would need a value for it."""
     run(session, "CREATE TABLE kept_delta (id INT)")
     error = refuse(session, "ALTER TABLE kept_delta ADD COLUMN t STRUCT<x: INT NOT NULL>")
     assert "The column t.x cannot be added as NOT NULL" in str(error)
 
 
 def _read_by_both(session: LakeSession, lake: Path, name: str) -> list[tuple[Any, ...]]:
-    """The rows of a table, if we and pyiceberg agree. DuckDB 1.5 aborts on such tables, also on those of Java."""
+    """Returns a table's rows, if we and pyiceberg agree. DuckDB 1.5 aborts on such tables, also on Java's."""
     found = StaticTable.from_metadata(str(newest_metadata(lake, name))).scan().to_arrow().sort_by("id")
     ours = rows(session, f"SELECT * FROM {name} ORDER BY id")
     assert list(zip(*(column.to_pylist() for column in found.columns), strict=True)) == ours

@@ -1,4 +1,4 @@
-"""`table_changes` of Iceberg tables: what each snapshot inserted and deleted."""
+"""`table_changes` on Iceberg tables: each snapshot's inserts and deletes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.lake_sessions import rows, run
 
 MINUTE_MS = 60_000
+# Snapshot 1001's time; each later one follows after a minute.
 FIRST_MS = 1_700_000_000_000 + MINUTE_MS
-"""Of the snapshot 1001; each following one is a minute later."""
 
 
 def longs(*values: int) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def changes(table: HandmadeTable, start: Bound, end: Bound | None = None, *, out
 
 
 def told(found: IcebergChanges) -> list[tuple[str, str, str, bool, bool]]:
-    """Snapshot, kind and name of each file, and whether rows are left out, or alone are read."""
+    """Returns each file's snapshot, kind and name, and if rows are excluded, or only some are read."""
     names = [Path(path).name for path in found.files["path"].to_pylist()]
     marks = [
         [each is not None for each in found.files[name].to_pylist()] for name in ("deletion_vector", "selected_rows")
@@ -44,7 +44,9 @@ def told(found: IcebergChanges) -> list[tuple[str, str, str, bool, bool]]:
 
 @pytest.fixture
 def table(tmp_path: Path) -> HandmadeTable:
-    """1001 and 1002 append, 1003 marks rows of the first file, 1004 rearranges, 1005 deletes by equality."""
+    """1001 and 1002 append, 1003 deletes rows in the first file by position, 1004 compacts, 1005 deletes by
+    equality.
+    """
     found = HandmadeTable(tmp_path / "t")
     first = found.data(longs(1, 2, 3))
     found.commit(first)
@@ -128,7 +130,7 @@ def test_rows_are_told_with_their_change(session: LakeSession, lake: Path) -> No
 @pytest.mark.spark
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_changes_of_partitions_that_became_others(session: LakeSession, mode: str) -> None:
-    """Of each snapshot they are what it has and the one before has not."""
+    """For each snapshot, the rows that it has and its predecessor has not."""
     name = f"parted_{mode[:4]}"
     modes = ", ".join(f"'write.{each}.mode' = '{mode}'" for each in ("delete", "update", "merge"))
     for text in (

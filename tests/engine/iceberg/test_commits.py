@@ -1,4 +1,4 @@
-"""Versions of a table in a folder: each is put once, whatever other writers and the storage do in between."""
+"""Versions of a table in a folder: each is put once, for any concurrent writers and storage failures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ RETRIES = StorageRetries(tries_max=3, sleep=lambda _: None)
 
 
 def new_store(storage: Storage | None = None) -> FileMetadataStore:
-    """Of a table that was made; its clock goes on by a second with each look."""
+    """Returns a new table's store; its clock advances by a second per call."""
     times = iter(range(1_000_000, 1 << 40, 1000))
     store = FileMetadataStore(
         storage=DictStorage() if storage is None else storage, clock=lambda: next(times), retries=RETRIES
@@ -297,7 +297,7 @@ def test_requirements() -> None:
 
 
 def test_metadata_of_version_1_becomes_one_of_version_2() -> None:
-    """What v1 leaves out is there afterwards."""
+    """Optional v1 fields exist afterwards."""
     old: Json = {
         "format-version": 1,
         "location": "/t",
@@ -319,7 +319,7 @@ def test_metadata_of_version_1_becomes_one_of_version_2() -> None:
 
 
 def test_what_updates_are_applied_to_stays_as_it_is() -> None:
-    """Versions share what no update changes."""
+    """Versions share all parts that no update changes."""
     one_by_one: tuple[Update, ...] = (
         snapshot(1),
         branch("main", 1),

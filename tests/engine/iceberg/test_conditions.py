@@ -1,4 +1,4 @@
-"""Errors of statements about Iceberg tables have the names of Spark and Iceberg, those about Delta Delta's."""
+"""Errors about Iceberg tables have Spark's and Iceberg's conditions, errors about Delta tables have Delta's."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from engine.main import LakeSession
 from tests.engine.lake_sessions import refuse, run
 from tests.tidy.sources import MODULES
 
+# Statement, condition, SQLSTATE: the last ones are about Delta tables, or about Delta.
 CASES = [
     ("INSERT INTO f VALUES (NULL, 2, NULL)", "NOT_NULL_ASSERT_VIOLATION", "42000"),
     ("INSERT INTO f (d) VALUES (2)", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA", "KD000"),
@@ -87,14 +88,13 @@ CASES = [
     ("CREATE TABLE g SHALLOW CLONE f", "DELTA_TABLE_ONLY_OPERATION", "0AKDD"),
     ("CONVERT TO DELTA f PARTITIONED BY (d INT)", "DELTA_PARTITION_SCHEMA_IN_ICEBERG_TABLES", "42613"),
 ]
-"""Statement, condition, SQLSTATE: the last ones are about Delta tables, or about Delta."""
+# Conditions for features that Iceberg lacks, and for Delta statements.
 ONLY_DELTA = re.compile(
     "DELTA_(AGGREGATE_IN_|CANNOT_MODIFY_APPEND_ONLY|CDC_NON_CONSTANT|CLONE_|CLUSTERING_|CONSTRAINT_|FEATURE_|GENERATED_"
     "|IDENTITY_COLUMNS_(EXPLICIT|UPDATE)|IDENTITY_COLUMN_|INVALID_|LOG_FILE|MALFORMED_LOG|MODE_|NON_BOOLEAN_CHECK"
     "|NON_DETERMINISTIC_EXPRESSION_IN|OPTIMIZE_FULL|PARTITION_SCHEMA_IN_ICEBERG|UNKNOWN_PRIVILEGE|UNSUPPORTED_CLONE"
     "|UNSUPPORTED_EXPRESSION_|VACUUM_|VIOLATE_CONSTRAINT|ZORDERING_).*"
 )
-"""Conditions of what Iceberg tables do not have, and of statements that are Delta's."""
 
 
 DELTA_PACKAGES = ("engine.delta.", "engine.formats.delta.")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 
 
 def both(session: LakeSession, lake: Path, name: str, text: str = "SELECT * FROM {}") -> list[tuple[object, ...]]:
-    """The rows of a query, if they are those of both tables."""
+    """Returns a query's rows, if both tables agree."""
     folder = lake / "default" / name
     found, other = (sorted(rows(session, text.format(f"{kind}.`{folder}`")), key=str) for kind in ("iceberg", "delta"))
     assert list(map(str, found)) == list(map(str, other))  # also NaN

@@ -1,4 +1,6 @@
-"""CONVERT TO DELTA of Iceberg tables, read as Delta tables by deltalake and DuckDB, as what they were by pyiceberg."""
+"""CONVERT TO DELTA on Iceberg tables, read as Delta tables by deltalake and DuckDB, and as Iceberg tables by
+pyiceberg.
+"""
 
 from __future__ import annotations
 
@@ -46,14 +48,14 @@ def convert(bare: BareLake, more: str = "") -> Snapshot:
 
 
 def iceberg_rows(bare: BareLake) -> list[tuple[Any, ...]]:
-    """What pyiceberg reads."""
+    """Returns the rows that pyiceberg reads."""
     metadata = bare.path("t") / "metadata"
     name = f"v{(metadata / 'version-hint.text').read_text()}.metadata.json"
     return comparable(StaticTable.from_metadata(str(metadata / name)).scan().to_arrow())
 
 
 def ensure_read(bare: BareLake, names: list[str]) -> list[tuple[Any, ...]]:
-    """The rows, if they are for all readers of the Delta table those of the Iceberg table."""
+    """Returns the rows, if all readers of the Delta table agree with the Iceberg table."""
     expected = iceberg_rows(bare)
     for name, read in PEERS.items():
         assert read(bare.path("t"), names) == expected, name
@@ -148,7 +150,7 @@ PARTITION = [(1000, "day", {"type": "int", "logicalType": "date"}), (1001, "id_b
 
 
 def test_partitions(bare: BareLake) -> None:
-    """A column is one of the partition where it is in all specs, and files may lack it."""
+    """A column in all specs is a partition column, and files may lack it."""
     made = table_of(bare, *PARTITIONED, specs=SPECS[:2], partition=PARTITION)
     made.commit(made.data({"id": [1], "s": ["x"]}, partition={"day": dt.date(2024, 2, 29)}))
     made.commit(
@@ -188,7 +190,7 @@ MAPPED = '[{"field-id": 1, "names": ["ID"]}, {"field-id": 2, "names": ["a", "b"]
 
 
 def test_files_without_ids(bare: BareLake) -> None:
-    """A column that no name is mapped to is in none of these files, whatever they call theirs."""
+    """None of these files contains a column without a mapped name, whatever names they use."""
     mapping = {"schema.name-mapping.default": MAPPED}
     made = table_of(bare, column(1, "id", "long"), column(3, "c", "long"), column(4, "x", "long"), properties=mapping)
     made.commit(made.data({"ID": [1], "c": [2], "x": [9]}, ids={}))
@@ -264,7 +266,7 @@ def test_what_no_delta_table_can_have(bare: BareLake, make: Callable[[HandmadeTa
 
 
 def test_both_tables_are_read_and_one_is_written(bare: BareLake) -> None:
-    """Neither takes what the other needs."""
+    """Neither removes files that the other needs."""
     bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
     (entry,) = bare.sources.catalog.view().recorded_at(str(bare.path("t")))
     assert bare.refuse("CONVERT TO DELTA t PARTITIONED BY (id BIGINT)").condition == (
@@ -290,7 +292,7 @@ def test_both_tables_are_read_and_one_is_written(bare: BareLake) -> None:
 
 
 def test_others_commit_meanwhile(bare: BareLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The statement begins again, so that no row of theirs is missing."""
+    """The statement restarts, so that no row from others is lost."""
     made = table_of(bare, column(1, "id", "long"))
     made.commit(made.data({"id": [1]}))
     from engine.formats.delta.writing import convert as module
@@ -325,7 +327,7 @@ def test_others_commit_before_the_log_is_there(bare: BareLake, monkeypatch: pyte
 
 
 def test_a_log_of_another_version_is_no_conversion_that_was_begun(bare: BareLake) -> None:
-    """Those of other readers are theirs, and so is one of what the table was before."""
+    """Other readers' logs stay, and so does one from an earlier table."""
     bare.answer("CREATE TABLE t (id BIGINT) USING iceberg")
     (entry,) = bare.sources.catalog.view().recorded_at(str(bare.path("t")))
     bare.answer("CONVERT TO DELTA t")
@@ -357,7 +359,7 @@ def test_the_name_is_anothers_by_then(
     condition: str | None,
     names: dict[str, str],
 ) -> None:
-    """The statement begins again with what has the name now; the files stay those of one table."""
+    """The statement restarts with the name's current table; the files belong to one table only."""
     place = bare.folder / "elsewhere" / "t"
     place.parent.mkdir()
     bare.answer(f"CREATE TABLE t (id BIGINT) USING iceberg LOCATION '{place}'")
@@ -421,7 +423,7 @@ def test_a_fault_leaves_nothing(bare: BareLake, monkeypatch: pytest.MonkeyPatch)
 def test_what_may_be_converted_keeps_its_vectors(
     bare: BareLake, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    """The error comes once the log is there, and may come behind the name."""
+    """The error comes when the log exists, and may follow the name's change."""
     made = table_of(bare, column(1, "id", "long"), version=3)
     one = made.data({"id": [1, 2, 3]})
     made.commit(one)

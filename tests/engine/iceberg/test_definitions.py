@@ -1,4 +1,4 @@
-"""What statements of DDL do to the metadata of an Iceberg table, without Spark; read back by pyiceberg."""
+"""DDL on an Iceberg table's metadata, without Spark; read back by pyiceberg."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ PARTITIONS_OF_DATES: dict[str, tuple[PartitionTerm, bool]] = {
 @pytest.mark.parametrize("case", PARTITIONS_OF_DATES)
 @pytest.mark.parametrize("is_dropped", [False, True])
 def test_a_date_becomes_a_timestamp_where_partitions_stay_the_same(tmp_path: Path, case: str, is_dropped: bool) -> None:
-    """Files of an earlier spec have the values of the date."""
+    """Files with an earlier spec have the date's values."""
     made_from, is_possible = PARTITIONS_OF_DATES[case]
     table = make(tmp_path, PartitionBy(terms=(made_from,)), version="3")
     if is_dropped:
@@ -248,7 +248,7 @@ def test_a_date_becomes_a_timestamp_where_partitions_stay_the_same(tmp_path: Pat
 
 @pytest.mark.parametrize("version", ["1", "2"])
 def test_a_field_that_became_void_keeps_its_id(tmp_path: Path, version: str) -> None:
-    """A table of version 1 has such fields after it was upgraded too."""
+    """Version 1 tables have such fields after an upgrade too."""
     table = make(tmp_path, PartitionBy(terms=(term("name"), term("day"))), version="1")
     table.alter(ChangePartitioning(dropped=term("name")))
     table.alter(SetProperty(key="format-version", value=version))
@@ -361,7 +361,7 @@ DEFAULTS: list[tuple[str, str, Any]] = [
 
 @pytest.mark.parametrize(("kind", "text", "value"), DEFAULTS)
 def test_defaults_are_literals(tmp_path: Path, kind: str, text: str, value: Any) -> None:
-    """None: it is refused."""
+    """None: rejected."""
     table = make(tmp_path, version="3")
     change = AddColumn(field=field("new", kind, nullable=False, default=text))
     if value is None:
@@ -396,7 +396,7 @@ LACKED = [("uuid", "string"), ("time", "string"), ("fixed[3]", "binary"), ("time
 
 @pytest.mark.parametrize(("stored", "shown"), LACKED)
 def test_a_table_that_is_made_again_has_the_types_that_are_asked_for(tmp_path: Path, stored: str, shown: str) -> None:
-    """And not those that are only shown as these."""
+    """Not types that are only displayed as these."""
     table = HandmadeTable(tmp_path / "t", columns=[{"id": 1, "name": "c", "required": False, "type": stored}])
     table.write()
     snapshot = IcebergFormat(open_storage, 1 << 24).load(str(table.folder))
@@ -420,7 +420,7 @@ TIMES = [
 
 @pytest.mark.parametrize(("text", "value"), TIMES)
 def test_defaults_of_times(text: str, value: str | None) -> None:
-    """As rows say times. None: it is refused."""
+    """In the spelling that rows use. None: rejected."""
     if value is None:
         with pytest.raises(IcebergDefaultRefused):
             default_json("t", SimpleType(Kind.TIME), f"'{text}'")

@@ -1,4 +1,4 @@
-"""The metadata table position_deletes, and names of metadata tables that there are none of."""
+"""The metadata table position_deletes, and unknown metadata table names."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.spark
 
 TYPES = "id INT, d INT, m MAP<STRING, INT>, at TIMESTAMP, s STRUCT<a: INT, b: DATE>"
 ROW = "struct<id:int,d:int,m:map<string,int>,at:timestamp,s:struct<a:int,b:date>>"
+# As DESCRIBE returns them with Iceberg runtime 1.12; unpartitioned tables have no partition column.
 COLUMNS = [
     ("file_path", "string"),
     ("pos", "bigint"),
@@ -25,7 +26,6 @@ COLUMNS = [
     ("spec_id", "int"),
     ("delete_file_path", "string"),
 ]
-"""As DESCRIBE answers them with the Iceberg runtime 1.12; without partitions there is no column of them."""
 OF_VECTORS = [("content_offset", "bigint"), ("content_size_in_bytes", "bigint")]
 
 

@@ -13,12 +13,12 @@ from tests.engine.lake_sessions import rows, run
 
 pytestmark = pytest.mark.spark
 
+# Four tasks, each with rows for all partitions.
 ROWS = "SELECT id, CAST(id % 3 AS INT) AS p, -id AS n FROM range(0, 3000, 1, 4)"
-"""Of four tasks, each with rows of all partitions."""
 
 
 def _files(session: LakeSession, name: str) -> list[str]:
-    """Paths of the live files."""
+    """Returns the live files' paths."""
     return [path.removeprefix("file://") for (path,) in rows(session, f"SELECT file_path FROM {name}.files")]
 
 
@@ -31,7 +31,7 @@ PARTITIONED = [("none", 12), ("hash", 3), ("range", 3), (None, 3)]
 
 @pytest.mark.parametrize(("mode", "num_files"), numbered(PARTITIONED, (0, 2)))
 def test_files_of_partitions(session: LakeSession, mode: str | None, num_files: int) -> None:
-    """Of an INSERT, a CTAS and a MERGE."""
+    """For an INSERT, a CTAS and a MERGE."""
     properties = "" if mode is None else f" TBLPROPERTIES ('write.distribution-mode' = '{mode}')"
     name = f"spread_{mode or 'unsaid'}"
     run(session, f"CREATE TABLE {name} (id BIGINT, p INT, n BIGINT) USING iceberg PARTITIONED BY (p){properties}")
@@ -43,7 +43,7 @@ def test_files_of_partitions(session: LakeSession, mode: str | None, num_files: 
         session, f"CREATE TABLE {name}_merged (id BIGINT, p INT, n BIGINT) USING iceberg PARTITIONED BY (p){properties}"
     )
     run(session, f"MERGE INTO {name}_merged t USING ({ROWS}) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *")
-    if mode != "none":  # the join has tasks of its own
+    if mode != "none":  # the join has separate tasks
         assert len(_files(session, f"{name}_merged")) == num_files
     assert _all(session, name) == _all(session, f"{name}_made") == _all(session, f"{name}_merged")
     assert _all(session, name) == [(3000, 4498500, 3000, -4498500)]
@@ -54,7 +54,7 @@ ORDERED = [("none", False), ("hash", False), ("range", True), (None, True)]
 
 @pytest.mark.parametrize(("mode", "is_divided"), numbered(ORDERED, (1, 3)))
 def test_files_of_a_sorted_table(session: LakeSession, mode: str | None, is_divided: bool) -> None:
-    """Each is sorted; with ranges, what one holds is below what the next one holds."""
+    """Each is sorted; with range distribution, the files' ranges are ordered."""
     name = f"sorted_{mode or 'unsaid'}"
     run(session, f"CREATE TABLE {name} (id BIGINT, p INT, n BIGINT) USING iceberg")
     run(session, f"ALTER TABLE {name} WRITE LOCALLY ORDERED BY p, n")

@@ -1,4 +1,4 @@
-"""DELETE, UPDATE, MERGE and REPLACE while equality deletes apply: what they delete stays deleted."""
+"""DELETE, UPDATE, MERGE and REPLACE with active equality deletes: deleted rows stay deleted."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _n(id: int) -> int | None:
 
 
 def _new(lake: Path, name: str, version: int, mode: str) -> dict[int, tuple[str | None, int | None]]:
-    """Rows of two commits, with deletes between them: of all partitions and of one, of nulls, of rows that are marked
-    too. DuckDB does not read them: it compares no nulls, and takes a delete of one partition for one of all.
+    """Two commits' rows, with deletes between them: global and per partition, with nulls, and for rows already deleted
+    by position. DuckDB cannot read them: it does not compare nulls, and applies one partition's delete to all.
     """
     extra = {"next-row-id": 1000} if version == 3 else {}
     table = HandmadeTable(

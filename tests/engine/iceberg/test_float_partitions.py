@@ -1,4 +1,4 @@
-"""Identity partitions of floating numbers: -0.0 and 0.0 are two, NaN is one."""
+"""Identity partitions by floating-point numbers: -0.0 and 0.0 differ, NaN is one value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Iceberg tables of other engines, cell for cell as DuckDB reads them."""
+"""Iceberg tables from other engines, compared cell by cell with DuckDB."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 
 def cell(value: Any) -> Any:
-    """A value as text where the two sides have other types for it."""
+    """Returns a value as text if the two sides have different types for it."""
     match value:
         case UUID():
             return str(value)

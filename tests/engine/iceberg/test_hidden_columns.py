@@ -1,4 +1,4 @@
-"""`_file`, `_pos`, `_spec_id`, `_partition`, `_row_id`, …: read where they are named, and not shown by `*`."""
+"""`_file`, `_pos`, `_spec_id`, `_partition`, `_row_id`, …: read if named, and not included in `*`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 
 def _new(session: LakeSession, name: str, version: int = 3) -> None:
-    """A file without partition and two of partitions, of 4 rows each, with a row of the first deleted."""
+    """Creates a file without partition and two with partitions, 4 rows each, with a row deleted in the first."""
     run(
         session,
         f"CREATE TABLE {name} (id BIGINT, kind STRING) USING iceberg TBLPROPERTIES ('format-version' = '{version}',"

@@ -1,4 +1,4 @@
-"""CREATE TABLE … LIKE between Iceberg and Delta tables, and what each refuses of the other by name."""
+"""CREATE TABLE … LIKE between Iceberg and Delta tables, and the named errors for unsupported properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delta's statements of maintenance on Iceberg tables: what they do, and what is refused with advice."""
+"""Delta's maintenance statements on Iceberg tables: their effects, and errors with advice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.engine.lake_sessions import rows, run
 
 @pytest.fixture
 def bare(tmp_path: Path) -> BareLake:
-    """With the table `t`, which has two snapshots."""
+    """Creates the table `t` with two snapshots."""
     found = BareLake(tmp_path)
     made = HandmadeTable(found.path("t"))
     for number in range(2):

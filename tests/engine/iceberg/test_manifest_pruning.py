@@ -1,4 +1,4 @@
-"""Which manifests a query reads, by what the manifest list says of their partitions and rows."""
+"""Manifest pruning by the manifest list's partition summaries and row counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AVRO = {"int": "int", "long": "long", "string": "bytes", "double": "double", "da
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of manifests in the order in which they are decoded."""
+    """Returns manifest names in decoding order."""
     names: list[str] = []
     decode_all = live_files.decode_all
 
@@ -50,7 +50,7 @@ def load(folder: Path) -> IcebergSnapshot:
 
 
 def add_manifest(table: HandmadeTable, transform: str, type_: SimpleType, values: list[Any], **listed: Any) -> None:
-    """Of a file for each value, with what the manifest list says of them."""
+    """Adds a manifest with a file for each value, and its summary in the manifest list."""
     kind = parse_transform(transform)
     numbers = [None if value is None else apply(kind, type_, value) for value in values]
     source = type_ if transform.startswith(("identity", "truncate")) else SimpleType(Kind.INT)
@@ -121,7 +121,7 @@ TABLES: list[tuple[str, str, Any, list[list[Any]]]] = [
 def test_what_is_left_out_has_no_row(
     tmp_path: Path, transform: str, type_name: str, sql_type: Any, manifests: list[list[Any]]
 ) -> None:
-    """Files of one value each that satisfy a condition are there."""
+    """Files with one value each that satisfy a condition remain."""
     table = partitioned(tmp_path, transform, type_name, manifests)
     whole = load(table.folder)
     paths = whole.files["path"].to_pylist()
@@ -164,7 +164,7 @@ TEN = [[each] for each in range(10)]
         (equal(3), [3]),
         (Or((equal(3), equal(7))), [3, 7]),
         (equal(99), []),
-        (Compare(Operator.GREATER, Column(("c",)), Literal(2, LONG)), range(10)),  # more than half: all are kept
+        (Compare(Operator.GREATER, Column(("c",)), Literal(2, LONG)), range(10)),  # more than half: all remain
         (ALWAYS, range(10)),
     ],
 )

@@ -1,4 +1,4 @@
-"""Changes of tables as old writers left them: one schema, one partition spec without ids, manifests in the metadata."""
+"""Tables from old writers: one schema, one partition spec without ids, manifests in the metadata; and their changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEWER = (
 
 @pytest.fixture
 def lake(tmp_path: Path) -> BareLake:
-    """With a table `t` of two snapshots, partitioned by `p`."""
+    """Creates a table `t` with two snapshots, partitioned by `p`."""
     made = BareLake(tmp_path)
     spec = {"spec-id": 0, "fields": [{"source-id": 1, "name": "p", "transform": "identity"}]}
     table = HandmadeTable(

@@ -1,6 +1,6 @@
-"""Data files in ORC: read by the names of their columns, and refused by name where a row would need a place.
+"""ORC data files: read by column name, and rejected with a named error if row positions are required.
 
-What Iceberg's own writers make is compared in `tests/oracle`; these files have no ids, and a name mapping instead.
+`tests/oracle` compares files from Iceberg's own writers; these files have no field ids, and a name mapping instead.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def orc_file(table: HandmadeTable, rows: pa.Table, **entry: Any) -> dict[str, An
 
 
 def _new(lake: Path, name: str, version: int = 2) -> tuple[HandmadeTable, dict[str, Any]]:
-    """A file in ORC whose names are other columns' now, and one in Parquet."""
+    """Returns a file in ORC whose names are other columns' now, and one in Parquet."""
     properties = {"schema.name-mapping.default": json.dumps(MAPPING), "write.delete.mode": "copy-on-write"}
     table = HandmadeTable(lake / name, columns=COLUMNS, version=version, properties=properties)
     places = pa.array([{"w": "w1", "x": 7}, None], pa.struct([("w", pa.string()), ("x", pa.int32())]))
@@ -106,7 +106,9 @@ def test_old_dates_are_refused(type_: Kind, bound: bytes | None, is_read: bool) 
 
 
 def test_a_column_that_is_not_read_is_refused_alone(session: LakeSession, lake: Path) -> None:
-    """Files tell neither the bounds that a date needs, nor a timestamp without a zone from one with a zone."""
+    """Files have neither the bounds that a date needs, nor a distinction between timestamps with and without a time
+    zone.
+    """
     added = [{"id": id, "name": name, "required": False, "type": name} for id, name in ((8, "timestamp"), (9, "date"))]
     mapping = [{"field-id": each["id"], "names": [each["name"]]} for each in (COLUMNS[0], *added)]
     properties = {"schema.name-mapping.default": json.dumps(mapping)}

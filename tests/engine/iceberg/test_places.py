@@ -1,4 +1,4 @@
-"""Where the paths of metadata lead, for a table that is where it says, or was moved."""
+"""Resolution of metadata paths, for a table in its recorded location or a moved one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of deleted positions, without Spark."""
+"""Position delete files, without Spark."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LATER = "older_than => TIMESTAMP'2100-01-01'"
 
 
 class Lake(BareLake):
-    """Times of statements are literals, which this session evaluates itself."""
+    """A lake whose statement times are literals, which this session evaluates itself."""
 
     def table_at(self, name: str, **options: Any) -> HandmadeTable:
         return HandmadeTable(self.folder / "default" / name, **options)
@@ -33,7 +33,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture
 def table(lake: Lake) -> HandmadeTable:
-    """Four snapshots of one file each: the last one is of a branch, beside the third."""
+    """Creates four snapshots with one file each: the last one is on a branch, a sibling of the third."""
     made = lake.table_at("t")
     for number in range(4):
         made.commit(made.data({"id": [number]}))
@@ -141,7 +141,7 @@ def test_snapshots_expire_with_the_files_that_they_alone_need(lake: Lake, table:
 
 
 def test_manifests_that_are_as_wanted_are_left_alone(lake: Lake, table: HandmadeTable) -> None:
-    """As in Iceberg's own action: no snapshot where there is one manifest of data files and one of deletes at most."""
+    """As in Iceberg's own action: no snapshot if there is at most one data manifest and one delete manifest."""
     assert lake.rows("CALL system.rewrite_manifests('t')") == [(3, 1)]
     before = current(lake)
     assert lake.rows("CALL system.rewrite_manifests('t')") == [(0, 0)]

@@ -1,4 +1,4 @@
-"""Partitions by a column whose type was promoted: files of before and after are in the same ones."""
+"""Partitions by a promoted column: files from before and after are in the same ones."""
 
 from __future__ import annotations
 

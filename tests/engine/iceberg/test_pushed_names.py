@@ -1,4 +1,4 @@
-"""Conditions on columns that are read by id reach the row groups of files, where their names mean nothing else."""
+"""Filters on columns read by field id are pushed to row groups, even if their names differ in the files."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def test_a_name_is_pushed_that_never_meant_another_column(case: str) -> None:
 
 
 def broken_in_its_second_group(table: HandmadeTable, values: dict[str, Any]) -> dict[str, Any]:
-    """A file of two row groups, of which the second cannot be decoded."""
+    """Returns a file with two row groups, the second undecodable."""
     entry = table.data(values)
     path = table.folder / entry["file_path"].removeprefix(f"{table.location}/")
     pq.write_table(pq.read_table(path), path, row_group_size=10, compression="none", use_dictionary=False)
     group, data = pq.read_metadata(path).row_group(1), bytearray(path.read_bytes())
     start = group.column(0).data_page_offset
-    data[start : start + 12] = b"\xff" * 12  # the header of a page
+    data[start : start + 12] = b"\xff" * 12  # a page header
     path.write_bytes(data)
     return {**entry, "file_size_in_bytes": len(data)}
 
@@ -67,7 +67,7 @@ def test_row_groups_are_left_out(session: LakeSession, lake: Path) -> None:
 
 @pytest.mark.spark
 def test_a_join_leaves_out_files(session: LakeSession, lake: Path) -> None:
-    """Whose keys it found while it ran: the files that have none of them are not there any more."""
+    """The join finds its keys at run time: the files without any of them no longer exist."""
     table = HandmadeTable(lake / "facts")
     files = []
     for first in range(0, 500, 100):  # few files are read sooner than a join can leave them out

@@ -1,4 +1,4 @@
-"""Random histories of appends and deletes of all kinds: each snapshot has the rows that a model has."""
+"""Random histories with appends and all kinds of deletes: each snapshot has a model's rows."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Row = tuple[Any, ...]
 class DataFile:
     entry: dict[str, Any]
     rows: list[Row]
+    # The sequence number.
     number: int
-    """The sequence number."""
     part: int
     gone: set[int] = field(default_factory=set)
 
 
 class History:
-    """A table, and what it should have."""
+    """A table and its expected content."""
 
     def __init__(self, folder: Path, seed: int, version: int) -> None:
         self.chance = random.Random(seed)
@@ -85,7 +85,7 @@ class History:
         return None if at == count else at if texts is None else texts[at]
 
     def positions(self, number: int) -> list[dict[str, Any]]:
-        """By vectors, in one Puffin file, or by a file of positions, each of one partition."""
+        """Deletes by vectors in one Puffin file, or by a position delete file per partition."""
         part = self.chance.randrange(2)
         known = [each for each in self.files if each.part == part]
         if self.table.version > 2:
@@ -107,7 +107,7 @@ class History:
         return sorted(self.chance.sample(range(len(file.rows)), self.chance.randrange(1, len(file.rows) + 1)))
 
     def equality(self, number: int, part: int | None) -> dict[str, Any]:
-        """On one of three sets of columns; rows of the same commit stay."""
+        """Deletes by one of three column sets; the same commit's rows stay."""
         by = self.chance.choice([[1], [2], [1, 2]])
         keys = [(self.value(5), self.value(3, "abc"), 0) for _ in range(2)]
         for each in self.files:

@@ -1,4 +1,4 @@
-"""`readable_metrics` of files beside those of pyiceberg, and other values that metadata tables show."""
+"""`readable_metrics` compared with pyiceberg's, and other metadata table values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _table(folder: Path, name: str) -> MetadataTable:
 
 
 def _comparable(value: Any) -> Any:
-    """A value of pyiceberg's as JSON has it for Spark."""
+    """Returns a pyiceberg value in Spark's JSON form."""
     match value:
         case dt.datetime():
             return value.replace(tzinfo=None).isoformat(timespec="microseconds") + ("Z" if value.tzinfo else "")
@@ -88,7 +88,7 @@ def test_the_same_as_pyiceberg(tmp_path: Path) -> None:
 
 
 def test_bounds_of_other_widths(tmp_path: Path) -> None:
-    """Of columns that became wider, and of writers that store what is no value."""
+    """Bounds in widened columns, and bytes that are not a value."""
     columns = [
         {"id": 1, "name": "l", "required": False, "type": "long"},
         {"id": 2, "name": "d", "required": False, "type": "double"},
@@ -123,7 +123,7 @@ def test_bounds_of_other_widths(tmp_path: Path) -> None:
     ],
 )
 def test_summaries_of_manifests(tmp_path: Path, transform: str, kind: Kind, value: Any, text: str) -> None:
-    """As the runtime shows them: units of time as people write them."""
+    """As the runtime shows them: time units in readable form."""
     spec = {"spec-id": 0, "fields": [{"source-id": 1, "field-id": 1000, "name": "p", "transform": transform}]}
     columns = [{"id": 1, "name": "c", "required": False, "type": kind.value}]
     table = HandmadeTable(tmp_path / "t", columns=columns, specs=[spec])
@@ -139,7 +139,7 @@ def test_summaries_of_manifests(tmp_path: Path, transform: str, kind: Kind, valu
 
 
 def test_removed_files_of_version_1(tmp_path: Path) -> None:
-    """All their sequence numbers are 0, also those of files that are gone."""
+    """All their sequence numbers are 0, also those of removed files."""
     table = HandmadeTable(tmp_path / "t", version=1)
     table.commit(table.data({"id": [1]}), {**table.data({"id": [2]}), "_status": 2, "_snapshot_id": 1001})
     found = [

@@ -35,7 +35,7 @@ def column(id: int, name: str, kind: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_columns_are_found_by_id_whatever_their_names(session: LakeSession, lake: Path) -> None:
-    """Two names swapped, one dropped and made again, one promoted: the old file has other columns of these names."""
+    """Two names swapped, one dropped and recreated, one promoted: the old file has other columns with these names."""
     table = new(lake, "swapped", columns=[column(1, "a", "int"), column(2, "b", "string"), column(3, "c", "int")])
     table.commit(table.data({"a": pa.array([1, 2], pa.int32()), "b": ["x", "y"], "c": pa.array([7, 8], pa.int32())}))
     table.evolve([column(1, "b", "long"), column(2, "a", "string"), column(4, "c", "string")])
@@ -152,7 +152,7 @@ IDENTITY = [{"spec-id": 0, "fields": [{"source-id": 2, "field-id": 1000, "name":
 
 
 def test_a_column_that_is_in_the_partition_alone_has_its_value(session: LakeSession, lake: Path) -> None:
-    """As in tables that were migrated from Hive; an empty string is one."""
+    """As in tables migrated from Hive; an empty string is a value."""
     table = new(lake, "migrated", columns=[ID, NAME], specs=IDENTITY, partition=[(1000, "name", "string")])
     table.commit(
         *(table.data({"id": [number]}, partition={"name": name}) for number, name in enumerate(["a", "", None])),
@@ -206,7 +206,7 @@ def test_rows_are_deleted_by_position_in_files_that_are_not_newer(session: LakeS
 
 
 def test_rows_are_deleted_by_vectors(session: LakeSession, lake: Path) -> None:
-    """Several in one file, and in the place of files of positions."""
+    """Several in one file, and instead of position delete files."""
     table = new(lake, "vectors", version=3)
     first, second = table.data({"id": list(range(10))}), table.data({"id": list(range(10, 20))})
     table.commit(first, second, table.positions([first["file_path"]], [0]))
@@ -278,7 +278,7 @@ def test_deletes_of_all_kinds_together(session: LakeSession, lake: Path) -> None
 
 @pytest.fixture
 def made(session: LakeSession, lake: Path) -> LakeSession:
-    """A table `made` of three snapshots with a branch and a tag, and a Delta table `plain`."""
+    """Creates a table `made` with three snapshots, a branch and a tag, and a Delta table `plain`."""
     if not (lake / "made").exists():
         table = new(lake, "made", columns=[ID, NAME])
         table.commit(table.data({"id": [1], "name": ["a"]}))

@@ -1,4 +1,4 @@
-"""REPLACE TABLE of Iceberg tables: a snapshot without parent, as Java writes it, which every reader can read."""
+"""REPLACE TABLE on Iceberg tables: a snapshot without parent, as Java writes it, which every reader can read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.engine.lake_sessions import rows, run
 pytestmark = pytest.mark.spark
 
 CASES = {
-    # how it is made again, what is done then, its rows
+    # the replacing statement, the next one, the rows
     "as select": ("USING iceberg AS SELECT 5 AS id", "INSERT INTO {t} VALUES (6)", [(5,), (6,)]),
     "without rows": ("(id INT, x STRING) USING iceberg", "INSERT INTO {t} VALUES (2, 'a')", [(2, "a")]),
     "overwritten": ("(id INT, x STRING) USING iceberg", "INSERT OVERWRITE {t} VALUES (2, 'a')", [(2, "a")]),

@@ -1,4 +1,4 @@
-"""Structs with required fields: written by every statement, and NULL where the struct itself may be."""
+"""Structs with required fields: written by every statement; NULL if the struct itself may be null."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 
 STRUCT = "STRUCT<a: INT NOT NULL, b: STRING>"
 SHAPES = [
-    # type, a value, the same as Python shows it, a value with a NULL where it must not be, its path
+    # type, a value, the same in Python, a value with an invalid NULL, its path
     (STRUCT, "named_struct('a', 1, 'b', NULL)", {"a": 1, "b": None}, "named_struct('a', NULL, 'b', 'x')", "s.a"),
     (
         f"STRUCT<i: {STRUCT}>",
@@ -53,19 +53,19 @@ SHAPES = [
         "s.value.a",
     ),
 ]
+# Shapes where pyiceberg reads NULL as an empty list or map, for any writer.
 EMPTY = (4, 5, 6)
-"""Shapes of which pyiceberg reads NULL as an empty list or map, whoever wrote it."""
 
 
 def _plain(value: Any) -> Any:
-    """Structs and maps as lists of names and values: readers have dicts, or lists of pairs."""
+    """Returns structs and maps as lists with names and values: readers return dicts, or lists of pairs."""
     if isinstance(value, dict):
         return [[name, _plain(each)] for name, each in value.items()]
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def read_alike(session: LakeSession, lake: Path, name: str) -> list[Any]:
-    """The rows of a table, if we, pyiceberg and DuckDB agree."""
+    """Returns a table's rows, if we, pyiceberg and DuckDB agree."""
     path = newest_metadata(lake, name)
     ours = _plain(rows(session, f"SELECT * FROM {name} ORDER BY id"))
     assert _plain(open_duckdb().execute(f"SELECT * FROM iceberg_scan('{path}') ORDER BY id").fetchall()) == ours

@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE of Iceberg tables: after each, every reader finds the same rows."""
+"""DELETE, UPDATE and MERGE on Iceberg tables: after each, every reader finds the same rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODES = ("write.delete.mode", "write.update.mode", "write.merge.mode")
 
 
 def _new(lake: Path, name: str, version: int, mode: str, **properties: str) -> HandmadeTable:
-    """Three files of four rows."""
+    """Creates three files with four rows each."""
     settings = dict.fromkeys(MODES, mode) | properties
     table = HandmadeTable(lake / name, columns=COLUMNS, version=version, properties=settings)
     table.write()
@@ -45,7 +45,7 @@ def newest_metadata(lake: Path, name: str) -> Path:
 
 
 def read_by_all(session: LakeSession, lake: Path, name: str) -> list[tuple[Any, ...]]:
-    """The rows of a table, if we, pyiceberg and DuckDB agree."""
+    """Returns a table's rows, if we, pyiceberg and DuckDB agree."""
     path = newest_metadata(lake, name)
     ours = sorted(rows(session, f"SELECT * FROM {name}"), key=str)
     theirs = open_duckdb().execute(f"SELECT * FROM iceberg_scan('{path}')").fetchall()
@@ -81,7 +81,7 @@ def test_rows_are_changed(session: LakeSession, lake: Path, version: int, mode: 
 
 @pytest.mark.parametrize(("version", "mode"), numbered([(2, "copy-on-write"), (3, "merge-on-read")], (0,)))
 def test_rows_of_partitions_are_changed(session: LakeSession, lake: Path, version: int, mode: str) -> None:
-    """Partitions of null, of an empty text and of a bucket; rows move to others."""
+    """Partitions for null, an empty text and a bucket; rows move to others."""
     name = f"parts{version}"
     properties = ", ".join(f"'{each}' = '{mode}'" for each in MODES)
     run(
@@ -128,7 +128,7 @@ def test_rows_of_partitions_are_changed(session: LakeSession, lake: Path, versio
 
 
 def test_tables_of_version_1_are_changed_and_upgraded(session: LakeSession, lake: Path) -> None:
-    """They have no deletes: files are written again whatever the modes say, until the table is of a later version."""
+    """Version 1 has no delete files: copy-on-write in any mode, until the table is upgraded."""
     modes = ", ".join(f"'{each}' = 'merge-on-read'" for each in MODES)
     run(
         session,
@@ -183,7 +183,7 @@ def test_rows_of_a_branch_are_changed(session: LakeSession, lake: Path) -> None:
 
 @pytest.mark.parametrize("evolved", some((False, True), (True,)))
 def test_rows_that_stay_are_copied_to_their_partitions(session: LakeSession, lake: Path, evolved: bool) -> None:
-    """A file of an older spec has rows of many partitions, which get few files all the same."""
+    """A file with an older spec has rows from many partitions, which nevertheless get few files."""
     name = f"copied_{evolved}".lower()
     modes = ", ".join(f"'{each}' = 'copy-on-write'" for each in MODES)
     parts = "" if evolved else "PARTITIONED BY (bucket(4, id))"

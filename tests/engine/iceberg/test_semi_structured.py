@@ -1,4 +1,4 @@
-"""Columns of the types that version 3 added: variant, geometry, geography."""
+"""Columns with version 3 types: variant, geometry, geography."""
 
 from __future__ import annotations
 

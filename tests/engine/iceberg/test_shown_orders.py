@@ -1,4 +1,4 @@
-"""SHOW CREATE TABLE tells the sort order of an Iceberg table in a statement that makes such a table."""
+"""SHOW CREATE TABLE includes an Iceberg table's sort order in a runnable statement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files conditions leave out, on columns that are shown as another type than files hold."""
+"""File pruning on columns that are shown with another type than the stored one."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ KINDS = [
     (Kind.TIMESTAMPTZ_NS, TZ, "long"),
 ]
 CASES = [(*kind, transform) for kind in KINDS for transform in ("", "identity", "bucket[4]")]
+# Times and uuids have no days.
 CASES += [(*kind, "day") for kind in KINDS if kind[1] is not STRING]
-"""Times and uuids have no days."""
 
 
 def some_values(kind: Kind, choice: random.Random) -> list[Any]:
-    """As they are stored; near each other, so that files have ranges of their own."""
+    """Returns stored values close to each other, so that files have separate ranges."""
     if kind is Kind.UUID:
         head, sign = choice.randrange(256), choice.choice([0, 0x80])
         tails = [bytes([sign, 0, choice.randrange(256)]) + choice.randbytes(5) for _ in range(3)]
@@ -80,12 +80,12 @@ def shown(kind: Kind, value: Any) -> Any:
 
 
 def signed(value: bytes) -> tuple[int, int]:
-    """As `java.util.UUID` compares."""
+    """Compares as `java.util.UUID` does."""
     return int.from_bytes(value[:8], "big", signed=True), int.from_bytes(value[8:], "big", signed=True)
 
 
 def bounds(kind: Kind, groups: Sequence[Sequence[Any]]) -> dict[str, dict[int, bytes]]:
-    """Of the row groups of a file, as a writer in Java puts theirs together."""
+    """Returns bounds over a file's row groups, as a Java writer combines them."""
     order = signed if kind is Kind.UUID else None
     low, high = min(map(min, groups), key=order), max(map(max, groups), key=order)
     type_ = SimpleType(kind)
@@ -93,7 +93,7 @@ def bounds(kind: Kind, groups: Sequence[Sequence[Any]]) -> dict[str, dict[int, b
 
 
 def conditions(sql: PrimitiveType, values: Sequence[Any]) -> list[tuple[Predicate, Any]]:
-    """With what each says of a shown value; `values` are some that are there."""
+    """Returns conditions with their truth for a shown value; `values` are some existing ones."""
     near = values + ([each + step for each in values for step in (-1, 1)] if sql is not STRING else ["0", "g"])
     column, found = Column(("c",)), []
     for value, (operator, holds) in product(near, OPERATORS.items()):
@@ -118,7 +118,7 @@ def load(table: HandmadeTable) -> IcebergSnapshot:
 def test_no_file_is_left_out_that_has_a_matching_row(
     tmp_path: Path, kind: Kind, sql: PrimitiveType, avro: str, transform: str
 ) -> None:
-    """Files of one row group and of several, and what a manifest list says of partitions; beside the values."""
+    """Files with one row group and with several, and manifest list summaries."""
     choice, type_ = random.Random(f"{kind} {transform}"), SimpleType(kind)
     parsed = parse_transform(transform) if transform else None
     fields = [{"source-id": 1, "field-id": 1000, "name": "p", "transform": transform}] if transform else []
@@ -177,13 +177,13 @@ def test_no_file_is_left_out_that_has_a_matching_row(
             assert (is_kept and path in narrowed) or not any(matching), (predicate, inside)
             assert not is_all or all(matching), (predicate, inside)
             pruned, without, whole = pruned + (not is_kept), without + (not any(matching)), whole + is_all
-    assert pruned > without / 4  # uuids of both signs are in many files
+    assert pruned > without / 4  # uuids with both signs are in many files
     assert whole
 
 
 @pytest.mark.parametrize("rows_of_group", [1000, 2])
 def test_no_file_of_another_writer_is_left_out(tmp_path: Path, rows_of_group: int) -> None:
-    """Files of pyiceberg, and those of DuckDB, whose bounds pyiceberg takes from their footers."""
+    """Files from pyiceberg, and from DuckDB, whose bounds pyiceberg takes from their footers."""
     choice = random.Random(rows_of_group)
     catalog = SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/lake")
     catalog.create_namespace("d")
@@ -242,17 +242,17 @@ QUERIES = [
     ("n = TIMESTAMP_NTZ'2024-01-03 00:00:00.000001'", [2], 1),
     ("n < TIMESTAMP_NTZ'2024-01-03 00:00:00'", [0, 1], 2),
 ]
+# Conditions on four files with one row each and one with nulls; the matching rows, and the number of files read.
 INSTANTS = [
     ("z >= TIMESTAMP'2024-01-03 00:00:00Z'", [2, 3], 2),
     ("z = TIMESTAMP'2024-01-02 00:00:00.000001Z'", [1], 1),
     ("z IS NULL", [9], 1),
 ]
-"""Conditions on four files of a row each and one of nulls; the rows that satisfy them, and how many files are read."""
 
 
 @pytest.mark.spark
 def test_statements_read_no_more_files(session: LakeSession, lake: Path) -> None:
-    """Rows are those of DuckDB, which knows all of the types but instants of nanoseconds."""
+    """The rows match DuckDB's, which supports all types except nanosecond timestamps."""
 
     def found(name: str, condition: str) -> tuple[list[int], int]:
         ids, (read,) = run_profiled(session, f"SELECT id FROM {name} WHERE {condition} ORDER BY id")

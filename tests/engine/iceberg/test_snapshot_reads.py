@@ -1,4 +1,4 @@
-"""CALL system.snapshot of Delta tables that Spark wrote: what all readers see of the Iceberg table, and its writes."""
+"""CALL system.snapshot on Delta tables from Spark: the Iceberg table in all readers, and writes to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.mark.parametrize("mode", ["id", pytest.param("name", marks=pytest.mark.slow)])
 def test_a_table_with_a_past(session: LakeSession, lake: Path, mode: str) -> None:
-    """Columns with ids, renamed and dropped, wider types, deleted rows, nested values, partitions of timestamps."""
+    """Column mapping, renamed and dropped columns, wider types, deleted rows, nested values, timestamp partitions."""
     name = f"d_{mode}"
     run(
         session,

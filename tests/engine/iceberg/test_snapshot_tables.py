@@ -39,7 +39,7 @@ def snapshot(bare: BareLake, name: str = "t") -> IcebergSnapshot:
 
 
 def read_by_all(bare: BareLake, columns: list[str], name: str = "t") -> Rows:
-    """What pyiceberg and DuckDB read, if it is the same."""
+    """Returns the rows that pyiceberg and DuckDB read, if they agree."""
     path = bare.path(name) / snapshot(bare, name).metadata_name
     theirs = comparable(StaticTable.from_metadata(str(path)).scan().to_arrow().select(columns))
     listed = ", ".join(f'"{each}"' for each in columns)
@@ -78,7 +78,7 @@ def test_rows_statistics_and_partitions(bare: BareLake) -> None:
 
 
 def test_there_and_back(bare: BareLake) -> None:
-    """Ids of files, deleted rows, and types that became wider."""
+    """File field ids, deleted rows, and widened types."""
     made = HandmadeTable(
         bare.path("d"), columns=[{"id": 3, "name": "was", "required": False, "type": "int"}], version=3
     )
@@ -148,7 +148,7 @@ def test_ids_of_files_that_mean_something_else(bare: BareLake) -> None:
 
 
 def test_a_struct_with_an_id_of_fields_without(bare: BareLake) -> None:
-    """Iceberg's readers take no field of a file by its name if another one has an id."""
+    """Iceberg's readers take no field in a file by its name if another one has an id."""
     folder = bare.path("d")
     folder.mkdir(parents=True)
     inner = pa.struct([pa.field("x", pa.int64())])
@@ -159,7 +159,7 @@ def test_a_struct_with_an_id_of_fields_without(bare: BareLake) -> None:
 
 
 def test_elements_without_the_ids_of_the_table(bare: BareLake) -> None:
-    """A Delta log has none for elements, so that readers would look for others than files have."""
+    """A Delta log has no element ids, so readers would look for other ids than the files have."""
     kind = {"type": "list", "element-id": 9, "element": "long", "element-required": False}
     made = HandmadeTable(bare.path("d"), columns=[{"id": 1, "name": "l", "required": False, "type": kind}])
     element = pa.field("element", pa.int64(), metadata={"PARQUET:field_id": "9"})
@@ -194,7 +194,7 @@ CHANGES = {
 
 
 def _delete(bare: BareLake, places: list[int]) -> None:
-    """Has the Iceberg table at `d`, which becomes a Delta table, mark rows of its one file."""
+    """Deletes rows in the only file of the Iceberg table at `d`, which becomes a Delta table."""
     folder = bare.path("d")
     shutil.rmtree(folder, ignore_errors=True)
     columns = [{"id": 1, "name": "id", "required": False, "type": "long"}]

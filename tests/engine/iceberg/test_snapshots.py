@@ -1,5 +1,5 @@
-"""What is read of metadata and manifests, without Spark: versions of the metadata, files and what they inherit, answers
-from metadata.
+"""Reads of metadata and manifests, without Spark: metadata versions, files with inherited values, metadata-only
+answers.
 """
 
 from __future__ import annotations
@@ -175,7 +175,8 @@ def test_the_snapshot_of_two_statements_is_one(table: HandmadeTable) -> None:
     assert opened.load(str(table.folder)) is opened.load(str(table.folder))
 
 
-# --- What is known of files -------------------------------------------------------------------------------------------
+# --- File statistics
+# ---------------------------------------------------------------------------------------------------
 
 
 def metrics(low: bytes | None, high: bytes | None, nulls: int | None = 0, id: int = 1) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Columns of types that Spark does not have, written through SQL and read by pyiceberg and DuckDB."""
+"""Columns with types that Spark lacks, written through SQL and read by pyiceberg and DuckDB."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_nanoseconds_are_written_exactly(session: LakeSession, lake: Path, mode:
 
 
 def test_a_value_with_nanoseconds_is_never_lost(session: LakeSession, lake: Path) -> None:
-    """Files that have to be written again are not, and those that need not be are read no more than before."""
+    """Files that would need a rewrite stay, and others are read no more than before."""
     table = made(lake, "finer", [column(1, "id", "long"), NS[0]], version=3)
     table.commit(table.data({"id": [1, 2], "n": pa.array([1_700_000_000_000_000_001, 1000], pa.timestamp("ns"))}))
     assert rows(session, "SELECT id FROM finer WHERE id = 1") == [(1,)]
@@ -226,6 +226,7 @@ TERMS = (
     *("bucket(16, u)", "bucket(16, f)", "bucket(16, t)", "bucket(16, n)"),
     *("u", "f", "t", "year(n)", "month(n)", "day(n)", "hour(n)", "n"),
 )
+# Rows, and the partition values in the specification: its vectors, and units before 1970.
 PARTS = [
     (
         f"1, '{U1}', X'00010203', '22:31:08', TIMESTAMP_NTZ'2017-11-16 22:31:08'",
@@ -245,7 +246,6 @@ PARTS = [
     ),
     (f"3, '{U2}', X'00000000', NULL, NULL", {"u": U2, "n_bucket_16": None, "n_day": None, "n": None}),
 ]
-"""Rows, and what the specification says of partition values: its vectors, and units before 1970."""
 
 
 def test_partitions_of_these_types(session: LakeSession, lake: Path) -> None:
@@ -303,7 +303,9 @@ def test_changes_of_these_types(session: LakeSession, lake: Path) -> None:
 
 
 def test_defaults_of_these_types(session: LakeSession, lake: Path) -> None:
-    """Of old rows, of new ones, and as a statement sets them; nanoseconds that Spark has not fail a query of them."""
+    """For old rows, new ones, and set by a statement; nanoseconds that Spark cannot represent fail a query over
+    them.
+    """
     table = made(lake, "own_defaults", [column(1, "id", "long")], version=3)
     table.commit(table.data({"id": [1]}))
     both = {"u": U1, "f": "00ff10", "t": "22:31:08.123456", "n": "2017-11-16T22:31:08.123456000"}
@@ -325,6 +327,7 @@ def test_defaults_of_these_types(session: LakeSession, lake: Path) -> None:
     refuse(session, "ALTER TABLE own_defaults ALTER COLUMN u SET DEFAULT 'no uuid'")
 
 
+# A column with a default, and its value in files that lack it, or a part; the SQL and the value for a new one.
 FILLED: list[tuple[Any, Any, Any, str, Any]] = [
     ("binary", {"initial-default": "00ff"}, b"\x00\xff", "X'01'", b"\x01"),
     ("fixed[2]", {"initial-default": "00ff"}, b"\x00\xff", "X'0102'", b"\x01\x02"),
@@ -337,12 +340,11 @@ FILLED: list[tuple[Any, Any, Any, str, Any]] = [
         {"x": 7},
     ),
 ]
-"""A column with a default, and its value in files that lack it, or a part of it; the SQL and the value of a new one."""
 
 
 @pytest.mark.parametrize("at", range(len(FILLED)))
 def test_a_column_that_files_lack(session: LakeSession, lake: Path, at: int) -> None:
-    """Also where it is read as the type that is shown. First all files lack it, then some of them."""
+    """Also when read as the shown type. First all files lack it, then some."""
     kind, default, old, text, new = FILLED[at]
     table = made(lake, f"lacking{at}", [column(1, "id", "long")], version=3)
     data = {"id": pa.array([1, 2])}
@@ -368,7 +370,7 @@ def test_a_column_that_files_lack(session: LakeSession, lake: Path, at: int) -> 
 
 
 def test_files_of_others_are_not_read_as_those_that_lack_a_column(lake: Path) -> None:
-    """A commit that another one has overtaken looks whether the new files have rows of its own."""
+    """An overtaken commit checks if the new files have rows that concern it."""
     table = made(lake, "overtaken", [column(1, "id", "long")], version=3)
     table.commit(table.data({"id": [1]}))
     table.evolve([column(1, "id", "long"), column(10, "c", "binary", **{"initial-default": "00ff"})])
@@ -378,7 +380,7 @@ def test_files_of_others_are_not_read_as_those_that_lack_a_column(lake: Path) ->
 
 
 def test_rows_in_the_order_of_their_days(session: LakeSession, lake: Path) -> None:
-    """Of rows of the same day the next column of the order says which comes first."""
+    """Within a day, the order's next column decides."""
     table = made(lake, "days", [column(1, "id", "long"), NS[0]], version=3)
     run(session, "ALTER TABLE days WRITE ORDERED BY day(n), id")
     moments = [(9, "2024-01-01 01:00:00"), (1, "2024-01-01 23:00:00"), (5, "2024-01-01 12:00:00"), (0, "2024-01-02")]
@@ -417,7 +419,7 @@ def test_what_is_no_value_of_the_type_is_refused(session: LakeSession, lake: Pat
 
 
 def test_new_rows_that_replace_others_have_their_own_values(session: LakeSession, lake: Path) -> None:
-    """Not the default of the column, which all old files lack."""
+    """Not the column's default, which all old files lack."""
     table = made(lake, "lacking", [column(1, "id", "long")], version=3)
     table.commit(table.data({"id": [1]}))
     table.evolve([column(1, "id", "long"), column(10, "c", "binary", **{"initial-default": "00ff"})])

@@ -1,4 +1,4 @@
-"""What others have counted: distinct values of columns, as the metadata repeats them of Puffin files."""
+"""Foreign statistics: distinct counts, which the metadata repeats from Puffin files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NDV = "apache-datasketches-theta-v1"
 
 
 def counted(table: HandmadeTable, *statistics: Any) -> dict[str, tuple[int, int]]:
-    """The distinct values of columns, and of how many rows, where the metadata has these statistics."""
+    """Returns distinct counts, with their row counts, if the metadata has these statistics."""
     newest = max(table.folder.glob("metadata/v*.metadata.json"), key=lambda path: int(path.name[1:].partition(".")[0]))
     value = json.loads(newest.read_text())
     for snapshot, total in zip(value["snapshots"], (3, 5), strict=True):
@@ -35,7 +35,7 @@ def blob(ndv: object, *fields: int, kind: str = NDV) -> dict[str, Any]:
 
 
 def test_distinct_values_are_those_of_puffin_files(table: HandmadeTable) -> None:
-    """Of the newest snapshot that has some; what is odd counts nothing."""
+    """The newest snapshot that has some counts; malformed ones are ignored."""
     table.commit(table.data({"id": [1, 2, 3]}))
     first = load(table.folder).version
     table.commit(table.data({"id": [4, 5]}))

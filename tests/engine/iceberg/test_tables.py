@@ -35,7 +35,7 @@ def metadata_of(session: LakeSession, name: str) -> Path:
 
 
 def read_by_all(session: LakeSession, name: str) -> list[tuple[Any, ...]]:
-    """The rows of a table, if we, pyiceberg and DuckDB agree."""
+    """Returns a table's rows, if we, pyiceberg and DuckDB agree."""
     path = metadata_of(session, name)
     ours = sorted(rows(session, f"SELECT * FROM {name}"), key=str)
     theirs = open_duckdb().execute(f"SELECT * FROM iceberg_scan('{path}')").fetchall()
@@ -56,6 +56,7 @@ TERMS = (
     "k, bucket(16, l), bucket(i, 16), bucket(16, s), bucket(16, dec), bucket(16, d), truncate(10, i), truncate(l, 10),"
     " truncate(50, dec), truncate(3, s), years(n), month(n), day(at), hours(n), s, bin, d"
 )
+# The specification's vectors: a column, its value, and partition values.
 VALUES = (
     ("l", "34", {"l_bucket": 3, "l_trunc": 30}),
     ("l", "-1", {"l_bucket": 8, "l_trunc": -10}),
@@ -78,7 +79,6 @@ VALUES = (
     ("bin", "X'00ff'", {"bin": b"\x00\xff"}),
     ("l", "NULL", {"l_bucket": None, "l_trunc": None, "s": None, "at_day": None}),
 )
-"""The specification's vectors: a column, its value, and values of the partition."""
 
 
 def test_partition_values_are_the_specifications(session: LakeSession) -> None:
@@ -285,7 +285,7 @@ def test_a_branch_of_a_table_without_snapshots_begins_empty(session: LakeSession
 
 
 def test_the_least_numbers_of_truncated_columns(session: LakeSession) -> None:
-    """They have no multiple of the width below them: the partition of integers is one of the last, as Java counts."""
+    """No multiple of the width exists below them: the integer partition wraps to a last one, as in Java."""
     properties = "TBLPROPERTIES ('write.metadata.metrics.default' = 'none')"
     run(session, f"CREATE TABLE least (i INT, n INT) USING iceberg PARTITIONED BY (truncate(10, i)) {properties}")
     run(session, "INSERT INTO least VALUES (-2147483648, 1), (5, 2), (2147483641, 3)")

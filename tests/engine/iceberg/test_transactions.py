@@ -1,4 +1,4 @@
-"""Two writers of one table, without Spark: what is a conflict, and what is written again for another attempt."""
+"""Two writers on one table, without Spark: conflicts, and files rewritten for a retry."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Step = Callable[[IcebergTransaction, OwnTable], None]
 
 @pytest.fixture(params=["2", "3"])
 def table(tmp_path: Path, request: pytest.FixtureRequest) -> OwnTable:
-    """Of two files of ten rows: the numbers from 0, and from 10."""
+    """Creates two files with ten rows each: the numbers from 0, and from 10."""
     made = OwnTable(tmp_path / "t", columns(id="long"), format_version=request.param)
     for first in (0, 10):
         begun = begin(made)
@@ -54,7 +54,7 @@ def append(first: int) -> Step:
 
 
 def remove(position: int) -> Step:
-    """A file that the transaction knows, in the order of names."""
+    """Removes a file in the transaction's snapshot, by its position in name order."""
 
     def go(transaction: IcebergTransaction, table: OwnTable) -> None:
         assert transaction.snapshot is not None
@@ -66,7 +66,7 @@ def remove(position: int) -> Step:
 
 
 def reading(is_concerned: bool) -> Step:
-    """A condition that is true of any file, or of none."""
+    """Adds a condition that matches any file, or none."""
 
     def read(transaction: IcebergTransaction, table: OwnTable) -> None:
         transaction.depend_on(lambda files: pa.repeat(is_concerned, files.num_rows), pa.array([], pa.string()))
@@ -86,6 +86,7 @@ def comment(transaction: IcebergTransaction, table: OwnTable) -> None:
     transaction.define(table.snapshot.redefined("t", [SetProperty(key="comment", value="new")]))
 
 
+# The steps of the slower and the faster transaction, and the number of rows after both; None: the slower one fails.
 RACES: dict[str, tuple[list[Step], list[Step], int | None]] = {
     "two appends": ([append(20)], [append(30)], 40),
     "an append and an overwrite": ([append(20)], [read_all, remove(0), remove(1), append(30)], 20),
@@ -98,7 +99,6 @@ RACES: dict[str, tuple[list[Step], list[Step], int | None]] = {
     "another definition and an append": ([rename], [append(20)], 30),
     "two definitions": ([rename], [comment], None),
 }
-"""What the slower and the faster transaction do, and the number of rows after both; None: the slower one fails."""
 
 
 @pytest.mark.parametrize("name", RACES)
@@ -145,7 +145,7 @@ def test_an_attempt_that_is_lost_costs_a_list_and_no_manifest(table: OwnTable) -
     late.change_metadata(others_first)
     late.commit()
     manifests = {path.name for path in folder.glob("*-m*.avro")}
-    assert len(seen) == 3 and len(manifests) == 5  # two of the table, two of others, one of ours
+    assert len(seen) == 3 and len(manifests) == 5  # two from the table, two from others, one from us
     info = table.snapshot.info
     assert info is not None and info.summary["total-records"] == "50"
     lists = [path.name for path in folder.glob(f"snap-{info.snapshot_id}-*.avro")]
@@ -162,6 +162,7 @@ def test_a_dropped_table_takes_no_rows(table: OwnTable) -> None:
     assert table.snapshot.num_files == 0
 
 
+# The columns of a table that replaces one with a column `id`; if old rows can be added to it.
 LATER: dict[str, tuple[dict[str, str], bool]] = {
     "the same columns": ({"id": "long"}, True),
     "one more": ({"id": "long", "s": "string"}, True),
@@ -170,7 +171,6 @@ LATER: dict[str, tuple[dict[str, str], bool]] = {
     "another of its name": ({"id": "string"}, False),
     "others": ({"other": "long"}, False),
 }
-"""The columns of a table that takes the place of one with a column `id`; whether rows of the old one go into it."""
 
 
 @pytest.mark.parametrize("case", LATER)

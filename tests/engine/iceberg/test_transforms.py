@@ -1,4 +1,4 @@
-"""The specification's vectors, and what partition values say of the values that they were made from."""
+"""The specification's transform vectors, and what partition values imply about source values."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_bounds_of_a_unit_before_1970_are_a_unit_wider() -> None:
 
 LAST = {"int": 2**31 - 1, "long": 2**63 - 1}
 TRUNCATED: list[tuple[str, int, tuple[int | None, int | None]]] = [
-    ("int", LAST["int"] - 1, (None, None)),  # of the least value, too, which engines count on from
+    ("int", LAST["int"] - 1, (None, None)),  # including the minimum value, from which engines continue counting
     ("int", LAST["int"] - 7, (None, None)),
     ("int", LAST["int"] - 17, (LAST["int"] - 17, LAST["int"] - 8)),
     ("int", -LAST["int"] + 7, (-LAST["int"] + 7, -LAST["int"] + 16)),

@@ -1,4 +1,4 @@
-"""Random histories of statements: after each, three readers have the rows of a model, and so have older snapshots."""
+"""Random statement histories: after each, three readers and older snapshots have a model's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random statements on an Iceberg table, a model of what it should have, and readers that are compared with it."""
+"""Random statements on an Iceberg table, a model with its expected content, and readers to compare."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class History:
     name: str
     columns: dict[int, tuple[str, str]] = field(default_factory=lambda: {0: ("id", "BIGINT"), 1: ("s", "STRING")})
     stored: list[Row] = field(default_factory=list)
+    # Each schema's columns, by its id.
     schemas: dict[int, dict[int, tuple[str, str]]] = field(default_factory=dict)
-    """The columns of each schema, by its id."""
     tags: dict[str, tuple[list[str], Counter[Any]]] = field(default_factory=dict)
     terms: list[str] = field(default_factory=list)
     count: int = 0

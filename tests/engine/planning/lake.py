@@ -1,7 +1,7 @@
-"""A lake of logs without data files: statements are planned over it, text in, plan out, and nothing runs.
+"""A lake with logs and without data files: statements are planned from text, and nothing runs.
 
-Its tables are made by statements; files are actions in their logs, and no test opens them. What Spark would say of a
-query is a value too: the columns that it has.
+Statements create its tables; files are actions in their logs, and no test opens them. Spark's analysis of a query is a
+value too: the query's columns.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ P = TypeVar("P")
 
 
 def query_columns(ddl: str) -> tuple[QueryColumn, ...]:
-    """As Spark gives those of a query: `query_columns("id BIGINT, at STRUCT<x: INT>")`."""
+    """Returns a query's columns as Spark would: `query_columns("id BIGINT, at STRUCT<x: INT>")`."""
     if not ddl:
         return ()
     row = parse_type(f"STRUCT<{ddl}>").data_type
@@ -83,12 +83,12 @@ def shown_columns(definition: TableDefinition | None) -> str:
 
 
 def data_file(path: str, values: Mapping[str, str | None] | None = None, **fields: Any) -> Add:
-    """A file of 10 rows, if nothing else is said of it, in the partition of these `values`."""
+    """Returns a file, with 10 rows by default, in the partition with these `values`."""
     return add(path, **{"partition_values": dict(values or {}), "stats": json.dumps({"numRecords": 10}), **fields})
 
 
 def statistics(rows: int, **extremes: tuple[Any, Any]) -> str:
-    """Of a file without nulls: column -> its least and greatest value."""
+    """Returns statistics for a file without nulls: column -> minimum and maximum value."""
     lows = {name: low for name, (low, _) in extremes.items()}
     highs = {name: high for name, (_, high) in extremes.items()}
     return json.dumps(
@@ -113,7 +113,7 @@ class PlanningLake:
             self.commit(plan.entry.name.table, *files)
 
     def commit(self, table: str, *actions: Action) -> None:
-        """The next version of a table, as another writer makes it."""
+        """Commits a table's next version, as another writer."""
         log = self.path(table) / LOG_DIR
         version = len(list(log.glob("*.json")))
         (log / commit_name(version)).write_bytes(json_lines(actions))
@@ -159,9 +159,9 @@ class PlanningLake:
         settings: Mapping[str, str] = MappingProxyType({}),
         variables: tuple[str, ...] = (),
     ) -> P:
-        """The plan of a statement before the rules, which must be of this kind.
+        """Returns a statement's plan before enforcement, which must have this kind.
 
-        `columns` and `variables` are what Spark says of its query.
+        `columns` and `variables` are Spark's analysis of its query.
         """
         plan: Plan = plan_statement(self.analyzed(text, columns, settings, variables))
         own = plan.own if isinstance(plan, FormatPlan) else plan
@@ -175,7 +175,7 @@ class PlanningLake:
         settings: Mapping[str, str] = MappingProxyType({}),
         variables: tuple[str, ...] = (),
     ) -> SqlError:
-        """The error of a statement that cannot be planned."""
+        """Returns the error from a statement that cannot be planned."""
         with pytest.raises(SqlError) as caught:
             plan_statement(self.analyzed(text, columns, settings, variables))
         return caught.value
@@ -186,7 +186,7 @@ class PlanningLake:
 
 
 def bound_table(planning: PlanningLake, name: str) -> BoundTable:
-    """The newest version of a table, as a statement that names it has it."""
+    """Returns a table's newest version, as bound in a statement."""
     (found,) = planning.bound(f"SELECT * FROM {name}").relations
     assert isinstance(found, BoundTable)
     return found

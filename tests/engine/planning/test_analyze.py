@@ -1,4 +1,4 @@
-"""What is asked of Spark before a statement is planned, and what is not."""
+"""Requests to Spark before planning, and statements without any."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = query_columns("a INT")
 
 @dataclass
 class Asked:
-    """Answers `COLUMNS` and a variable for every query, and keeps what it was asked."""
+    """Returns `COLUMNS` and a variable for every query, and records requests."""
 
     columns: list[str] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)

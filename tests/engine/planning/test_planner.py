@@ -1,4 +1,4 @@
-"""Which plan a statement has, by its kind."""
+"""The plan for each kind of statement."""
 
 from __future__ import annotations
 

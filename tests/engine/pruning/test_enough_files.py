@@ -1,4 +1,4 @@
-"""Which files a LIMIT without an order takes."""
+"""Files for a LIMIT without an order."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from engine.planning.reads.file_choice import enough_files
 
 LIVE, SIZES = (5, -1, 500, 50, 0, 60, 50), (10, 1, 900, 100, 1, 90, 300)
 CASES = (
-    # rows that are wanted, positions of files
+    # requested rows, positions in the file list
     (1, [0]),
-    (6, [5]),  # the smallest of those that have enough
+    (6, [5]),  # the smallest with enough rows
     (60, [5]),
     (61, [2]),
     (501, [2, 5]),

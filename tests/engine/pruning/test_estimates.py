@@ -1,4 +1,4 @@
-"""Estimates of what the files that are left hold: of tables that the log describes in every which way."""
+"""Estimates for the remaining files, in tables whose log describes them in various ways."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _files(
     deleted: list[int | None] | None = None,
     partitions: list[str | None] | None = None,
 ) -> tuple[CountedFiles, FilePruning]:
-    """`stats`: lowest, highest and nulls of each file by column."""
+    """`stats`: each file's minimum, maximum and nulls by column."""
     count = len(rows)
     vectors = [None if each is None else {"cardinality": each} for each in deleted or [None] * count]
     names = list(stats)
@@ -81,12 +81,12 @@ def _estimate(
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 COLUMNS: tuple[tuple[str, list[Any], list[Any], list[int | None], ColumnEstimate], ...] = (
-    # a column of files of 10 and 20 rows: lowest, highest, nulls of each; the estimate
+    # a column in files with 10 and 20 rows: each one's minimum, maximum and nulls; the estimate
     ("n", [1, 5], [4, 9], [0, 3], ColumnEstimate(nulls=3, low=1, high=9, distinct=9)),
     ("n", [1, 5], [400, 9], [0, 0], ColumnEstimate(nulls=0, low=1, high=400, distinct=30)),
     ("n", [-(2**63), 5], [4, 2**63 - 1], [0, 0], ColumnEstimate(nulls=0, low=-(2**63), high=2**63 - 1, distinct=30)),
     ("n", [9, 5], [1, 2], [0, 0], ColumnEstimate(nulls=0, low=1, high=9, distinct=9)),  # the wrong way round
-    ("n", [1, None], [4, None], [0, 20], ColumnEstimate(nulls=20, low=1, high=4, distinct=4)),  # one of nulls only
+    ("n", [1, None], [4, None], [0, 20], ColumnEstimate(nulls=20, low=1, high=4, distinct=4)),  # a file with only nulls
     ("n", [1, None], [4, 9], [0, 0], ColumnEstimate(nulls=0)),
     ("n", [1, 5], [4, 9], [0, None], ColumnEstimate(nulls=None, low=1, high=9, distinct=9)),
     ("n", [1, 5], [4, 9], [99, 99], ColumnEstimate(nulls=30)),  # more than there are rows

@@ -1,4 +1,4 @@
-"""Partition filters from generation expressions: what is derived, and that it never excludes a matching row."""
+"""Partition filters from generation expressions: the derived condition never excludes a matching row."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def table(generated: dict[str, GenerationExpression]) -> TableColumns:
 
 
 def survivors(generated: dict[str, GenerationExpression], predicate: Predicate, values: list[dict[str, Any]]) -> str:
-    """Which of the files with these partition values the derived condition keeps."""
+    """Returns the files with these partition values that the derived condition keeps."""
     columns = table(generated)
     maps = pa.array([list(value.items()) for value in values], pa.map_(pa.string(), pa.string()))
     texts = encode_partition_values(maps, partition_schema(generated))
@@ -218,7 +218,7 @@ strings = st.text("ab\x01é", max_size=4)
 
 
 def computed(expression: GenerationExpression, row: Row, zone: ZoneInfo, *, local_text: bool) -> str | None:
-    """The partition value that a writer in `zone` gives a row, as text."""
+    """Returns the partition value that a writer in `zone` gives a row, as text."""
     value = row[expression.base]
     if value is None:
         return None

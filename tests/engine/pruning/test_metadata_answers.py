@@ -1,4 +1,4 @@
-"""Answers from the log: exact, or none with the reason."""
+"""Metadata-only answers: exact, or none with the reason."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def snapshot(*files: Action) -> Snapshot:
 
 
 def file(path: str, rows: int | None = 10, low: Any = 1, high: Any = 9, nulls: int = 0, **more: Any) -> Action:
-    """A file with the same bounds for all data columns; `column` names one alone."""
+    """Returns a file with the same bounds for all data columns; `column` names one alone."""
     column = more.pop("column", "id")
     stats = {"minValues": {column: low}, "maxValues": {column: high}, "nullCount": {column: nulls}}
     stats |= {} if rows is None else {"numRecords": rows}

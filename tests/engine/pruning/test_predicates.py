@@ -1,4 +1,4 @@
-"""Predicates as values: literals, what they refer to, how they come apart."""
+"""Predicates as values: literals, references, decomposition."""
 
 from __future__ import annotations
 

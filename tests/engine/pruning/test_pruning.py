@@ -1,4 +1,4 @@
-"""What each comparison makes of each kind of statistics: tables of files and the answer for each."""
+"""Each comparison with each kind of statistics: tables with files and their pruning."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ X = Column(("x",))
 
 
 def stats(low: Any = None, high: Any = None, nulls: int | None = 0, rows: int | None = 10, **more: Any) -> str:
-    """Statistics of a file about the column x; None leaves one out."""
+    """Returns a file's statistics for column x; None omits a value."""
     wrapped = {
         "numRecords": rows,
         "minValues": None if low is None else {"x": low},
@@ -54,7 +54,7 @@ def stats(low: Any = None, high: Any = None, nulls: int | None = 0, rows: int | 
 
 
 def pruning(files: Sequence[str | None], data_type: DataType, metadata: Mapping[str, Any] | None = None) -> FilePruning:
-    """Files of a table with one column x, by their statistics."""
+    """Returns the pruning of files in a table with one column x, by their statistics."""
     schema = StructType((StructField("x", data_type, metadata=metadata or {}),))
     batch = parse_stats(pa.array(files, pa.string()), stats_schema(schema))
     table = pa.Table.from_batches([batch])
@@ -67,8 +67,8 @@ def is_(operator: str, value: Any) -> Compare:
     return compare("x", operator, value)
 
 
+# A range, one value, another range, only nulls, no bounds, nothing at all, no rows.
 NUMBERS = [stats(1, 5), stats(5, 5), stats(6, 9), stats(nulls=10), stats(nulls=3), None, stats(1, 5, rows=0)]
-"""A range, one value, another range, only nulls, no bounds, nothing at all, no rows."""
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ NUMBERS = [stats(1, 5), stats(5, 5), stats(6, 9), stats(nulls=10), stats(nulls=3
         (is_(">=", Decimal("5.5")), "..#.##."),
         (is_("=", 5.5), "....##."),
         (is_(">", 5.5), "..#.##."),
-        (is_("=", "5"), "###.##."),  # of another type: not understood, but null is still null
+        (is_("=", "5"), "###.##."),  # other type: not supported, but null is still null
         (In(X, (Literal.of(0), Literal.of(5))), "##..##."),
         (In(X, tuple(Literal.of(value) for value in range(6, 40))), "..#.##."),
         (In(X, (Literal.of(0), Literal(None, PrimitiveType.LONG))), "....##."),
@@ -194,7 +194,7 @@ _BIG = Decimal("12345678901234567890.1234567890")
         (PrimitiveType.DOUBLE, stats("-Infinity", 1.0), is_("<", -1e308), True),
         (PrimitiveType.FLOAT, stats(0.1, 0.1), is_("=", 0.10000000149011612), True),
         (PrimitiveType.FLOAT, stats(0.1, 0.1), is_("=", 0.1), False),
-        # Decimals of other scales, and beyond what a double holds.
+        # Decimals with other scales, and beyond a double's range.
         (DecimalType(10, 2), stats(1.25, 2.5), is_("=", Decimal("2.500")), True),
         (DecimalType(10, 2), stats(1.25, 2.5), is_(">", Decimal("2.5001")), False),
         (DecimalType(10, 2), stats(1.25, 1.25), is_("=", Decimal("1.251")), False),
@@ -230,7 +230,7 @@ _BIG = Decimal("12345678901234567890.1234567890")
         (PrimitiveType.BYTE, stats(1, 5), is_("=", 300), False),
         (PrimitiveType.BINARY, stats(nulls=10), is_("=", b"x"), False),
         (PrimitiveType.BINARY, stats("a", "b"), is_("=", b"x"), True),
-        # Statistics that say too little, or are of no type.
+        # Statistics that are incomplete, or without a type.
         (PrimitiveType.LONG, stats(1, 5, nulls=None, rows=None), is_("=", 9), False),
         (PrimitiveType.LONG, stats(1, None), is_(">", 9), True),
         (PrimitiveType.LONG, stats(1, None), is_("<", 1), False),
@@ -238,7 +238,7 @@ _BIG = Decimal("12345678901234567890.1234567890")
         (PrimitiveType.LONG, stats("one", "five"), is_("=", 9), True),
         (PrimitiveType.LONG, stats(nulls=10, rows=None), IsNotNull(X), True),
         (PrimitiveType.LONG, stats(1, 5, nulls=12), is_("=", 3), True),
-        # After a deletion vector a null count speaks only when it is none or all.
+        # With a deletion vector, a null count is meaningful only if it is none or all.
         (PrimitiveType.LONG, stats(1, 5, nulls=9, tightBounds=False), IsNull(X), True),
         (PrimitiveType.LONG, stats(1, 5, nulls=9, tightBounds=False), IsNotNull(X), True),
         (PrimitiveType.LONG, stats(1, 5, nulls=0, tightBounds=False), IsNull(X), False),
@@ -347,7 +347,7 @@ PARTITIONS = [
 
 
 def partitioned(values: list[dict[str, Any]] = PARTITIONS, b: Sequence[int | None] = ()) -> FilePruning:
-    """Files of TABLE by their partition values and the one value of a.b that each of them holds."""
+    """Returns the pruning of TABLE's files by partition values and each file's single value in a.b."""
     files = FILES_SCHEMA.empty_table().to_pydict() | {
         "partition_values": [list(value.items()) for value in values],
         "stats": [

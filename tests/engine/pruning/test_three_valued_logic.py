@@ -1,4 +1,4 @@
-"""Sets of truth values against the same operations on their members, one by one."""
+"""Sets of truth values, compared with the same operations on their members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lineage of a statement of several queries."""
+"""Lineage for a statement with several queries."""
 
 from __future__ import annotations
 

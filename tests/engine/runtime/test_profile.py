@@ -1,4 +1,4 @@
-"""What is told of a run: what was read, for EXPLAIN, and the log with all else."""
+"""A run's profile: reads, for EXPLAIN, and the log with all other entries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_time_is_counted_by_stage_until_the_end() -> None:
     assert profile.stages == spent
     profile.enter(None)
     now += 5.0
-    profile.enter(Stage.COMMIT)  # of a thread that did not notice the end
+    profile.enter(Stage.COMMIT)  # a thread that did not notice the end
     assert profile.stage is None and profile.stages == spent
 
 

@@ -1,4 +1,4 @@
-"""Settings that change what a session's own queries mean: Spark has each of them, and does what they say."""
+"""Settings that change a session's queries: Spark has and applies each."""
 
 from __future__ import annotations
 

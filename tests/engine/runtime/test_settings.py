@@ -1,4 +1,4 @@
-"""Which settings a session may change, and to what."""
+"""Settings that a session may change, and their values."""
 
 from __future__ import annotations
 

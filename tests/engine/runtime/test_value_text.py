@@ -1,4 +1,4 @@
-"""Text of every type: the spelling table, slices and nulls, and JSON that parses back."""
+"""Text for every type: the spelling table, slices and nulls, and JSON that parses back."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class DataFile:
 
 
 def schema_json(columns: Mapping[str, Any]) -> str:
-    """A table's schema from names and Spark's type names (or a whole field)."""
+    """Returns a table's schema from names and Spark's type names (or a whole field)."""
     fields = []
     for name, data_type in columns.items():
         field = data_type if isinstance(data_type, dict) and "metadata" in data_type else {"type": data_type}
@@ -66,7 +66,7 @@ def list_files(
     relation: str = "__scan_0",
     label: str = "lake.sales",
 ) -> Scan:
-    """A scan of files that are there: path, size, modification time, partition values."""
+    """Returns a scan over existing files: path, size, modification time, partition values."""
     paths, sizes, times, values = zip(*rows, strict=True) if rows else ((), (), (), ())
     return Scan(
         relation=relation,
@@ -99,6 +99,6 @@ def query(
 
 
 def rows(session: ExecSession, text: str, *scans: Scan, **options: Any) -> list[tuple[Any, ...]]:
-    """The rows of `text` as Python values."""
+    """Returns the rows from `text` as Python values."""
     table = query(session, text, *scans, **options)
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

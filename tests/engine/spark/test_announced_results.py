@@ -18,14 +18,14 @@ from tests.engine.spark.scans import query
 
 pytestmark = pytest.mark.spark
 
+# Takes about a millisecond. A query that ends immediately has no rows to stream before its end.
 SLOW_ROW = "aggregate(sequence(1L, 20000L), id, (a, b) -> greatest(a, b))"
-"""Takes about a millisecond. A query that ends at once has no rows before its end, of which it could tell."""
+# The rows from 50,000 on are slow.
 SLOW = f"SELECT if(id < 50000, id, {SLOW_ROW}) AS n "
-"""The rows from 50,000 on are slow."""
 
 
 class Run:
-    """A query on a thread of its own, which tells of its first rows."""
+    """A query on a separate thread, which announces its first rows."""
 
     def __init__(self, spark: ExecSession, text: str, result_bytes_max: int = 1 << 30) -> None:
         self.told: list[ResultStream] = []
@@ -50,7 +50,7 @@ class Run:
             self._changed.notify_all()
 
     def stream(self) -> ResultStream:
-        """Of the rows that it told of, or where it ended before it told of any, of all."""
+        """Returns the announced rows' stream, or the complete one if the query ended first."""
         with self._changed:
             assert self._changed.wait_for(lambda: self.told or self.outcome is not None, 60)
         stream = self.told[0] if self.told else self.outcome
@@ -88,7 +88,9 @@ def test_all_rows_come_once_and_in_order(spark: ExecSession, spark_driver: Spark
 
 
 def test_partitions_that_fit_in_memory_come_before_those_in_files(spark: ExecSession) -> None:
-    """The first two have few rows, the third none, the fourth many. Whose task writes while others end: many times."""
+    """The first two have few rows, the third none, the fourth many. Repeated many times, since tasks end while others
+    write.
+    """
     told = 0
     for least in range(20):
         text = "SELECT id FROM range(0, 400000, 1, 4) WHERE id < 3 OR id BETWEEN 100000 AND 100005 OR id > 300000"

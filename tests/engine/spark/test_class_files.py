@@ -1,4 +1,4 @@
-"""Classes that are kept between starts of Java."""
+"""Classes cached between Java starts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the two seams to Spark rely on, said once more, so that a Spark upgrade that moves it fails here by name.
+"""Contracts with Spark's internals, stated once more, so that a Spark upgrade that breaks one fails here with its name.
 
-The classes of `engine/spark/java` are compiled against Spark at each start, so a signature that is gone stops all.
-These tests also notice what would still compile: a method that was added to a class we implement, and behavior that no
-signature shows. Where one fails, read the new Spark before changing the expectation.
+The classes in `engine/spark/java` are compiled against Spark at each start, so a missing signature stops all. These
+tests also notice changes that still compile: a method added to a class that we implement, and behavior that no
+signature shows. If one fails, read the new Spark before changing the expectation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.spark
 DATASOURCES = "org.apache.spark.sql.execution.datasources"
 VECTORS = "org.apache.spark.sql.execution.vectorized"
 
-# Every method that Spark may call on what we implement.
+# Every method that Spark may call in our implementations.
 IMPLEMENTED = {
     f"{DATASOURCES}.FileIndex": {
         "inputFiles()",
@@ -64,7 +64,7 @@ IMPLEMENTED = {
     },
 }
 
-# What we call that is no public interface of Spark.
+# Spark internals that we call.
 CALLED = {
     f"{DATASOURCES}.HadoopFsRelation": "(FileIndex,StructType,StructType,Option,FileFormat,Map,SparkSession)",
     f"{DATASOURCES}.PartitionDirectory$": "apply(InternalRow,FileStatus[])",
@@ -108,12 +108,12 @@ _OBJECT = {"equals", "getClass", "hashCode", "notify", "notifyAll", "wait"}
 
 
 def load(driver: SparkDriver, class_name: str) -> Any:
-    jvm: Any = driver.process.gateway.jvm  # what runs there is the subject here
+    jvm: Any = driver.process.gateway.jvm  # the JVM is the subject here
     return jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(class_name)
 
 
 def signatures(driver: SparkDriver, class_name: str) -> set[str]:
-    """Public methods and constructors, `name(Simple,Types)`, without logging and what every object has."""
+    """Returns public methods and constructors, `name(Simple,Types)`, without logging and Object's methods."""
     loaded = load(driver, class_name)
     found = set()
     for member in (*loaded.getMethods(), *loaded.getConstructors()):
@@ -194,7 +194,7 @@ def test_partition_columns_in_the_data_schema_keep_their_place(spark: ExecSessio
 
 
 def test_writer_asks_the_protocol_for_every_name(spark: ExecSession, tmp_path: Path) -> None:
-    """No `_SUCCESS`, no `_temporary`, no `.crc`: nothing is in the folder but what was answered."""
+    """No `_SUCCESS`, no `_temporary`, no `.crc`: the folder has only the returned names."""
     target = WriteTarget(folder=str(tmp_path / "t"), partition_columns=("p",))
     plan = ReadPlan(text="SELECT id, id % 2 AS p FROM range(0, 10, 1, 2)", scans=())
     written = spark.write_files(plan, target, StatementRequest(identity=Identity("alice")))

@@ -1,4 +1,4 @@
-"""What is answered when Spark asks for an estimate: nothing that a policy hides, and never a failure."""
+"""Answers to Spark's estimate calls: nothing hidden by a policy, and never a failure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL = Estimate(files=2, bytes=30)
 
 
 class OneFile:
-    """Chooses the second file, whatever is asked."""
+    """Always selects the second file."""
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
         read = TableRead(label="t", version=0, files_total=2, bytes_total=30, files_partition=2, files=1, bytes=20)

@@ -1,4 +1,4 @@
-"""Spark plans joins by what the log says of the files that are left, whoever wrote it. Answers do not depend on it."""
+"""Spark plans joins by logged statistics of the remaining files, from any writer. Answers do not depend on it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from tests.engine.lake_sessions import rows, run
 pytestmark = pytest.mark.spark
 
 BY_COST = "spark.sql.cbo.enabled"
+# One column per type that Spark estimates, or must not.
 COLUMNS = (
     "id BIGINT, b TINYINT, h SMALLINT, i INT, r FLOAT, x DOUBLE, m DECIMAL(9,2), w DECIMAL(30,4), s STRING,"
     " v VARCHAR(9), o BOOLEAN, d DATE, t TIMESTAMP, n TIMESTAMP_NTZ, y BINARY, a STRUCT<k: INT>, p STRING"
 )
-"""One of each type that Spark estimates, or must not."""
 VALUES = (
     "id, CAST(id % 5 AS BYTE), CAST(id % 7 AS SHORT), CAST(id % 3 AS INT), CAST(id AS FLOAT), nullif(id, 3) / 2,"
     " CAST(id AS DECIMAL(9,2)), CAST(id * 1000000 AS DECIMAL(30,4)), 's' || id % 4, 'v' || id % 6, id % 2 = 0,"
     " date_add(DATE'2024-01-01', CAST(id AS INT)), timestamp_micros(id * 1000000), timestamp_ntz'2024-01-01 00:00:00',"
     " CAST('y' || id % 3 AS BINARY), named_struct('k', CAST(id AS INT)), 'p' || id % 2"
 )
+# Wrong statistics that prune no file: bounds for columns without conditions here, or valid ones.
 WRONG: tuple[dict[str, Any], ...] = (
     {"numRecords": 2**62, "minValues": {"i": 5}, "maxValues": {"i": -5}, "nullCount": {"i": 2**62}},
     {"numRecords": 0, "minValues": {"x": -1e308}, "maxValues": {"x": 1e308}, "nullCount": {"id": -4}},
@@ -36,7 +37,6 @@ WRONG: tuple[dict[str, Any], ...] = (
     {"numRecords": 7, "minValues": {"w": 0}, "maxValues": {"w": 99999999999999999999999999.9999}, "nullCount": {}},
     {},
 )
-"""Statistics that are wrong but leave out no row: bounds of columns that no condition here asks about, or that hold."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def _spoil(log: Path) -> None:
 
 
 def _estimated(session: LakeSession, text: str) -> dict[str, str]:
-    """The rows that Spark expects of each relation, by its label's last part."""
+    """Returns Spark's row estimate for each relation, by its label's last part."""
     ((plan,),) = rows(session, f"EXPLAIN COST {text}")
     assert isinstance(plan, str)
     found = re.findall(r"Relation \[id#.*?Statistics\(sizeInBytes=[^,]*, rowCount=([^,)]*)", plan)
@@ -83,15 +83,15 @@ def test_spark_expects_what_is_left(tables: LakeSession) -> None:
     run(tables, f"RESET {BY_COST}")
 
 
+# Conditions, and the maximum number of rows out of 60 that each leaves, as far as Spark can tell.
 COMPARED = (
     ("low < high", 60),
-    ("low < high AND high <= 29", 30),  # of 0 to 59, as far as the value says
+    ("low < high AND high <= 29", 30),  # 0 to 59, as far as the value shows
     ("high > low AND low < 30", 30),
-    ("low < high AND low < 30 AND high < 30", 30),  # the value of one of them
+    ("low < high AND low < 30 AND high < 30", 30),  # the value of one column
     ("low < high OR id = 1", 60),
     ("low < high AND high >= other AND other < low", 60),
 )
-"""And how many of 60 rows such a condition leaves at most, for all that Spark is to know."""
 
 
 def test_nobody_guesses_how_often_a_column_is_less_than_another(tables: LakeSession) -> None:
@@ -107,7 +107,7 @@ def test_nobody_guesses_how_often_a_column_is_less_than_another(tables: LakeSess
 
 
 def test_groups_that_are_joined_with_few_are_made_of_their_rows_alone(tables: LakeSession) -> None:
-    """As in TPC-H 17. Unset, this is left to tables that are much larger."""
+    """As in TPC-H 17. Unset, this applies only to much larger tables."""
     threshold = "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"
     averages = "(SELECT h, avg(x) AS x FROM big GROUP BY h) g"
     text = f"SELECT f.id, g.x FROM few f JOIN {averages} ON f.h = g.h WHERE f.s = 's1' ORDER BY f.id"
@@ -160,6 +160,8 @@ def test_answers_do_not_depend_on_estimates(tables: LakeSession) -> None:
     run(tables, f"RESET {BY_COST}")
 
 
+# A table column's values, the table's definition, a condition, and if it is joined before a table whose filter is known
+# to keep a tenth of the rows.
 ORDERED: dict[str, tuple[str, str, str, bool]] = {
     "many values": ("'s' || id % 50", "", "s = 's1'", True),
     "one of a list": ("'s' || id % 50", "", "s IN ('s1', 's2')", True),
@@ -169,13 +171,11 @@ ORDERED: dict[str, tuple[str, str, str, bool]] = {
     "one number": ("CAST('Infinity' AS DOUBLE)", "", "s = double('Infinity')", False),
     "true and false": ("id % 2 = 0", "", "s <=> true", False),
 }
-"""What the column of a table has, how the table is made, a condition, and whether it is joined before one of which a
-filter is known to leave a tenth of the rows."""
 
 
 @pytest.mark.parametrize("name", ORDERED)
 def test_joins_are_ordered_by_the_values_in_a_file(name: str, tables: LakeSession) -> None:
-    """But where it is said how large something is, one of three values is what an unknown one is taken for."""
+    """Unless sizes are given, one of three values is the estimate for an unknown value."""
     values, properties, condition, is_first = ORDERED[name]
     run(tables, f"CREATE OR REPLACE TABLE texts {properties} AS SELECT id AS k, {values} AS s FROM range(1000)")
     run(tables, "CREATE OR REPLACE TABLE numbers AS SELECT id AS k, CAST(id % 10 AS INT) AS n FROM range(1000)")
@@ -193,6 +193,7 @@ def test_joins_are_ordered_by_the_values_in_a_file(name: str, tables: LakeSessio
     run(tables, f"RESET {BY_COST}")
 
 
+# Values in each half of a table's rows, and the table's definition.
 MULTIPLYING: dict[str, tuple[str, str]] = {
     "texts": ("'m' || id % 2", "delta"),
     "numbers far apart": ("id % 2 * 1000000000", "delta"),
@@ -203,12 +204,11 @@ MULTIPLYING: dict[str, tuple[str, str]] = {
     "numbers in Iceberg": ("id % 2 * 1000000000", "iceberg"),
     "as many numbers as rows": ("id % 2 * 999", "delta"),
 }
-"""Values that each half of the rows of a table has, and how the table is made."""
 
 
 @pytest.mark.parametrize("name", MULTIPLYING)
 def test_join_that_multiplies_rows_is_not_chosen_before_joins_by_a_key(name: str, tables: LakeSession) -> None:
-    """TPC-DS 85 has such a join: nothing in a log says that a column has few values."""
+    """TPC-DS 85 has such a join: a log does not record that a column has few values."""
     values, made = MULTIPLYING[name]
     rows_of = f"SELECT id AS k, {values} AS m, id % 3 = 0 AS e FROM range(1000)"
     run(tables, "DROP TABLE IF EXISTS halves")

@@ -1,4 +1,4 @@
-"""The list of classes of expressions is complete and reviewed."""
+"""The list of expression classes is complete and reviewed."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def test_the_list_is_sparks(spark_driver: SparkDriver) -> None:
     assert set(evaluator.evaluate(given).split()) == ALLOWED_EXPRESSIONS | REFUSED_EXPRESSIONS.keys()
 
 
+# In Java, where thousands of classes take a second.
 _CONCRETE_EXPRESSIONS = """
 ClassLoader loader = Thread.currentThread().getContextClassLoader();
 String[] each = names.split("\\n");
@@ -56,7 +57,6 @@ for (int i = 0; i < each.length; i++) {
 }
 return found.toString();
 """
-"""In Java, where thousands of classes are a second."""
 
 
 def _catalyst_classes() -> list[str]:

@@ -1,4 +1,4 @@
-"""Groups that are joined with few rows are made of the rows that these match, and answers do not depend on it."""
+"""Semi-join reduction: groups joined with few rows aggregate only matching rows, with the same answers."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def tables(engine: LakeEngine, lake: Path) -> Iterator[LakeSession]:
 
 
 GROUPS = "(SELECT k, count(*) AS c, sum(m) AS m, max(pad) AS pad FROM facts GROUP BY k)"
+# If rows are filtered before grouping, and the query.
 CASES: dict[str, tuple[bool, str]] = {
     "inner": (True, f"SELECT p.k, g.c, g.m, g.pad FROM parts p JOIN {GROUPS} g ON p.k = g.k WHERE p.name = 'p3'"),
     "groups first": (True, f"SELECT p.k, g.c, g.pad FROM {GROUPS} g JOIN parts p ON p.k = g.k WHERE p.name LIKE '%7'"),
@@ -93,7 +94,6 @@ CASES: dict[str, tuple[bool, str]] = {
         " ON p.k = g.k WHERE p.name = 'p3'",
     ),
 }  # fmt: skip
-"""Whether rows are left out before they are grouped, and the query."""
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,4 +1,4 @@
-"""Joins broadcast what is small in its files, though its rows are estimated to take more, and answers stay the same."""
+"""Joins broadcast relations with small files, although their rows are estimated larger; answers stay the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def tables(engine: LakeEngine, lake: Path) -> Iterator[LakeSession]:
-    """A session with tables of which `narrow` has some 3 MB in files, and is estimated at more than 32 MB in memory."""
+    """Yields a session where `narrow` has some 3 MB in files, and an estimate of more than 32 MB in memory."""
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     run(
         session,

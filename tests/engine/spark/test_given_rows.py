@@ -1,4 +1,4 @@
-"""Rows that are in no files: which objects they are asked for, and that the answer is that of all rows."""
+"""Rows that are not in files: the objects for which they are computed, and answers equal to those over all rows."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_what_is_opened(spark: ExecSession, text: str, opened: set[tuple[str, ..
     objects, every = Objects(), Objects()
     found = run(spark, objects.plan(text))
     assert set(objects.opened) == opened and len(objects.opened) == len(opened)
-    # The same over rows of which nothing is known before.
+    # The same over rows without prior knowledge.
     plan = every.plan(text)
     whole = RowScan(relation="r", label="r", rows=GivenRows(columns=COLUMNS, make=every.make))
     expected = run(spark, ReadPlan(text=text, scans=(), given=(whole,)))

@@ -1,4 +1,4 @@
-"""The guard on Spark's own plans, without the parser of `engine/sql` in front: what gets in, and what does not."""
+"""The guard on Spark's own plans, without `engine/sql`'s parser: accepted and rejected plans."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from tests.paths import ROOT
 
 
 def fake_java(folder: Path, version_line: str, exit_code: int = 0) -> Path:
-    """A `bin/java` that says what Java's own says."""
+    """Returns a `bin/java` that prints Java's version line."""
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\necho '{version_line}' >&2\nexit {exit_code}\n")
@@ -84,7 +84,7 @@ def lost(driver: SparkDriver, process_id: int) -> None:
 
 
 def stopped_inside(driver: SparkDriver, process_id: int) -> None:
-    """End Spark but not its process, as Spark does where one of its own threads fails."""
+    """Stops Spark but not its process, as Spark does if one of its own threads fails."""
     spark = driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
     with suppress(Py4JError, ConnectionError):  # the supervision may be faster
         spark.stop()
@@ -161,7 +161,7 @@ def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_executors_in_other_processes_get_our_classes(tmp_path: Path) -> None:
-    """Their results come as bytes instead of files."""
+    """Their results arrive as bytes instead of files."""
     driver = start_spark(local_dir=str(tmp_path), master="local-cluster[1,1,1024]")
     try:
         session = driver.open_session()

@@ -1,4 +1,4 @@
-"""File systems with lent credentials: which are kept, and which are closed."""
+"""File systems with vended credentials: cached and closed ones."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MANY = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
+    # Cached ones, by credential expiry and last use, in milliseconds from now.
     kept: dict[str, tuple[int, int]]
-    """What was kept, by the end of its credentials and when it was last asked for, in milliseconds from now."""
+    # Requested ones, an hour ago, with credentials until the given end.
     asked: dict[str, int]
-    """What is asked for, an hour ago, with credentials to the end that is given."""
     over: set[str]
 
 
@@ -41,7 +41,7 @@ CASES: dict[str, Case] = {
 
 
 def kept_at(driver: SparkDriver, folder: Path, name: str) -> Any:
-    """A file system that removes a file when it is closed."""
+    """Returns a file system that removes a file when it is closed."""
     jvm = driver.process.gateway.jvm
     opened = jvm.org.apache.hadoop.fs.RawLocalFileSystem()
     opened.initialize(jvm.java.net.URI("file:///"), jvm.org.apache.hadoop.conf.Configuration())
@@ -67,7 +67,7 @@ def test_what_is_over_is_closed(spark_driver: SparkDriver, tmp_path: Path, name:
 def test_one_that_cannot_be_closed_keeps_no_other_from_it(spark_driver: SparkDriver, tmp_path: Path) -> None:
     jvm = spark_driver.process.gateway.jvm
     systems = jvm.deltagateway.KeptFileSystems(MANY)
-    broken = jvm.org.apache.hadoop.fs.FilterFileSystem()  # which has nothing behind it
+    broken = jvm.org.apache.hadoop.fs.FilterFileSystem()  # without an underlying file system
     for key, opened in {"x": broken, "a": kept_at(spark_driver, tmp_path, "a"), "y": broken}.items():
         systems.keep(key, opened, NOW - HOUR, NOW)
     systems.close(systems.takeOver(NOW))

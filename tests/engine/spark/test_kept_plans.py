@@ -1,4 +1,4 @@
-"""Which plans are used again, and what the texts of a query say of its answer before it is analyzed."""
+"""Plan cache: reusable plans, and what a query's text shows about its answer before analysis."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALUES_OF_NOW = (
 
 
 def ran(spark: ExecSession, plan: ReadPlan) -> tuple[Repeatable, bool]:
-    """What is known of the answer, and whether a kept plan gave it."""
+    """Returns the answer's repeatability, and if a cached plan was used."""
     request = StatementRequest(identity=Identity("ann"))
     stream = spark.run_query(plan, request)
     stream.close()
@@ -102,7 +102,7 @@ def test_conversions_of_given_times_are_kept(spark: ExecSession) -> None:
 
 
 class Changing:
-    """A choice of all files; when it is asked for an estimate, the session is changed there and back."""
+    """A choice with all files; an estimate call changes the session's settings and changes them back."""
 
     def __init__(self, spark: ExecSession) -> None:
         self.spark, self.asked = spark, 0

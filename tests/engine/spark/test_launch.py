@@ -1,4 +1,4 @@
-"""What Spark's process is told, and what others on the machine can see of it."""
+"""Options of Spark's process, and their visibility to other users on the machine."""
 
 from __future__ import annotations
 

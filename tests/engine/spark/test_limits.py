@@ -1,4 +1,4 @@
-"""What one statement may not take: values of a size that its text says, more files than its limit."""
+"""Limits per statement: the size of values in its text, and the number of files."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_pools_have_weights_and_their_jobs_take_turns(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_statements_of_all_sessions_take_turns_in_one_pool(spark_driver: SparkDriver) -> None:
-    """Spark decides between pools, and stages of one, by their names as texts where none has a task running."""
+    """Spark decides between pools, and one pool's stages, by their names as texts if none has a running task."""
     context = own_spark(spark_driver).sparkContext()
     assert context.getPoolForName("default").get().schedulingMode().toString() == "FAIR"
     pools, digits = set(), set()

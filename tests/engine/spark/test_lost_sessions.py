@@ -1,4 +1,4 @@
-"""A session over a Spark that is lost: at the door to Java, with a Java that fails on demand."""
+"""A session over a lost Spark: at the interface to Java, with a Java that fails on demand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLAN = ReadPlan(text="SELECT 1", scans=())
 
 @dataclass(eq=False)
 class JavaSession:
-    """What a session of Java's was told; `fault` is raised by its calls."""
+    """Records the calls on a Java session; each raises `fault`."""
 
     settings: dict[str, str] = field(default_factory=dict)
     current: tuple[str, str] | None = None
@@ -74,7 +74,7 @@ class JavaSession:
 
 @dataclass(eq=False)
 class Process:
-    """A run of Spark; `sessions` are those that were opened in it."""
+    """A run of Spark; `sessions` are its opened ones."""
 
     spool_dir: Path
     file_lists: FileLists
@@ -267,7 +267,7 @@ CALLS = pytest.mark.parametrize(("name", "call"), [("write", write), ("checkWrit
 
 
 def ended_for_others(spark: Spark, run: Process) -> Exception:
-    """The error of a call in `run`, which was well and is replaced while it runs."""
+    """Returns the error from a call in `run`, which was healthy and is replaced during the call."""
     spark.supervisor.restart("a statement in it does not end")
     assert eventually(lambda: spark.supervisor.was_condemned(run))
     return Py4JNetworkError("Answer from Java side is empty")
@@ -287,7 +287,7 @@ def test_calls_are_made_again_after_spark_was_ended_for_another_statement(
 
 @CALLS
 def test_calls_are_not_made_again_after_spark_died(spark: Spark, name: str, call: Callable[..., None]) -> None:
-    """The statement may be what it died of."""
+    """The statement may have caused its death."""
     session = ExecSession(spark.supervisor, spark.results)
     session.set_setting("a", "1")
     spark.runs[0].sessions[0].fault = lambda: Py4JNetworkError("Answer from Java side is empty")

@@ -1,4 +1,4 @@
-"""Rows of metadata tables, of all types, and more of them than fit into one text."""
+"""Metadata table rows, with all types, and more than fit into one text."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_values_of_all_types(spark: ExecSession) -> None:
 
 
 def test_more_rows_than_one_text_may_have(spark: ExecSession) -> None:
-    """Spark's parser of JSON takes texts of 20 MB."""
+    """Spark's JSON parser accepts texts up to 20 MB."""
     schema = StructType((StructField("path", PrimitiveType.STRING), StructField("n", PrimitiveType.LONG)))
     table = MetadataTable(schema=schema, rows=tuple({"path": f"{n:01000}", "n": n} for n in range(25_000)))
     found = read(spark, table, "SELECT count(DISTINCT path) AS c, sum(n) AS s FROM {}")

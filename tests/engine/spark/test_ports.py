@@ -17,7 +17,7 @@ def test_the_settings_are_those_of_a_process_of_its_own(spark: ExecSession) -> N
 
 
 def test_a_port_of_spark_hears_nobody_who_does_not_authenticate(spark: ExecSession) -> None:
-    """A message of Spark's RPC without the handshake comes to the handshake, and no further."""
+    """A Spark RPC message without the handshake only reaches the handshake."""
     port = int(spark.get_setting("spark.driver.port") or 0)
     empty_call = b"\x03" + (1).to_bytes(8, "big") + (0).to_bytes(4, "big")
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:

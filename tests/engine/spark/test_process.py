@@ -1,4 +1,4 @@
-"""What a run of Spark is asked for on the thread that may wait for Java."""
+"""Requests to a Spark run on the thread that may wait for Java."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.gateway.http.conftest import eventually
 
 
 class Java:
-    """A gateway, its driver and a session in one, which waits for `go_on`; `told` is what reached it."""
+    """A gateway, its driver and a session in one, which waits for `go_on`; `told` has the received calls."""
 
     def __init__(self) -> None:
         self.go_on, self.told, self.fault = threading.Event(), list[str](), list[Exception]()
@@ -95,7 +95,7 @@ def test_a_cancel_that_fails_is_logged_and_the_next_one_is_told(
 def test_process_is_replaced_for_a_statement_that_is_left_for_thirty_beats(java: Java, process: SparkProcess) -> None:
     java.left = "a b"
     assert eventually(lambda: process.left_statements.keys() == {"a", "b"})
-    java.left = "b c"  # what ends in time is forgotten
+    java.left = "b c"  # work that ends in time is discarded
     assert eventually(lambda: process.left_statements.keys() == {"b", "c"})
     java.left = ""
     assert eventually(lambda: not process.left_statements) and process.unstoppable is None

@@ -1,4 +1,4 @@
-"""Sessions, parameters, cancelling and errors of one statement after another."""
+"""Sessions, parameters, cancellation and errors in consecutive statements."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_settings_are_of_one_session(spark: ExecSession, spark_driver: SparkDriv
 
 
 def test_now_with_nanoseconds_is_the_instant_of_the_statement(spark: ExecSession) -> None:
-    """Spark has these types where a setting says so, which is not for sessions to change."""
+    """Spark has these types under a setting that sessions cannot change."""
     instant = dt.datetime(2024, 2, 29, 23, 59, 59, 123456, dt.UTC)
     request = StatementRequest(identity=Identity("ann"), instant_us=int(instant.timestamp()) * 10**6 + 123456)
     spark.set_setting("spark.sql.timestampNanosTypes.enabled", "true")
@@ -87,7 +87,7 @@ def test_named_parameters(spark: ExecSession) -> None:
 
 
 def test_parameters_have_their_types(spark: ExecSession) -> None:
-    """A decimal keeps the digits of its type, whatever its value needs."""
+    """A decimal keeps its type's digits, for any value."""
     given = (
         ("1.10", "decimal(9,2)", "1.10"),
         ("0.5", "decimal(38,38)", f"0.5{'0' * 37}"),
@@ -124,7 +124,7 @@ def test_parameters_that_do_not_fit(spark: ExecSession, parameter: Parameter, co
 
 
 def test_parameters_are_values_not_text(spark: ExecSession) -> None:
-    """What stands in a value is never parsed, also not as the name of a relation."""
+    """Text in a value is never parsed, also not as a relation's name."""
     parameters = (Parameter(name="x", value="1) FROM parquet.`/etc` --"),)
     assert rows(spark, "SELECT :x", parameters=parameters) == [("1) FROM parquet.`/etc` --",)]
 
@@ -175,7 +175,7 @@ def test_cancel_at_any_moment(spark: ExecSession, delay_ms: int) -> None:
 
 
 def test_cancel_ends_an_analysis_that_would_take_minutes(spark: ExecSession) -> None:
-    """A fan-out of common table expressions: each rule of the analyzer goes over all of it."""
+    """A fan-out of common table expressions: each analyzer rule visits all of it."""
     parts = [f"c{n} AS (SELECT a.x FROM c{n - 1} a JOIN c{n - 1} b ON a.x = b.x)" for n in range(1, 12)]
     request = StatementRequest(identity=Identity("alice"))
     threading.Timer(0.5, request.cancel.cancel).start()
@@ -197,7 +197,7 @@ def test_cancel_leaves_other_statements_alone(spark: ExecSession) -> None:
 
 
 def test_statements_of_one_session_do_not_mix_their_scans(spark: ExecSession, tmp_path: Path) -> None:
-    """The names of scans are the same in every statement."""
+    """Scans have the same names in every statement."""
     scans = [
         write_scan(tmp_path / str(n), {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [n]})])
         for n in range(8)

@@ -1,4 +1,4 @@
-"""Who may ask, and what goes back."""
+"""Driver callbacks: authorized callers, and the answers."""
 
 from __future__ import annotations
 

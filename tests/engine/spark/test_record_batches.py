@@ -1,4 +1,4 @@
-"""Batches of a result that grows: order, waiting, errors, and files that go."""
+"""Batches in a growing result: order, waiting, errors, and removed files."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_rows_are_read_as_their_file_grows_and_none_twice(spool: Spool, made: Ca
     batches.announce(first.write(2))
     batches.announce(first.write(3))
     assert batches.wait_ready(0)
-    last = first.write(4)  # which only the answer tells of
+    last = first.write(4)  # which only the answer announces
     batches.complete([last, second.write(5)], NOTHING, 6)
     assert not first.path.exists() and not second.path.exists()
     assert [row for batch in rows for row in ids(batch)] == [2, 3, 4, 5]
@@ -120,7 +120,7 @@ def test_a_failure_ends_the_rows_even_those_that_are_there(spool: Spool, made: C
 def test_a_waiting_reader_is_told_of_an_early_end(spool: Spool, made: Callable[[str], Growing], end: str) -> None:
     batches, file, outcome = RecordBatches(SCHEMA, spool), made("0.1"), list[object]()
     batches.announce(file.write(1))
-    file.path.unlink()  # as after a failed query: its reader finds no file, and is told why later
+    file.path.unlink()  # as after a failed query: its reader finds no file, and gets the reason later
 
     def read() -> None:
         try:

@@ -91,7 +91,7 @@ def test_types(spark: ExecSession, expression: str, sql_type: str, arrow_type: p
 def test_types_from_a_job(
     spark: ExecSession, expression: str, sql_type: str, arrow_type: pa.DataType, value: Any
 ) -> None:
-    """The same values where executors make the batches, with a null beside."""
+    """The same values when executors create the batches, with an additional null."""
     table = query(spark, f"SELECT IF(id = 0, {expression}, NULL) AS x FROM range(0, 2, 1, 2)")
     assert sql_type_of(table.schema.field(0)) == sql_type
     assert table.column(0).to_pylist() == [value, None]
@@ -138,7 +138,7 @@ def test_no_rows_still_have_a_schema(spark: ExecSession, text: str) -> None:
 
 @pytest.mark.parametrize("count", [1, 1_000, 100_000, 400_000])
 def test_rows_come_in_the_order_of_the_partitions(spark: ExecSession, count: int) -> None:
-    """Sizes below, about and above what travels in memory; many partitions, so that tasks end out of order."""
+    """Sizes below, about and above the in-memory limit; many partitions, so that tasks end out of order."""
     table = query(spark, f"SELECT id, repeat('x', 10) AS s FROM range(0, {count}, 1, 7)")
     assert table.column("id").to_pylist() == list(range(count))
 
@@ -266,7 +266,7 @@ def test_rows_of_a_small_limit_count_on_the_disk(spark: ExecSession, tmp_path: P
     ],
 )
 def test_who_reads_a_result_of_limited_bytes_sees_that_rows_were_left_out(spark: ExecSession, columns: str) -> None:
-    """Rows are left out by Java's count of bytes, and missed by that of pyarrow: so many are in three of ten parts."""
+    """Java's byte count drops rows, and pyarrow's detects it: three of ten parts have that many."""
     rows_made = 20_010
     plan = ReadPlan(text=f"SELECT {columns} FROM range(0, {rows_made}, 1, 10)", scans=())
     whole = spark.stream_query(plan, StatementRequest(identity=Identity("alice"), result_bytes_max=1 << 30))
@@ -307,14 +307,14 @@ def test_rows_count_on_the_disk_while_they_are_written(spark: ExecSession, tmp_p
     ],
 )
 def test_empty_lists_have_their_first_offset(spark: ExecSession, text: str) -> None:
-    """Readers in C++ read the offsets in any case, those of clients too."""
+    """C++ readers always read the offsets, including clients' readers."""
     for batch in query(spark, text).to_batches():
         for column in batch.columns:
             assert 0 not in offset_sizes(column)
 
 
 def offset_sizes(values: Any) -> list[int]:
-    """Bytes of the offsets of all lists in an array."""
+    """Returns the size of the offsets in bytes for all lists in an array."""
     if pa.types.is_struct(values.type):
         return [size for at in range(values.type.num_fields) for size in offset_sizes(values.field(at))]
     if pa.types.is_list(values.type) or pa.types.is_map(values.type):

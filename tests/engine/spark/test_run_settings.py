@@ -1,6 +1,6 @@
-"""How a query runs follows what it reads: small ones in one task, without exchanges; and the answers are the same.
+"""Run settings follow the input size: small queries run in one task, without exchanges; answers are the same.
 
-A session that sets the number of partitions has exchanges as Spark plans them, which is what is compared with.
+The comparison is a session that sets the number of partitions, and so has Spark's planned exchanges.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ PARTITIONS, ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabl
 
 @pytest.fixture(scope="module")
 def small(engine: LakeEngine) -> Iterator[LakeSession]:
-    """A session over `facts` of six files (two of each partition, one with deleted rows), `names` and `nothing`."""
+    """Yields a session over `facts` with six files (two per partition, one with deleted rows), `names` and
+    `nothing`.
+    """
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     run(session, "CREATE TABLE facts (id BIGINT, k INT, p STRING, x DOUBLE, s STRING, d DATE) PARTITIONED BY (p)")
     for start in (0, 40):
@@ -51,7 +53,7 @@ PLANS = (
     # a query, whether rows are exchanged, whether it is adaptive
     ("SELECT p, sum(x) FROM facts GROUP BY p ORDER BY p", False, False),
     ("SELECT count(DISTINCT s), count(DISTINCT k) FROM facts", False, False),  # Spark expands each row into two
-    ("SELECT p, k, s, id, count(*) FROM facts GROUP BY CUBE (p, k, s, id)", True, True),  # of 16 rows each
+    ("SELECT p, k, s, id, count(*) FROM facts GROUP BY CUBE (p, k, s, id)", True, True),  # 16 rows each
     ("SELECT * FROM facts WHERE id = 7", False, False),
     ("SELECT id, rank() OVER (PARTITION BY p ORDER BY id) FROM facts", False, False),
     ("SELECT k, count(*) FROM names GROUP BY k UNION SELECT k, 1 FROM names", False, False),
@@ -117,8 +119,8 @@ def test_small_joins_are_hashed_in_their_task(small: LakeSession, join: str, kin
 
 
 def test_joins_are_planned_by_the_statement_s_settings(spark_driver: SparkDriver, tmp_path: Path) -> None:
-    """Tables that Spark's own limit of 10 MB would have sorted, and ours has broadcast."""
-    ids = pa.array(range(500_000), pa.int64())  # of 24 bytes with the other column, as Spark counts
+    """Spark's own limit of 10 MB would have sorted these tables, and ours broadcasts them."""
+    ids = pa.array(range(500_000), pa.int64())  # 24 bytes with the other column, by Spark's count
     for name in ("one", "other"):
         write_deltalake(tmp_path / "default" / name, pa.table({"id": ids, "x": ids}))
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(tmp_path))), spark_driver)
@@ -200,7 +202,7 @@ def _sorted(session: LakeSession, text: str) -> list[str]:
 def test_answers_do_not_depend_on_how_a_query_runs(small: LakeSession) -> None:
     random = Random(16)
     texts = [*FIXED, *(_random_query(random) for _ in range(5))]
-    with ThreadPoolExecutor(4) as threads:  # one session, so that settings of statements meet
+    with ThreadPoolExecutor(4) as threads:  # one session, so that statements' settings meet
         found = list(threads.map(lambda text: _sorted(small, text), texts))
     run(small, f"SET {PARTITIONS} = 3")
     expected = [_sorted(small, text) for text in texts]
@@ -210,7 +212,7 @@ def test_answers_do_not_depend_on_how_a_query_runs(small: LakeSession) -> None:
 
 
 SMALL_WRITES = (
-    # a statement on a copy of `facts`, and whether one job reads and writes what it writes
+    # a statement on a copy of `facts`, and if one job reads and writes
     ("INSERT INTO {t} SELECT id + 100, k, p, x, s, d FROM facts WHERE id < 30", True),
     ("INSERT INTO {t} SELECT n.k, m.k, o.name, 1.5D, m.name, DATE'2024-01-01' FROM " + THREE, True),
     ("INSERT INTO {t} SELECT max(id), k, p, sum(x), min(s), d FROM facts GROUP BY k, p, d", True),
@@ -224,7 +226,7 @@ SMALL_WRITES = (
 @pytest.mark.parametrize(("text", "is_one_job"), SMALL_WRITES, ids=[text for text, _ in SMALL_WRITES])
 @pytest.mark.parametrize("order", ["", "TBLPROPERTIES ('delta.targetFileSize' = '1kb')"], ids=["", "small files"])
 def test_small_writes_are_one_task_s(small: LakeSession, text: str, is_one_job: bool, order: str) -> None:
-    """The rows are those that a session writes that sets the number of partitions; no file is too large."""
+    """The rows equal those from a session that sets the number of partitions; no file is too large."""
     written, jobs = [], []
     for partitions in ("3", None):
         run(small, f"CREATE OR REPLACE TABLE copied PARTITIONED BY (p) {order} AS SELECT * FROM facts")

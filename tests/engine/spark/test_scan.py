@@ -28,7 +28,7 @@ SALES = {"id": "long", "day": "date", "amount": "double"}
 
 @pytest.fixture
 def sales(tmp_path: Path) -> Scan:
-    """The partition column in the middle; folder names say nothing, or the wrong thing."""
+    """Returns the partition column in the middle; folder names say nothing, or the wrong thing."""
     files = (
         DataFile(path="day=1999-09-09/a.parquet", columns=columns([1, 2]), partition_values={"day": "2024-01-01"}),
         DataFile(path="b.parquet", columns=columns([3]), partition_values={"day": "2024-01-02"}),
@@ -81,7 +81,7 @@ def test_files_of_other_partitions_are_not_opened(spark: ExecSession, sales: Sca
 
 
 def test_join_prunes_partitions_while_it_runs(spark: ExecSession, tmp_path: Path) -> None:
-    """Dynamic partition pruning: the partitions come from the other side of the join."""
+    """Dynamic partition pruning: the partitions come from the join's other side."""
     files = [
         DataFile(path=f"{n}.parquet", columns={"id": list(range(n, n + 50))}, partition_values={"part": str(n)})
         for n in range(4)
@@ -121,7 +121,7 @@ PARTITION_VALUES: tuple[tuple[str, str | None, Any], ...] = (
 
 @pytest.mark.parametrize(("data_type", "text", "value"), PARTITION_VALUES)
 def test_partition_values(spark: ExecSession, tmp_path: Path, data_type: str, text: str | None, value: Any) -> None:
-    """As the protocol serializes them; a timestamp without an offset is in the session's zone."""
+    """As the protocol serializes them; a timestamp without an offset is in the session's time zone."""
     spark.set_setting("spark.sql.session.timeZone", "Europe/Berlin")
     file = DataFile(path="a.parquet", columns={"id": [1]}, partition_values={"p": text})
     scan = write_scan(tmp_path, {"p": data_type, "id": "long"}, [file], partition_columns=["p"])
@@ -233,11 +233,11 @@ def test_only_constants_are_asked_for(spark: ExecSession, sales: Scan) -> None:
 
 
 def test_equal_scans_share_an_exchange(spark: ExecSession, sales: Scan) -> None:
-    """Two scans of the same files in one statement are the same to Spark."""
+    """Two scans over the same files in one statement are equal to Spark."""
     again = replace(sales, relation="__scan_1")
     spark.set_setting("spark.sql.adaptive.enabled", "false")
     spark.set_setting("spark.sql.autoBroadcastJoinThreshold", "-1")
-    spark.set_setting("spark.sql.shuffle.partitions", "2")  # a query of one task has no exchanges
+    spark.set_setting("spark.sql.shuffle.partitions", "2")  # a query with one task has no exchanges
     counts = "(SELECT id, count(*) AS c FROM {} GROUP BY id)"
     text = f"SELECT a.c + b.c FROM {counts} a JOIN {counts} b USING (id)"
     for second, scans in (("__scan_0", (sales,)), ("__scan_1", (sales, again))):

@@ -1,4 +1,4 @@
-"""Tasks end soon after their statement was cancelled, whatever they compute; what cannot be ended is reported."""
+"""Tasks end soon after their statement is canceled, for any computation; unstoppable ones are reported."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Runner = Callable[[StatementRequest], object]
 
 
 class Run:
-    """A statement on a thread of its own."""
+    """A statement on a separate thread."""
 
     def __init__(self, run: Runner) -> None:
         self.context = StatementRequest(identity=Identity("ann"), on_rows=lambda _: None)
@@ -98,7 +98,7 @@ def test_cancelled_statement_frees_its_slots(
 def test_cancelled_statement_ends_within_a_batch_of_a_file(
     spark: ExecSession, spark_driver: SparkDriver, tmp_path: Path
 ) -> None:
-    """Spark checks once for each batch of thousands of rows, which take minutes here."""
+    """Spark checks once per batch, with thousands of rows, which take minutes here."""
     scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="f.parquet", columns={"id": pa.array(range(4000))})])
     slow = "aggregate(sequence(1L, 5000000L), id, (a, x) -> greatest(a, x))"
     plan = ReadPlan(text=f"SELECT max({slow}) AS m FROM __scan_0", scans=(scan,))
@@ -140,7 +140,7 @@ def test_explain_shows_no_checks(spark: ExecSession) -> None:
 
 
 def test_task_that_waits_is_interrupted(spark_driver: SparkDriver) -> None:
-    """It waits for what only others could give it, and looks at nothing meanwhile."""
+    """It waits for an external event, and checks nothing meanwhile."""
     driver, jvm = spark_driver.process.driver, spark_driver.process.gateway.jvm
     session = jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
     context = session.sparkContext()
@@ -151,7 +151,7 @@ def test_task_that_waits_is_interrupted(spark_driver: SparkDriver) -> None:
         with pytest.raises(Py4JJavaError, match="cancelled"):
             session.sql(text).collectAsList()
 
-    assert eventually(lambda: tasks_running(spark_driver) == 0)  # those of tests before may still end
+    assert eventually(lambda: tasks_running(spark_driver) == 0)  # earlier tests' tasks may still end
     thread = threading.Thread(target=wait)
     thread.start()
     assert eventually(lambda: tasks_running(spark_driver) == 1)

@@ -17,7 +17,7 @@ from tests.gateway.http.conftest import eventually
 
 @dataclass(eq=False)
 class Process:
-    """A process with faults, each of which a test switches on."""
+    """A process with faults, each switched on by a test."""
 
     illness: str | None = None
     silence_s: float = 0.0
@@ -34,7 +34,7 @@ class Process:
 
 @dataclass
 class World:
-    """What starts: each entry of `faults` is the error of a start, None for one that succeeds; then all succeed."""
+    """Process starts: each entry in `faults` is a start's error, None for a success; later ones succeed."""
 
     faults: list[Exception | None] = field(default_factory=list)
     started: list[Process] = field(default_factory=list)

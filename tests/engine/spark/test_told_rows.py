@@ -1,4 +1,4 @@
-"""When rows of a result are told of beside the end of its query, without Spark."""
+"""Streaming results: announced rows before a query's end, without Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temporary folders of servers that were killed go with the next start; those of running ones stay."""
+"""Killed servers' temporary folders are removed at the next start; running servers' folders stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches in files: read in any order and again, bounded, gone with their handles; and what a failing disk does."""
+"""Spooled batches: read in any order and repeatedly, bounded, removed with their handles; and disk failures."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def full(*_: Any) -> int:
 
 
 def some(write: Callable[..., int]) -> Callable[..., int]:
-    """A disk that takes ten bytes at a time and is full at the third."""
+    """Returns a disk that takes ten bytes at a time and is full at the third."""
     taken: list[int] = []
 
     def pwrite(descriptor: int, content: memoryview, offset: int) -> int:

@@ -1,7 +1,7 @@
-"""Loads `splice.sql`: blocks of a title, a query, `=>` and the query with `r0`, `r1`, … in the places of its tables.
+"""Loads `splice.sql`: blocks with a title, a query, `=>` and the query with `r0`, `r1`, … instead of its tables.
 
-A title may end in options in brackets: `[no spark]` for what Spark alone cannot run (time travel, markers), and
-`[full: catalog.schema.table]`, one a relation, for the full names of relations.
+A title may end in options in brackets: `[no spark]` if Spark alone cannot run it (time travel, markers), and `[full:
+catalog.schema.table]`, one per relation, for relations' full names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SpliceCase:
 
 
 def load_cases() -> list[SpliceCase]:
-    """All blocks of `splice.sql`, in their order."""
+    """Returns all blocks in `splice.sql`, in order."""
     text = Path(__file__).with_name("splice.sql").read_text(encoding="utf-8")
     return [_case(match) for match in _BLOCK.finditer(text)]
 

@@ -1,4 +1,4 @@
-"""CALL as text: names, arguments with and without names, and what is wrong with them."""
+"""CALL as text: names, arguments with and without names, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comments, where Spark reads them otherwise than sqlglot: they nest, and a backslash carries a line on."""
+"""Comments that Spark reads differently from sqlglot: they nest, and a backslash continues a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters in the conditions of REPLACE."""
+"""Parameters in REPLACE conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which generation expressions are known to keep an order."""
+"""Generation expressions that preserve an order."""
 
 from __future__ import annotations
 

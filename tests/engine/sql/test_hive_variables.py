@@ -1,4 +1,4 @@
-"""`${hivevar:x}` in the text of a statement: which settings it reads, where, and what is put in its place."""
+"""`${hivevar:x}` in a statement's text: the settings that it reads, positions, and replacements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""INSERT behind the clauses of its query: WITH, FROM, and several of them."""
+"""INSERT after its query's clauses: WITH, FROM, and several FROMs."""
 
 from __future__ import annotations
 

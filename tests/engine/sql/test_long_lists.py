@@ -1,6 +1,6 @@
-"""A text with a long list of constants is read as the same text in which each constant is read.
+"""A text with a long constant list is parsed like the same text with each constant parsed.
 
-A comment in front of a text lets all of it be read: nothing is taken together behind one.
+A leading comment disables the shortcut: nothing is combined after one.
 """
 
 from __future__ import annotations
@@ -121,6 +121,6 @@ def test_values_of_long_lists_count_as_tokens() -> None:
 
 
 def test_one_odd_value_costs_no_more_than_the_list() -> None:
-    """The pattern of rows does not begin again at each of them."""
+    """The row pattern does not restart at each value."""
     with pytest.raises(SqlError):
         read(f"SELECT x FROM t WHERE id IN ({', '.join([ROWS] * 5)} (1, 2, oops")

@@ -1,4 +1,4 @@
-"""Text → statement: each kind of statement, what is refused and by which name, and where syntax errors point."""
+"""Text → statement: each kind of statement, rejected ones with their conditions, and syntax error positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns that are among the values of a query, and where these queries are in the text."""
+"""Columns among a query's values, and these queries' positions in the text."""
 
 from __future__ import annotations
 

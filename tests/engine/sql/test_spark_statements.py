@@ -1,6 +1,6 @@
-"""Each statement of Spark's grammar: it is accepted, or the error names what to use instead.
+"""Each statement in Spark's grammar: accepted, or rejected with an alternative in the error.
 
-Also Hive's statements that Spark's grammar knows and rejects, and those of Databricks' and Delta's SQL.
+Also Hive statements that Spark's grammar recognizes and rejects, and those in Databricks' and Delta's SQL.
 """
 
 from __future__ import annotations

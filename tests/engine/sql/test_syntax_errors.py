@@ -1,4 +1,4 @@
-"""Where syntax errors point, and what they show of the text."""
+"""Syntax error positions, and the text that they show."""
 
 from __future__ import annotations
 

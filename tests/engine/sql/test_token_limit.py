@@ -1,4 +1,4 @@
-"""The number of tokens of a statement is bounded before anything walks them."""
+"""A statement's number of tokens is limited before any pass over them."""
 
 from __future__ import annotations
 

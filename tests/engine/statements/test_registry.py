@@ -1,4 +1,4 @@
-"""The registry of statements: each declares itself, and its example is a statement of its type."""
+"""The statement registry: each statement is declared, and its example parses to its type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_no_statement_is_registered_twice() -> None:
 
 
 def test_every_statement_is_registered() -> None:
-    """The modules of all families are imported by the registry, so all subclasses are known here."""
+    """The registry imports all families' modules, so all subclasses are loaded here."""
     found = {
         kind for kind in Statement.__subclasses__() if getattr(sys.modules[kind.__module__], kind.__name__) is kind
     }
@@ -42,7 +42,7 @@ def test_a_spec_has_no_defaults() -> None:
 
 
 def test_documented_statements_have_syntax_and_an_example() -> None:
-    """A statement without text, such as a metadata call of a driver, has neither."""
+    """A statement without text, for example a driver's metadata call, has neither."""
     assert not [spec.title for spec in STATEMENTS.values() if bool(spec.syntax) != bool(spec.example)]
 
 

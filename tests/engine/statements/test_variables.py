@@ -1,4 +1,4 @@
-"""Which statements are known to have no result set before they run."""
+"""Statements known to have no result set before they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where paths of a log may lead: each by itself, a column of them alike, and links where files are opened."""
+"""Confinement of log paths: single paths, columns of paths, and links when files are opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletion vectors: where they lie, their frames, their bitmaps."""
+"""Deletion vectors: storage, framing, bitmaps."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def descriptor(**fields: Any) -> DeletionVectorDescriptor:
     )
 
 
+# PROTOCOL, "JSON Example 3": the native form, which the text does not describe.
 INLINE_EXAMPLE = descriptor(
     path_or_inline_dv="wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", size_in_bytes=40, cardinality=6
 )
-"""PROTOCOL, "JSON Example 3": the native form, which the text does not describe."""
 
 
 def rows_of(*values: int) -> Rows:
@@ -106,7 +106,7 @@ def test_files_are_undone(vectors: list[Rows]) -> None:
 
 
 def test_every_form_of_container_is_the_smallest() -> None:
-    """Arrays to 4096 rows, then bitmaps of 8 KiB; runs wherever they are smaller."""
+    """Arrays up to 4096 rows, then 8 KiB bitmaps; runs wherever they are smaller."""
     overhead = len(format_rows(rows_of(1, 3))) - 4
     assert len(format_rows(2 * np.arange(4096, dtype=np.int64))) == overhead + 2 * 4096
     assert len(format_rows(2 * np.arange(4097, dtype=np.int64))) == overhead + 8192
@@ -168,7 +168,7 @@ def test_a_wrong_cardinality_is_named() -> None:
 
 
 def test_runs_do_not_fill_the_memory() -> None:
-    """65,536 rows from 10 bytes: reading ends where the recorded cardinality is passed."""
+    """65,536 rows from 10 bytes: reading ends when the recorded cardinality is exceeded."""
     bucket = struct.pack("<IIBHHHHH", 0, 12347, 1, 0, 65_535, 1, 0, 65_535)
     data = struct.pack("<iq", 1681511377, 2**40) + bucket * 1000
     with pytest.raises(DeletionVectorCardinalityMismatch) as caught:

@@ -1,6 +1,6 @@
-"""Listings from a given name: a store is asked to begin there, and answers what a whole listing would.
+"""Listings from a given name: a store lists from there, and returns the same names as a full listing.
 
-The fakes stand in for the clients of fsspec's file systems at the calls that are made of them.
+The fakes replace fsspec's file system clients at their calls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 class Paged:
-    """The names of one folder as stores list them: sorted, a thousand a page."""
+    """One folder's names as stores list them: sorted, a thousand per page."""
 
     def __init__(self) -> None:
         self.keys = sorted(f"{FOLDER}{name}" for name in NAMES)
@@ -38,14 +38,14 @@ class Paged:
         return path.partition("://")[2].rstrip("/")
 
     def page(self, asked: dict[str, Any], prefix: str, is_left: Callable[[str], bool]) -> tuple[list[str], str | None]:
-        """The keys of the next page, and the key that the one after it begins with."""
+        """Returns the next page's keys, and the key at which the following page begins."""
         self.calls.append(asked)
         left = [key for key in self.keys if key.startswith(prefix) and is_left(key)]
         return left[:1000], left[1000] if len(left) > 1000 else None
 
 
 class PagedS3(Paged):
-    """Begins behind `StartAfter`."""
+    """Begins after `StartAfter`."""
 
     def call_s3(self, method: str, **asked: Any) -> dict[str, Any]:
         assert (method, asked["Bucket"], asked["Delimiter"]) == ("list_objects_v2", "bucket", "/")
@@ -77,11 +77,13 @@ class Blob:
 
 
 class ResourceNotFoundError(Exception):
-    """As Azure's client raises it."""
+    """The exception that Azure's client raises."""
 
 
 class PagedAzure(Paged):
-    """Begins at `startFrom`, and lists folders, which are prefixes, and blobs where the account has real ones."""
+    """Begins at `startFrom`, and lists folders, which are prefixes, and blobs if the account has a hierarchical
+    namespace.
+    """
 
     is_old, is_there = False, True
 

@@ -1,4 +1,4 @@
-"""Paths of data files."""
+"""Data file paths."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_the_first_put_stays(storage: Storage) -> None:
 
 
 def test_a_put_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    """The disk is full in the middle of it: here, no file may have more than ten bytes."""
+    """A full disk in the middle: here, no file may exceed ten bytes."""
     storage = open_storage(str(tmp_path))
     storage.put_if_absent(NAME, b"short")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -90,7 +90,7 @@ def test_no_temporary_file_is_left(tmp_path: Path) -> None:
 
 
 def test_a_link_whose_answer_is_lost_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As over NFS: the link was made, the repetition says that it exists."""
+    """As over NFS: the link was made, and the repetition reports that it exists."""
     link = os.link
 
     def link_and_fail(source: str, target: str) -> None:
@@ -112,7 +112,7 @@ def test_a_file_system_without_links_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 class ObjectStore(MemoryFileSystem):
-    """As s3fs, gcsfs and adlfs are called for a conditional put."""
+    """Conditional puts as called in s3fs, gcsfs and adlfs."""
 
     store: dict[str, Any] = {}
     cachable = False
@@ -141,7 +141,7 @@ def test_a_scheme_without_put_if_absent_is_refused_by_name(url: str) -> None:
 
 
 def test_a_file_that_has_its_name_is_put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails behind that, such as opening a folder that may be written and not be read, is no refusal."""
+    """A later failure, for example when opening a write-only folder, is not a rejection."""
     opened = os.open
 
     def open_files_alone(path: str, flags: int, mode: int = 0o777) -> int:

@@ -1,4 +1,4 @@
-"""What the log asks of a storage, the same of every kind; writing is in `test_put_if_absent`."""
+"""Storage operations for the log, the same on every kind; for writing see `test_put_if_absent`."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_times_of_every_scheme(fields: dict[str, Any]) -> None:
     ],
 )
 def test_a_file_is_known_again_by_storages_that_tell_whole_seconds(other: FileStatus | None, expected: bool) -> None:
-    """An object store's listing has parts of seconds which the answer about one object has not."""
+    """An object store's listing has fractional seconds, which a single object's metadata lacks."""
     status = FileStatus("x", 3, MOMENT_MS)
     assert status.may_be(other) is expected
     assert other is None or other.may_be(status) is expected
@@ -210,11 +210,11 @@ def test_only_an_empty_folder_is_removed(storage: Storage) -> None:
 
 
 class LostConnection(Exception):
-    """As botocore's errors, it is not an `OSError`."""
+    """Like botocore's errors, it is not an `OSError`."""
 
 
 class Disconnected:
-    """A file system of fsspec whose server is gone."""
+    """An fsspec file system whose server is unavailable."""
 
     def __getattr__(self, name: str) -> Any:
         def fail(*_: Any, **__: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Files of volumes on each kind of storage: bytes in and out, no half of a file, and no path out of the volume."""
+"""Volume files on each kind of storage: bytes in and out, no partial file, and no path out of the volume."""
 
 from __future__ import annotations
 
@@ -130,5 +130,5 @@ def test_links_stay_in_the_volume(tmp_path: Path) -> None:
         with pytest.raises((VolumeFileNotAllowed, VolumeFileNotFound)):
             use()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["secret", "v"] and secret.read_bytes() == b"secret"
-    file("outer").write(io.BytesIO(b"own"), overwrite=True)  # the link goes, and not what it leads to
+    file("outer").write(io.BytesIO(b"own"), overwrite=True)  # the link is removed, and not its target
     assert secret.read_bytes() == b"secret" and (root / "outer").read_bytes() == b"own"

@@ -106,7 +106,7 @@ def test_what_is_no_schema_is_named(text: str) -> None:
 
 
 def test_a_schema_that_no_stack_holds_is_named() -> None:
-    """By what is found first: that it has no end, or that it is too deep."""
+    """By the first finding: no end, or too deep."""
     with pytest.raises((MalformedLogEntry, UnsupportedDataType)):
         parse_schema('{"type":"struct","fields":[{"name":"a","type":' * 3000)
 
@@ -130,7 +130,7 @@ UNUSUAL: list[tuple[str, StructField]] = [
 
 @pytest.mark.parametrize(("text", "expected"), UNUSUAL, ids=range(len(UNUSUAL)))
 def test_fields_that_few_writers_write(text: str, expected: StructField) -> None:
-    """Also such as the fast decoder does not take."""
+    """Also fields that the fast decoder does not accept."""
     assert parse_schema(f'{{"type": "struct", "fields": [{text}]}}') == StructType((expected,))
 
 

@@ -1,4 +1,4 @@
-"""Bytes of Arrow values: slices, nested types, NULL and empty children, and lists without offsets."""
+"""Arrow value bytes: slices, nested types, NULL and empty children, and lists without offsets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_OFFSETS_KINDS = (
 
 
 def without_offsets(kind: Any, count: int = 0) -> Any:
-    """`count` NULLs of the type, whose empty children have no offsets, as of a message that Java's Arrow wrote."""
+    """Returns `count` NULLs with the type, whose empty children have no offsets, as in a message from Java's Arrow."""
     if pa.types.is_struct(kind):
         buffers, children = [None], [without_offsets(field.type, count) for field in kind]
     elif pa.types.is_map(kind):

@@ -1,4 +1,4 @@
-"""What is recorded of log-ins, sessions and statements, and what happens when it cannot be."""
+"""Audit records for logins, sessions and statements, and failures to write them."""
 
 from __future__ import annotations
 

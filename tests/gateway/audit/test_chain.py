@@ -1,4 +1,4 @@
-"""The chain of a trail: what follows what, and every way to break it."""
+"""The audit log's hash chain: order, and every way to break it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_was_changed_is_found_where_it_was_changed(change: str) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_any_changed_byte_is_found(seed: int) -> None:
     choose, lines = random.Random(seed), trail(8)
-    at = choose.randrange(7)  # a change of the last line is found when its digest is known
+    at = choose.randrange(7)  # a change in the last line is detected if its digest is known
     place = choose.randrange(len(lines[at]))
     lines[at] = lines[at][:place] + bytes([lines[at][place] ^ 1]) + lines[at][place + 1 :]
     assert verify(file(*lines))[1] is not None

@@ -1,4 +1,4 @@
-"""Signed heads: when they are written, and what they show of a trail that was changed."""
+"""Signed heads: when they are written, and how they prove changes in an audit log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PEM, PKCS8 = Encoding.PEM, PrivateFormat.PKCS8
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """With both halves of the key, and a trail of seven lines of which every second was signed, and the last."""
+    """Creates both halves of the key, and an audit log with seven lines, every second one and the last signed."""
     (tmp_path / "key.pem").write_bytes(KEY.private_bytes(PEM, PKCS8, NoEncryption()))
     (tmp_path / "key.pem").chmod(0o600)
     (tmp_path / "public.pem").write_bytes(KEY.public_key().public_bytes(PEM, PublicFormat.SubjectPublicKeyInfo))
@@ -65,7 +65,7 @@ def test_a_line_is_covered_after_a_while(tmp_path: Path) -> None:
 def test_lines_that_are_missing_at_the_end_are_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (file,) = trail_files(folder / "audit")
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:5]))
-    assert main(["verify", str(folder / "audit")]) == 0  # the chain alone does not tell
+    assert main(["verify", str(folder / "audit")]) == 0  # the chain alone does not show it
     assert verified(folder) == 1 and "a head of line 7" in capsys.readouterr().err
 
 

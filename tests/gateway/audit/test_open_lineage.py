@@ -1,4 +1,4 @@
-"""Events of lineage: what they say, and that each reaches a collector that fails, is away, or refuses some."""
+"""OpenLineage events: their content, and delivery to a collector that fails, is unavailable, or rejects some."""
 
 from __future__ import annotations
 

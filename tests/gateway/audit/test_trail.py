@@ -1,4 +1,4 @@
-"""Files of a trail: modes, days, two writers, a full disk, and what a killed process leaves."""
+"""Audit log files: modes, days, two writers, a full disk, and a killed process's leftovers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gateway.audit.trail import Trail, trail_contents
 
 
 def held(folder: Path) -> int:
-    """How many lines hold; the test fails where the trail is broken."""
+    """Returns the number of valid lines; the test fails if the chain is broken."""
     head, broken = verify(trail_contents(folder))
     assert broken is None
     return head.seq
@@ -42,7 +42,7 @@ def test_it_goes_on_after_a_restart(tmp_path: Path) -> None:
 
 def test_a_new_day_is_a_new_file_and_the_clock_may_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trail = Trail(tmp_path)
-    for seconds in (1_767_225_599, 1_767_225_601, 1_767_225_598):  # around midnight of 2026-01-01
+    for seconds in (1_767_225_599, 1_767_225_601, 1_767_225_598):  # around midnight before 2026-01-01
         monkeypatch.setattr(trail_module.time, "time_ns", lambda seconds=seconds: seconds * 10**9)
         trail.write({"event": "e"})
     trail.close()

@@ -1,4 +1,4 @@
-"""Passwords at a small cost, and a file of users."""
+"""Passwords with a low hash cost, and a user file."""
 
 from __future__ import annotations
 

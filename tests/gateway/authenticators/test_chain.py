@@ -1,4 +1,4 @@
-"""The shape of a secret says which method sees it, and what is refused is refused in the same words."""
+"""A secret's form selects the authentication method, and all failures have the same message."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAT, JWT = "dgp_abc", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln"
 
 @dataclass
 class Tokens:
-    """Belong to ann; has what it was asked."""
+    """Accepts tokens from ann; records calls."""
 
     method: Method
     asked: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Tokens:
 
 @dataclass
 class Passwords:
-    """Anybody's password is x; has what it was asked."""
+    """Accepts the password x for anybody; records calls."""
 
     asked: list[str] = field(default_factory=list)
     generation: int = 0
@@ -232,7 +232,7 @@ def test_an_administrator_is_of_one_method(method: Method, made_by: str, admins:
 
 
 def test_an_administrator_is_of_the_only_method() -> None:
-    """A certificate's user who is looked up is the one of the directory."""
+    """A certificate's user is looked up in the directory."""
     rules = Rules(admins=frozenset({"ann"}))
     assert by_plain(Chain(Methods(jwt=Tokens(Method.JWT)), rules), "", JWT).is_admin
     peer = replace(AWAY_TLS, certificate_names=("cn:ann",))

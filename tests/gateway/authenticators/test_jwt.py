@@ -1,4 +1,4 @@
-"""Probes 67 and 69: which tokens of an identity provider are good, and which keys they are verified with."""
+"""Probes 67 and 69: valid identity provider tokens, and the keys that verify them."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_keys_are_rotated(idp: Provider) -> None:
         method.log_in(old)
     idp.keys = [RSA["k1"]]
     clock.now += issuer_module.REFRESH_S
-    with pytest.raises(CredentialsRefused):  # within a minute of its removal, without anybody asking for another
+    with pytest.raises(CredentialsRefused):  # within a minute after its removal, without another lookup
         method.log_in(new)
 
 

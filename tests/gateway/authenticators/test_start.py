@@ -1,4 +1,4 @@
-"""What a configuration may not ask for, each by name, and the authenticator of one that is good."""
+"""Rejected configurations, each with a named error, and the authenticator for a valid one."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_one_user_guessed_from_many_places(world: World) -> None:
     assert world.log_in("ann", ELSEWHERE) == "in"
     answers = [world.guess("ann", Peer(f"10.0.{number}.1")) for number in range(110)]
     assert answers == ["failed"] * 100 + ["wait 1"] * 10
-    assert world.log_in("ann", ELSEWHERE) == "in"  # where ann was before
+    assert world.log_in("ann", ELSEWHERE) == "in"  # ann's earlier address
     assert world.log_in("eve", Peer("10.0.1.1")) == "in"
 
 
@@ -107,7 +107,7 @@ def test_a_client_is_an_address(world: World, address: str, other: str, is_same:
 
 @pytest.mark.parametrize("is_correct", [True, False])
 def test_attempts_at_the_same_time_wait_for_each_other(world: World, is_correct: bool) -> None:
-    """The first five run; all that are correct succeed, and of wrong ones no more than five are looked at."""
+    """The first five run; all correct ones succeed, and at most five wrong ones are checked."""
     running, first = threading.Semaphore(0), threading.Event()
     answers: list[str] = []
 

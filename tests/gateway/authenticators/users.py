@@ -1,4 +1,4 @@
-"""Users for tests: ann of the groups staff and ops, bob and zoë of none; each has the name twice as the password."""
+"""Users for tests: ann in the groups staff and ops, bob and zoë in none; each password is the name twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service over a scripted engine, a client of it and that client's session."""
+"""A service over a scripted engine, with a client and its session."""
 
 from __future__ import annotations
 

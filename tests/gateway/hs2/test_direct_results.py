@@ -1,4 +1,4 @@
-"""Direct results: what a client gets with the answer to the call that starts a statement, and what is for later."""
+"""Direct results: rows in the response to ExecuteStatement, and the remaining ones."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_statement_without_rows(lab: Lab, client: ThriftClient, session: t.TSe
     answer = response.directResults.operationStatus
     assert (response.operationHandle.hasResultSet, answer.hasResultSet, answer.numModifiedRows) == (False, False, 3)
     assert (response.directResults.resultSet, response.directResults.closeOperation) == (None, None)
-    assert cells(fetch(client, response.operationHandle)) == [[]]  # the Python connector asks all the same
+    assert cells(fetch(client, response.operationHandle)) == [[]]  # the Python connector fetches nevertheless
 
 
 def test_a_failed_statement_says_so_and_is_closed(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:
@@ -98,7 +98,7 @@ def test_a_running_statement_is_left_to_be_asked_for(
     assert client.CancelOperation(t.TCancelOperationReq(response.operationHandle)).status.statusCode == OK
     assert settle(client, response.operationHandle).operationState == State.CANCELED_STATE
     refused = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(response.operationHandle))
-    assert refused.status.sqlState == "HY008"  # the connector takes the state for an end, and asks on
+    assert refused.status.sqlState == "HY008"  # the connector takes the state for an end, and continues
 
 
 @pytest.mark.parametrize(("limit", "count"), [(0, 10), (3, 3), (10, 10), (11, 10), (1500, 10)])
@@ -144,7 +144,7 @@ def test_a_session_tells_its_names_and_what_was_asked_about_the_server(client: T
 
 
 def test_a_session_may_begin_in_a_schema_that_it_is_going_to_make(client: ThriftClient) -> None:
-    """As dbt-databricks does; who names a database as Hive's clients do wants one that exists."""
+    """As dbt-databricks does; a database named in Hive's way must exist."""
     begun = client.OpenSession(t.TOpenSessionReq(client_protocol_i64=V9, initialNamespace=t.TNamespace(None, "later")))
     assert begun.status.statusCode == OK and begun.initialNamespace.schemaName == "later"
     refused = client.OpenSession(t.TOpenSessionReq(client_protocol_i64=V9, configuration={"use:database": "later"}))

@@ -1,4 +1,4 @@
-"""What goes wrong below the service: unknown methods, malformed bodies, requests without anything in them."""
+"""Errors below the service: unknown methods, malformed bodies, empty requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_method_of_the_interface_is_served() -> None:
 
 @pytest.mark.parametrize("name", sorted(RPCS))
 def test_every_method_survives_an_empty_request(client: ThriftClient, name: str) -> None:
-    """A request without a handle is a status of its own response, or an exception where the response has none."""
+    """A request without a handle yields a status in its response, or an exception if the response has none."""
     try:
         response = getattr(client, name)(getattr(t, f"T{name}Req")())
     except TApplicationException:

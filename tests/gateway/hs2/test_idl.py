@@ -14,12 +14,12 @@ from thrift.Thrift import TType
 
 from gateway.hs2.gen import ttypes as ours
 
+# Databricks extensions that are neither read nor sent.
 SKIPPED = {
     ("TStatus", "errorDetailsJson"),
     ("TExecuteStatementReq", "statementConf"),  # for statements without a session
     ("TGetResultSetMetadataResp", "cacheLookupResult"),
 }
-"""Of Databricks' extensions, what is neither read nor answered."""
 
 
 def fields(struct: Any) -> dict[str, tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""GetInfo answers every type there is with exactly one value, and refuses numbers that are none."""
+"""GetInfo returns exactly one value for every type, and rejects unknown numbers."""
 
 from __future__ import annotations
 

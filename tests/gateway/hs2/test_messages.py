@@ -1,4 +1,4 @@
-"""Messages: golden bytes, the runtime's own reading of what we write, and no harm from any foreign bytes."""
+"""Messages: golden bytes, the runtime's own decoding of our output, and no harm from any foreign bytes."""
 
 from __future__ import annotations
 
@@ -104,10 +104,10 @@ HEAD = format_header("X", TMessageType.CALL, 1)
 LONG = b"\x7f\xff\xff\xff"
 MALFORMED = [
     b"\x80\x02" + HEAD[2:],  # another version
-    b"\x80\x01\x00\x01\x00\x00\x10\x00" + b"n" * 5000,  # a name of 4,096 bytes
+    b"\x80\x01\x00\x01\x00\x00\x10\x00" + b"n" * 5000,  # a name with 4,096 bytes
     HEAD + b"\x0c\x00\x01" * 100,  # nested too deeply
-    HEAD + b"\x01\x00\x01\x00",  # a field of type void
-    HEAD + b"\x0b\x00\x01" + LONG,  # a string of 2 GiB
+    HEAD + b"\x01\x00\x01\x00",  # a field with type void
+    HEAD + b"\x0b\x00\x01" + LONG,  # a 2 GiB string
     HEAD + b"\x0f\x00\x01\x0a" + LONG,  # two thousand million numbers
     HEAD + b"\x0d\x00\x01\x0a\x0a" + LONG,
 ]

@@ -1,4 +1,4 @@
-"""Handles open the sessions and statements of their own principal only; to others they are those of closed ones."""
+"""Handles open only their own principal's sessions and statements; for others they are unknown."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_another_principals_handles_are_answered_like_closed_ones(lab: Lab, name
     assert len(lab.engine.runs) == runs
     (kept,) = lab.registry.operations()
     assert kept.state is OperationState.FINISHED and len(lab.registry.sessions()) == 1
-    if not name.startswith(("Close", "Cancel")):  # which do nothing about what is closed
+    if not name.startswith(("Close", "Cancel")):  # which do nothing to closed ones
         assert expected.status.statusCode == t.TStatusCode.INVALID_HANDLE_STATUS
     mine = ASKS[name](owner, session, operation)
     assert mine.status.statusCode == t.TStatusCode.SUCCESS_STATUS, mine

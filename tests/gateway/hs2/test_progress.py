@@ -1,4 +1,4 @@
-"""The table of a statement's progress, in the form that beeline draws."""
+"""A statement's progress table, in beeline's form."""
 
 from __future__ import annotations
 

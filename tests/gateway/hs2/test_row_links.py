@@ -1,4 +1,4 @@
-"""Large results as links: when, of which rows, and what a link leads to."""
+"""Large results as links: conditions, row ranges, and the linked content."""
 
 from __future__ import annotations
 

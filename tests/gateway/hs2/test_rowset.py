@@ -1,4 +1,4 @@
-"""Row sets: byte for byte what the Thrift runtime makes of the same struct, for every type, nulls and slices."""
+"""Row sets: byte for byte equal to the Thrift runtime's encoding, for every type, nulls and slices."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def thrift_bytes(struct: Any) -> bytes:
 
 
 def expected(row_offset: int, columns: list[tuple[str, list[Any]]]) -> bytes:
-    """The same row set out of Python values, by the runtime."""
+    """Returns the same row set from Python values, encoded by the runtime."""
     made = []
     for sql_type, cells in columns:
         values = list(map(as_printed, cells)) if sql_type == "float" else cells
@@ -71,7 +71,7 @@ def expected(row_offset: int, columns: list[tuple[str, list[Any]]]) -> bytes:
 
 
 def as_printed(value: float | None) -> float | None:
-    """The double with the digits of a float."""
+    """Returns the double with a float's digits."""
     return None if value is None else float(str(np.float32(value)))
 
 

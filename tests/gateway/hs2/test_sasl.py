@@ -19,7 +19,7 @@ PEER = Peer("192.0.2.1")
 
 
 class Passwords:
-    """Knows PLAIN, and a mechanism in which the client has to answer a question (under the name of BEARER)."""
+    """Supports PLAIN, and a challenge-response mechanism (under the name BEARER)."""
 
     mechanisms = (Mechanism.PLAIN, Mechanism.BEARER)
 

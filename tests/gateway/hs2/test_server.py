@@ -1,4 +1,4 @@
-"""The port: both transports, everything that is neither, limits, and what becomes of a client that goes away."""
+"""The port: both transports, invalid bytes, limits, and disconnected clients."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def test_a_message_may_come_byte_by_byte_and_two_may_come_at_once(port: int, eng
     [
         (sasl_frame(1, b"GSSAPI"), b"\x03"),
         (sasl_frame(1, b"PLAIN") + sasl_frame(2, b"no credentials"), b"\x04"),
-        (b"\x01\xff\xff\xff\xff", b""),  # a log-in of 4 GiB
+        (b"\x01\xff\xff\xff\xff", b""),  # a 4 GiB login
         (b"\x00\x00\x00\x20" + OPEN, b""),  # a framed transport without SASL
         (b"\x16\x03\x01\x02\x00\x01", b""),  # TLS
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 400 Bad Request"),
         (b"\x80\x02rubbish...............", b""),
-        (sasl_frame(1, b"PLAIN") + sasl_frame(2, b"\0ada\0x") + b"\x7f\xff\xff\xff", b"\x05"),  # a message of 2 GiB
+        (sasl_frame(1, b"PLAIN") + sasl_frame(2, b"\0ada\0x") + b"\x7f\xff\xff\xff", b"\x05"),  # a 2 GiB message
         (sasl_frame(1, b"PLAIN") + sasl_frame(2, b"\0ada\0x") + framed(b"\x80"), b"\x05"),
         (sasl_frame(1, b"PLAIN") + sasl_frame(2, b"\0ada\0x") + framed(b""), b"\x05"),
         (b"", b""),
@@ -196,7 +196,7 @@ def test_a_connection_without_a_session_may_not_idle_for_ever(
 
 
 def test_claimed_lengths_and_half_sent_messages_hold_up_nobody(port: int) -> None:
-    """A hundred clients of each kind, while others are served."""
+    """A hundred clients per kind, while others are served."""
     begun = [framed(OPEN)[:-1], (32 << 20).to_bytes(4, "big"), b"\x00"]
     half_open = []
     for position in range(100):

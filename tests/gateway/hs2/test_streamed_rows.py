@@ -1,4 +1,4 @@
-"""Fetching rows of a statement that runs, and pages that are made before they are asked for."""
+"""Fetching rows from a running statement, and prefetched pages."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_databricks_clients_are_told_to_ask_again(
 
 @pytest.mark.parametrize("seed", range(8))
 def test_pages_made_ahead_are_those_asked_for(client: ThriftClient, session: t.TSessionHandle, seed: int) -> None:
-    """Sizes and orientations change now and then; each page is compared with the rows from where it begins."""
+    """Sizes and orientations change now and then; each page is compared with the rows from its offset."""
     choose = random.Random(seed)
     operation, at, count = execute(client, session, "ROWS 20000"), 0, 700
     for _ in range(40):

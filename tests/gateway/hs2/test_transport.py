@@ -1,4 +1,4 @@
-"""What is sent to a client that takes it slowly, or not at all."""
+"""Sending to clients that read slowly, or not at all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gateway.hs2 import transport
 from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.transport import ByteStream, Disconnected, MessageStream
 
+# In one piece, in several, and in more than the system takes at once.
 ANSWERS = [(b"x" * (4 << 20),), (b"x" * (1 << 20), b"y" * (3 << 20)), (b"x" * 8192,) * 512]
-"""In one piece, in several, and in more than the system takes at once."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_client_that_reads_nothing_is_given_up(
 
 @pytest.mark.parametrize("pieces", [(b"x" * 100,), (b"x" * 50_000, b"y" * 50_000)], ids=len)
 def test_the_time_of_a_client_that_reads_nothing_is_one_deadline(pieces: tuple[bytes, ...]) -> None:
-    """Though the system takes the begin of an answer for it, and once more when its buffer grows."""
+    """Although the system accepts the response's beginning, and more when its buffer grows."""
     full = FullSocket([10, 5])
     with pytest.raises(Disconnected):
         ByteStream(full).write(pieces)  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def test_the_time_of_a_client_that_reads_nothing_is_one_deadline(pieces: tuple[b
 
 
 class FullSocket:
-    """Takes so many bytes at its first calls, none from then on, and says how long all of them would have waited."""
+    """Accepts so many bytes in its first calls, none later, and returns how long all would have waited."""
 
     def __init__(self, taken: list[int]) -> None:
         self._taken, self._wait_s, self.waited_s = taken, 0.0, 0.0
@@ -133,7 +133,7 @@ def test_a_frame_longer_than_allowed_is_refused(ends: tuple[ByteStream, socket.s
 
 
 def test_an_answer_needs_room_once_where_messages_have_a_deadline(ends: tuple[ByteStream, socket.socket]) -> None:
-    """A client without a session has one for its next message; what it is sent in between has its own."""
+    """A client without a session has a deadline for its next message; responses in between have their own."""
     stream, client = ends
     messages = MessageStream(stream, framed=True, bytes_max=3)
     client.sendall(frame(b"one"))

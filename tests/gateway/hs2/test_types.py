@@ -1,4 +1,4 @@
-"""Types as the wire and as JDBC name them, for every spelling of Spark's DDL."""
+"""Type names on the wire and in JDBC, for every spelling in Spark's DDL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenSession's configuration in every spelling that clients have, and settings of a single statement."""
+"""OpenSession's configuration in every client's spelling, and settings for a single statement."""
 
 from __future__ import annotations
 

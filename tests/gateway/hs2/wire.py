@@ -31,7 +31,7 @@ V10 = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V10
 
 
 class DispatcherTransport(TTransportBase):  # type: ignore[misc]
-    """What is flushed is a message to the dispatcher; what is read is its reply."""
+    """Flushed bytes are a message to the dispatcher; reads return its reply."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher, self._sent, self._reply = dispatcher, b"", b""
@@ -63,7 +63,7 @@ class Lab:
 
 
 def open_session(client: ThriftClient, **fields: object) -> t.TSessionHandle:
-    """A session's handle; the test fails where it is refused."""
+    """Returns a session's handle; the test fails if it is rejected."""
     response = client.OpenSession(t.TOpenSessionReq(**{"client_protocol": V10, **fields}))
     assert response.status.statusCode == t.TStatusCode.SUCCESS_STATUS, response
     return response.sessionHandle
@@ -92,7 +92,7 @@ def settle(client: ThriftClient, operation: t.TOperationHandle) -> t.TGetOperati
 
 
 def cells(response: t.TFetchResultsResp) -> list[list[Any]]:
-    """Columns of a columnar answer."""
+    """Returns a columnar response's columns."""
     assert response.status.statusCode == OK, response
     members = ("boolVal", "byteVal", "i16Val", "i32Val", "i64Val", "doubleVal", "stringVal", "binaryVal")
     return [
@@ -107,7 +107,7 @@ def serving(
     authenticator: Authenticator | None = None,
     on_death: OnDeath = ignore_death,
 ) -> Iterator[tuple[int, ThriftServer, Registry]]:
-    """A real server on a free port."""
+    """Yields a real server on a free port."""
     registry = Registry(engine, Limits(reap_every_s=0.2))
     server = ThriftServer(registry, authenticator or Anonymous(), "127.0.0.1", 0, settings, on_death)
     port = server.start()
@@ -120,7 +120,7 @@ def serving(
 
 @contextlib.contextmanager
 def unframed_client(port: int) -> Iterator[ThriftClient]:
-    """A NOSASL client."""
+    """Yields a NOSASL client."""
     transport = TBufferedTransport(TSocket("127.0.0.1", port))
     transport.open()
     try:
@@ -145,7 +145,7 @@ def log_in(connection: socket.socket, user: str = "ada") -> None:
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """Everything up to the end of the connection, however the server ended it."""
+    """Reads until the connection ends, in any way that the server ends it."""
     content = b""
     with contextlib.suppress(ConnectionResetError):
         while chunk := connection.recv(65536):

@@ -35,7 +35,7 @@ STATEMENTS = "/api/2.0/sql/statements"
 
 
 class LocalClient(Client):
-    """On this machine, unless a request says otherwise."""
+    """Sends from this machine by default."""
 
     def open(self, *arguments: Any, **options: Any) -> TestResponse:
         own = {"REMOTE_ADDR": "127.0.0.1", PEER: Peer("127.0.0.1")}
@@ -44,7 +44,7 @@ class LocalClient(Client):
 
 @dataclass
 class Api:
-    """Requests to the application, and the engine behind it."""
+    """Requests to the application, and its engine."""
 
     engine: ArrowEngine
     registry: Registry
@@ -64,18 +64,18 @@ class Api:
         )
 
     def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """The JSON of a request that succeeds."""
+        """Returns a successful request's JSON."""
         response = self.request(method, path, body)
         assert response.status_code == 200, response.text
         answer: dict[str, Any] = json.loads(response.data)
         return answer
 
     def submit(self, text: str, **options: object) -> dict[str, Any]:
-        """The answer to a statement, when it has ended: on a slow machine the default wait may be too short."""
+        """Returns the answer to a statement, when it has ended: on a slow machine the default wait may be too short."""
         return self.ask("POST", STATEMENTS, {"statement": text, "wait_timeout": "50s", **options})
 
     def refuse(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
-        """Status and error code of a request that fails."""
+        """Returns a failing request's status and error code."""
         response = self.request(method, path, body, **headers)
         answer = json.loads(response.data)
         assert response.status_code >= 400 and answer["message"], answer
@@ -110,7 +110,7 @@ def api(make_api: Maker) -> Api:
 
 @dataclass
 class Live:
-    """A server on a port of this machine."""
+    """A server on a local port."""
 
     engine: ArrowEngine
     registry: Registry
@@ -147,7 +147,7 @@ def serving_http(
     over: Engine | None = None,
     **http_limits: float,
 ) -> Iterator[Live]:
-    """A server with these `HttpLimits`, and the Thrift server whose calls it takes; `over` another engine."""
+    """Yields a server with these `HttpLimits`, and the Thrift server whose calls it takes; `over` another engine."""
     authenticator = authenticator or Anonymous()
     engine, lifecycle = ArrowEngine(), Lifecycle()
     registry, deaths = Registry(over or engine, limits or Limits(linger_s=0)), list[str]()
@@ -174,7 +174,7 @@ def live() -> Iterator[Live]:
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 60) -> bool:
-    """Whether `condition` comes true; a busy machine may take much longer than a quiet one."""
+    """Returns whether `condition` comes true; a busy machine may take much longer than a quiet one."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)

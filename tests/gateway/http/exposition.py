@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)')  # fmt: skip
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)')
+# Per family: a larger one has an unbounded label.
 SERIES_MAX = 400
-"""Of one family: what has more is labelled by something without bounds."""
 UNITS = ("seconds", "bytes", "info", "fds")
 NOT_BASE_UNITS = ("ms", "milliseconds", "minutes", "hours", "kilobytes", "megabytes", "mb", "kb", "percent")
 
@@ -23,7 +23,7 @@ class Family:
 
 
 def read_exposition(text: str) -> dict[str, Family]:
-    """The families by name; asserts that the text is well-formed."""
+    """Returns the families by name; asserts that the text is well-formed."""
     assert text.endswith("\n")
     found: dict[str, Family] = {}
     current = Family("", "")
@@ -51,7 +51,7 @@ def read_exposition(text: str) -> dict[str, Family]:
 
 
 def lint(families: dict[str, Family]) -> list[str]:
-    """What a reader of the names would stumble over."""
+    """Returns naming problems in the families."""
     problems = []
     for family in families.values():
         words = family.name.split("_")
@@ -85,5 +85,5 @@ def _histogram_problems(family: Family) -> list[str]:
 
 
 def samples(text: str) -> dict[str, float]:
-    """All values by name with labels."""
+    """Returns all values by name with labels."""
     return {key: value for family in read_exposition(text).values() for key, value in family.samples.items()}

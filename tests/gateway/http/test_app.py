@@ -1,4 +1,4 @@
-"""What surrounds the statements: health, the page, and requests that are refused before they are looked at."""
+"""The application around statements: health, the page, and requests rejected early."""
 
 from __future__ import annotations
 

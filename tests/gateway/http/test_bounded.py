@@ -19,7 +19,7 @@ SESSIONS = "/api/2.0/sql/sessions"
 
 @pytest.fixture
 def stalled(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
-    """An engine that answers nothing until its event is set."""
+    """Yields an engine that answers nothing until its event is set."""
     monkeypatch.setattr(statements, "_OPEN_S", 1.0)
     monkeypatch.setattr(statements, "_END_S", 0.1)
     monkeypatch.setattr(readiness, "_TIMEOUT_S", 0.2)
@@ -96,7 +96,7 @@ def test_calls_answer_raise_or_are_given_up() -> None:
     before = threading.active_count()
     with pytest.raises(EngineNotAnswering):
         calls.run(lambda: late(4), 0.05, abandoned=undone.append)
-    assert threading.active_count() <= before and undone == []  # those of other tests may end
+    assert threading.active_count() <= before and undone == []  # other tests' threads may end
     going_on.set()
     assert eventually(lambda: sorted(undone) == [1, 2, 3, 4])
     began = time.monotonic()

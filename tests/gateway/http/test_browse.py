@@ -1,4 +1,4 @@
-"""The catalog over HTTP: names that may have any character, and errors as those of statements."""
+"""The catalog over HTTP: names with any character, and errors equal to statements' errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients do to the port: pipelining, dawdling, flooding, leaving; and that the others notice nothing."""
+"""Client behavior on the port: pipelining, slow sending, flooding, disconnecting; other clients are unaffected."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_ht
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 WIDTH = 12 << 20
+# More than both sides' socket buffers hold.
 WIDE = rows(pa.table({"s": ["x" * WIDTH]}))
-"""More than the sockets of both sides take."""
 POST = f"POST {STATEMENTS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n".encode()
 
 
@@ -52,7 +52,7 @@ def ensure_well(live: Live) -> None:
 
 @pytest.mark.parametrize("count", [2, 50])
 def test_pipelined_requests_are_answered_in_their_order(live: Live, count: int) -> None:
-    """With no principal and at once, as the first bytes of a connection."""
+    """Without a principal and immediately, as a connection's first bytes."""
     with connect(live) as connection:
         connection.sendall(b"".join(post(f"ROWS {n}") for n in range(count)) + HEALTH)
         incoming, answers = connection.makefile("rb"), []
@@ -71,7 +71,7 @@ def test_pipelined_requests_are_answered_in_their_order(live: Live, count: int) 
     ids=["", "byte", "head", "post", "body"],
 )
 def test_clients_that_dawdle_hold_no_worker(live: Live, sent: bytes) -> None:
-    """A hundred of them, where six workers are."""
+    """A hundred clients with six workers."""
     dawdlers = [connect(live) for _ in range(100)]
     for byte in sent:
         for dawdler in dawdlers:
@@ -87,15 +87,16 @@ def test_clients_that_dawdle_hold_no_worker(live: Live, sent: bytes) -> None:
 
 
 def test_clients_that_do_not_read_hold_no_worker(live: Live) -> None:
-    """Ten of them leave large answers unread, where six workers are; a late one gets all of its own.
+    """Ten clients leave large responses unread, with six workers; a late one gets all its response.
 
-    One after the other, for of many that come at once the server lets only some wait for their results.
+    They connect one after the other, since the server lets only some out of many concurrent ones wait for their
+    results.
     """
     live.engine.answers["SELECT wide"] = WIDE
     deaf = [socket.socket() for _ in range(10)]
     for connection in deaf:
         connection.settimeout(60)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # or the system takes most of it
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # or the system buffers most bytes
         connection.connect(("127.0.0.1", live.port))
     for number, connection in enumerate(deaf, start=1):
         connection.sendall(post("SELECT wide"))
@@ -248,7 +249,7 @@ def test_a_server_that_stops_finishes_what_it_answers() -> None:
 
 @pytest.mark.parametrize(("version", "is_reset"), [("1.0", True), ("1.1", False)])
 def test_a_body_that_ends_early_does_not_look_whole(version: str, is_reset: bool) -> None:
-    """The end of the connection is all that tells a client of HTTP/1.0; later ones miss the last chunk."""
+    """HTTP/1.0 clients see only the connection's end; later ones miss the last chunk."""
 
     def pieces() -> Iterator[bytes]:
         yield b"id\n1\n"

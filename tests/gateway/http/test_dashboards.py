@@ -1,4 +1,4 @@
-"""What dashboards, alerts and the runbook say of metrics is true of `/metrics`."""
+"""Dashboards, alerts and the runbook refer to metrics that `/metrics` has."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.paths import ROOT
 DEPLOY = ROOT / "deploy"
 NAME = re.compile(r"\b(?:gateway|process)_[a-z_]+\b(?!\s*=~?)")
 LABEL = re.compile(r'([a-z_]+)\{([^}]*)\}')  # fmt: skip
+# Labels that Prometheus adds, or that belong to buckets.
 SCRAPED = {"job", "instance", "le"}
-"""Labels that Prometheus adds, or that belong to buckets."""
 
 
 @pytest.fixture
 def families(api: Api) -> dict[str, Family]:
-    """All that a server with Spark tells."""
+    """Returns all metrics from a server with Spark."""
     process = SimpleNamespace(vitals=Vitals(*range(11)))
     supervisor = SimpleNamespace(restarts=0, process=process)
     driver = SparkDriver(supervisor, SimpleNamespace(path=Path()), None)  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def _texts(value: Any, keys: tuple[str, ...]) -> Iterator[str]:
 
 
 def series(families: dict[str, Family]) -> dict[str, set[str]]:
-    """Labels by name of the samples."""
+    """Returns label names by sample name."""
     found: dict[str, set[str]] = {}
     for family in families.values():
         for key in family.samples:
@@ -87,7 +87,7 @@ def test_every_query_names_what_is_there(families: dict[str, Family]) -> None:
 
 
 def test_values_of_labels_are_there(families: dict[str, Family]) -> None:
-    """Of states and stages that a dashboard chooses."""
+    """For states and stages that a dashboard selects."""
     values = {"pending", "running", "streaming", "queue", "commit", "read", "write", "failed", "timed_out"}
     chosen = {
         value

@@ -106,7 +106,7 @@ def ended(api: StatementExecutionAPI, response: StatementResponse) -> StatementR
 
 
 def ids_of(api: StatementExecutionAPI, response: StatementResponse, index: int, format_: Format) -> list[int]:
-    """Of one chunk, inline or behind its link."""
+    """Returns one chunk's ids, inline or from its link."""
     chunk = api.get_statement_result_chunk_n(response.statement_id, index)
     if not chunk.external_links:
         if format_ is Format.JSON_ARRAY:
@@ -125,7 +125,7 @@ def ids_of(api: StatementExecutionAPI, response: StatementResponse, index: int, 
 
 
 def chunk_path(response: StatementResponse, index: int) -> str:
-    """The SDK has no field for rows of Arrow that come inline."""
+    """Returns a chunk's path, since the SDK has no field for inline Arrow rows."""
     return f"/api/2.0/sql/statements/{response.statement_id}/result/chunks/{index}"
 
 

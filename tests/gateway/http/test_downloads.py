@@ -1,4 +1,4 @@
-"""Files of results, made while they are sent: slow, vanished and unlucky clients, over real connections."""
+"""Result files, generated while they are sent: slow, disconnected and failing clients, over real connections."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from tests.gateway.arrow_engine import rows
 from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_http
 
 ROWS = 40_000
+# More than both sides' socket buffers hold.
 WIDE = rows(pa.table({"s": ["x" * (1 << 20)] * 24}))
-"""More than the sockets of both sides take."""
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def submit(live: Live, text: str) -> str:
-    """The path of an ended statement."""
+    """Returns an ended statement's path."""
     connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
     body = json.dumps({"statement": text, "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"})
     connection.request("POST", STATEMENTS, body, {"Content-Type": "application/json"})
@@ -87,14 +87,14 @@ def test_an_old_client_gets_the_file_to_the_end_of_its_connection(live: Live) ->
 
 
 def begin(live: Live, path: str) -> socket.socket:
-    """A download whose client does not read."""
+    """Returns a download whose client does not read."""
     connection = socket.create_connection(("127.0.0.1", live.port), timeout=60)
     connection.sendall(f"GET {path}/result/file HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     return connection
 
 
 def test_clients_that_do_not_read_hold_no_worker_and_little_memory(live: Live) -> None:
-    """Twenty of them, where six workers are."""
+    """Twenty clients with six workers."""
     live.engine.answers["WIDE"] = WIDE
     path = submit(live, "WIDE")
     stalled = [begin(live, path) for _ in range(20)]
@@ -110,7 +110,7 @@ def test_clients_that_do_not_read_hold_no_worker_and_little_memory(live: Live) -
 
 
 class Watched:
-    """A result whose files tell when they are given up."""
+    """A result whose files report when they are abandoned."""
 
     def __init__(self) -> None:
         self.made = self.ended = 0
@@ -152,7 +152,7 @@ def test_a_stop_does_not_wait_for_downloads(monkeypatch: pytest.MonkeyPatch) -> 
     with serving_http() as live:
         connection = begin(live, submit(live, "SELECT 1"))
         assert eventually(lambda: endless.made > 1)
-    assert eventually(lambda: endless.ended == 1)  # a thread may be making a piece of it
+    assert eventually(lambda: endless.ended == 1)  # a thread may be generating a piece
     connection.close()
 
 
@@ -220,7 +220,7 @@ def test_a_type_that_parquet_lacks_is_refused_by_name() -> None:
 def test_a_file_that_is_cut_for_an_old_client_is_reset(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_encrypted: bool
 ) -> None:
-    """Neither TLS nor the connection tells of a clean end."""
+    """Neither TLS nor the connection reports a clean end."""
 
     def cut(*given: object) -> Iterator[bytes]:
         yield b"id\n1\n"

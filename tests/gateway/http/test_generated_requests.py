@@ -1,6 +1,6 @@
-"""Requests that schemathesis makes of the OpenAPI document: none is answered by an internal error, or in another form.
+"""Requests that schemathesis generates from the OpenAPI document: no internal error, and no undocumented response.
 
-It sends what the document allows and what it does not, to a server over the scripted engine.
+It sends allowed and disallowed requests, to a server over the scripted engine.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,"
     "response_headers_conformance,negative_data_rejection"
 )
+# Routes with other responses: pages, unsigned links, and files, which the engine does not have.
 LEFT_OUT = (
     *("/login", "/logout", "/console/{name}", "/api/2.0/sql/results/{statement_id}/{index}"),
     *("/api/2.0/fs/files/{path}", "/api/2.0/fs/directories/{path}", "/api/2.0/fs/staged/{key}"),
 )
-"""Routes that answer otherwise: pages, links without a signature, and files, which the engine has none of."""
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ def test_another_server_signs_with_another_key() -> None:
         LinkSigner(lifetime_s=10).ensure_valid(*parts(link))
 
 
-# -------------------------------------------------------------------------------------------------- behind a proxy
+# ------------------------------------------------------------------------------------------------- reverse proxies
 
 FORWARDED = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "sql.example", "X-Forwarded-Prefix": "/lake"}
 HERE = {"Host": "localhost:8080"}

@@ -1,4 +1,4 @@
-"""Metrics are Prometheus' text, count what was done, and name nobody."""
+"""Metrics are in Prometheus' text format, count operations, and contain no names."""
 
 from __future__ import annotations
 

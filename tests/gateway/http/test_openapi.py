@@ -1,4 +1,4 @@
-"""The OpenAPI document says what there is: every route, every schema that it refers to."""
+"""The OpenAPI document is complete: every route, every referenced schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids open the sessions, statements, chunks and links of their own principal only; to others they are unknown."""
+"""Ids open only their own principal's sessions, statements, chunks and links; for others they are unknown."""
 
 from __future__ import annotations
 

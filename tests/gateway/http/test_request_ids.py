@@ -1,4 +1,4 @@
-"""The id of a request: the client's or a new one, in its answer and in the log of what it starts."""
+"""Request ids: the client's or a new one, in the response and in the log of the work that it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of requests: each field with its type, and what is no field refused by name."""
+"""Request bodies: each field with its type; unknown fields are rejected with a named error."""
 
 from __future__ import annotations
 

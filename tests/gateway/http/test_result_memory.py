@@ -1,4 +1,4 @@
-"""A result that is larger than what the server may hold in memory goes through it, and leaves nothing behind."""
+"""A result larger than the server's memory limit passes through it, and leaves nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_memory_is_bounded_whatever_the_size(live: Live, tmp_path: Path) -> None
 
     def batches() -> Iterator[pa.RecordBatch]:
         for _ in range(RESULT_BYTES // texts.nbytes):
-            yield pa.record_batch([pa.concat_arrays([texts, texts[:1]])], schema=schema)  # with memory of its own
+            yield pa.record_batch([pa.concat_arrays([texts, texts[:1]])], schema=schema)  # with separate memory
 
     live.engine.answers["BIG"] = lambda _: ResultStream(schema=schema, source=batches())
     store = live.registry.store = ResultStore(Spool(tmp_path, SpoolBudget(1 << 30)), 1 << 20)

@@ -1,4 +1,4 @@
-"""Rows of a result by position, sorted, as numbers and as files; and the profile of a statement."""
+"""A result's rows by position, sorted, as numbers and as files; and a statement's profile."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SQL_TYPES = {"l": "array<int>", "x": "double"}
 
 @pytest.fixture
 def result(api: Api) -> str:
-    """The path of a statement that has ended."""
+    """Returns an ended statement's path."""
     api.engine.answers["SELECT t"] = rows(TABLE, SQL_TYPES, time_zone="Europe/Amsterdam")
     return f"{STATEMENTS}/{api.submit('SELECT t', wait_timeout='50s')['statement_id']}"
 

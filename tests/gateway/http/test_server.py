@@ -23,7 +23,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 def raw_post(live: Live, body: dict[str, object]) -> socket.socket:
-    """A connection on which a statement was just submitted and nothing read yet."""
+    """Returns a connection on which a statement was just submitted and nothing read yet."""
     content = json.dumps(body).encode()
     head = f"POST {STATEMENTS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     connection = socket.create_connection(("127.0.0.1", live.port))
@@ -68,12 +68,12 @@ def test_a_connection_serves_many_requests(live: Live) -> None:
         own = connection.sock
         response = connection.getresponse()
         assert json.loads(response.read())["result"]["data_array"] == [["1"]]
-        assert connection.sock is own  # the client closes it when the server asks for that
+        assert connection.sock is own  # the client closes it when the server requests that
     connection.close()
 
 
 def test_a_body_of_unstated_length_is_refused_and_ends_the_connection(live: Live) -> None:
-    """What follows it could be taken for a request of its own."""
+    """Bytes after it could be taken for a separate request."""
     smuggled = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     head = f"POST {STATEMENTS} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     answer = b""

@@ -196,7 +196,7 @@ def test_limits_cut_the_result_and_say_so(api: Api, options: dict[str, int], cou
 
 
 def test_limits_are_told_to_the_engine(api: Api) -> None:
-    """A row more than the limit tells that there are more."""
+    """One row more than the limit shows that there are more."""
     for options, wanted in (
         ({}, (None, None)),
         ({"row_limit": 3, "byte_limit": 100}, (4, 100)),
@@ -274,7 +274,7 @@ def test_links_need_no_credentials_and_only_their_signature(
 def test_links_list_the_chunks_that_follow_and_each_serves_its_own_again(
     api: Api, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
-    """Clients fetch them in parallel; databricks-sql-connector loses rows where links come one at a time."""
+    """Clients fetch them in parallel; databricks-sql-connector loses rows if links come one at a time."""
     monkeypatch.setattr("gateway.http.delivery._CHUNK_BYTES", 1)
     answer = api.submit(f"ROWS {rows}", disposition="EXTERNAL_LINKS")
     total = answer["manifest"]["total_chunk_count"]
@@ -390,7 +390,7 @@ def test_statements_that_were_read_make_room_in_their_session_and_others_do_not(
     monkeypatch.setattr("gateway.http.delivery._CHUNK_BYTES", 2000)
     api = make_api(statements_per_session_max=3)
     session = api.ask("POST", f"{API}/sessions", {})["session_id"]
-    unread = api.submit("ROWS 200", session_id=session)  # the first chunk of several
+    unread = api.submit("ROWS 200", session_id=session)  # the first among several chunks
     failed = api.submit("NO SQL", session_id=session)
     kept = [api.submit("SELECT 1", session_id=session) for _ in range(10)]
     assert [api.request("GET", path_of(one)).status_code for one in (unread, failed)] == [200, 404]
@@ -416,5 +416,5 @@ def test_a_parameter_of_a_nested_type_is_refused_by_name(api: Api, sql_type: str
 
 
 def test_every_state_of_an_operation_has_a_name() -> None:
-    """Also of those that only Thrift's operations have, whose profiles can be asked for."""
+    """Including states that only Thrift operations have, whose profiles can be requested."""
     assert set(_STATES) == set(OperationState)

@@ -26,7 +26,7 @@ def connection() -> Iterator[Connection]:
 
 
 class Application:
-    """Answers six bytes in two pieces, and counts those that were made."""
+    """Returns six bytes in two pieces, and counts generated ones."""
 
     def __init__(self, *, is_streamed: bool) -> None:
         self._is_streamed = is_streamed

@@ -41,7 +41,7 @@ def basic(user: str, password: str = "x") -> dict[str, str]:
 
 
 def client_of(live: Live, path: str = "/cliservice", **headers: str) -> ThriftClient:
-    """A client that connects for each call, as Thrift's own does."""
+    """Returns a client that connects for each call, as Thrift's own does."""
     transport = THttpClient(live.url + path)
     transport.setCustomHeaders(headers or basic("ada"))
     return ThriftClient(TBinaryProtocol(transport))
@@ -165,7 +165,7 @@ def test_a_method_that_does_not_exist_is_a_thrift_error(live: Live) -> None:
 def test_the_status_of_an_ended_statement_is_answered_again_without_a_worker(
     live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For the same caller only, as long as the credentials count as checked, and with each call's own number."""
+    """Only for the same caller, while the credentials count as checked, and with each call's own number."""
     client = client_of(live)
     operation = execute(client, open_session(client), "SELECT 1", runAsync=True)
     settle(client, operation)
@@ -229,7 +229,7 @@ def test_a_session_is_its_principals_on_every_front_end(live: Live) -> None:
     with unframed_client(live.thrift_port) as binary:
         own = open_session(binary, username="ada")
         assert execute(binary, session, "SELECT 1") and execute(client_of(live), own, "SELECT 1")
-    assert eventually(lambda: len(live.registry.sessions()) == 1)  # the one of the connection ended with it
+    assert eventually(lambda: len(live.registry.sessions()) == 1)  # the connection's session ended with it
     assert client_of(live).CloseSession(t.TCloseSessionReq(session)).status.statusCode == OK
     assert live.registry.sessions() == ()
 
@@ -255,7 +255,7 @@ def test_a_cookie_replaces_the_credentials(live: Live) -> None:
 
 
 class OnlyAda:
-    """One name and one password; counts how often it was asked."""
+    """Accepts one name and one password; counts calls."""
 
     mechanisms = (Mechanism.PLAIN,)
 
@@ -277,7 +277,7 @@ class OnlyAda:
 
 @pytest.mark.parametrize("credentials", ["DummyToken", "!!", "", base64.b64encode(b"ada").decode()])
 def test_basic_credentials_without_a_user_name_nobody_and_are_no_login(live: Live, credentials: str) -> None:
-    """ADBC's Spark driver sends `Basic DummyToken` where it has no user."""
+    """ADBC's Spark driver sends `Basic DummyToken` if it has no user."""
     headers = {"Authorization": f"Basic {credentials}"}
     with connection_to(live) as connection:
         assert post(connection, **headers)[0] == 200
@@ -345,14 +345,14 @@ def test_credentials_are_checked_once_where_the_client_keeps_its_cookie() -> Non
 
 
 def send(live: Live, body: bytes) -> http.client.HTTPConnection:
-    """A connection on which a call was sent and nothing read yet."""
+    """Returns a connection on which a call was sent and nothing read yet."""
     connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
     connection.request("POST", "/cliservice", body, TYPE | basic("ada"))
     return connection
 
 
 def test_calls_that_wait_hold_up_nobody(live: Live) -> None:
-    """Forty of them, where six workers are for the rest; those that hang up end their statements."""
+    """Forty calls, with six workers for others; a disconnected client's statement ends."""
     session = open_session(client_of(live))
     waiting = [send(live, call("ExecuteStatement", t.TExecuteStatementReq(session, "SLEEP 60"))) for _ in range(40)]
     assert eventually(lambda: len(live.registry.operations()) == 40)
@@ -371,7 +371,7 @@ def test_calls_that_wait_hold_up_nobody(live: Live) -> None:
 def test_calls_leave_connections_to_others() -> None:
     with serving_http(connections_max=10) as live:
         session = open_session(client_of(live))
-        assert eventually(lambda: live.server.connection_count() == 0)  # that of the session's client is gone
+        assert eventually(lambda: live.server.connection_count() == 0)  # the session's client has disconnected
         body = call("ExecuteStatement", t.TExecuteStatementReq(session, "SLEEP 60"))
         waiting = [send(live, body) for _ in range(9)]
         assert eventually(lambda: len(live.registry.operations()) == 9)
@@ -410,7 +410,9 @@ def test_a_statement_whose_handle_is_known_outlives_its_connection(live: Live) -
 
 
 def test_a_session_without_calls_ends() -> None:
-    """With what it runs: nobody says that the client is gone. One that waits for its statement is there."""
+    """With its statements: no call reports that the client is gone. A client that waits for its statement counts as
+    present.
+    """
     with serving_http(limits=Limits(linger_s=0, session_idle_s=1.2, reap_every_s=0.05)) as live:
         client = client_of(live)
         execute(client, open_session(client), "SLEEP 61", runAsync=True)

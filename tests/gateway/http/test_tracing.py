@@ -1,4 +1,4 @@
-"""Traces of statements, as a collector of OpenTelemetry gets them."""
+"""Statement traces, as an OpenTelemetry collector receives them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def api(make_api: Maker, collector: Collector) -> Api:
 
 
 def sent(api: Api, collector: Collector, text: str, **headers: str) -> Received:
-    """The trace of a statement."""
+    """Returns a statement's trace."""
     api.request("POST", STATEMENTS, {"statement": text, "wait_timeout": "50s"}, **headers)
     return closed(api.registry, collector)
 
@@ -65,7 +65,7 @@ def closed(registry: Registry, collector: Collector) -> Received:
 
 
 def insert(request: StatementRequest) -> ResultStream:
-    """As the engine does it: planned, two attempts lost, and a commit."""
+    """Runs an insert as the engine does: planned, two lost attempts, and a commit."""
     job = SparkJob(id=7, began_ms=0, ended_ms=0, stages=2, tasks=3, failed_tasks=1, has_succeeded=False)
     touched = Access(name="shop.orders", kind="TABLE", use=Use.WRITE)
     request.on_authorized(StatementAccess(statement="Insert", objects=(touched,)))

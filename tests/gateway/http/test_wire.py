@@ -1,4 +1,4 @@
-"""Heads of requests: what is taken, what is refused with which status, and that nothing else can happen."""
+"""Request heads: accepted ones, and rejected ones with their status; nothing else can happen."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ REQUEST = WholeRequest(
 
 
 class Asking:
-    """As much of a connection as a worker needs."""
+    """The part of a connection that a worker needs."""
 
     request, rest, peer = REQUEST, None, "127.0.0.1"
 

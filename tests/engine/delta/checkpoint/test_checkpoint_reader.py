@@ -1,4 +1,4 @@
-"""Checkpoints: the columns that are read, those that are not, and what is wrong with the bytes."""
+"""Checkpoints: the columns that are read, unread columns, and damaged bytes."""
 
 from __future__ import annotations
 

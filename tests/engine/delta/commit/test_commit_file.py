@@ -1,4 +1,4 @@
-"""The bytes of a commit: what it says of itself, its time, its row ids."""
+"""A commit's bytes: commitInfo, time, row ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of conflict that the interleavings do not reach: metadata, protocol, domains, isolation levels."""
+"""Conflict rules that the interleavings do not reach: metadata, protocol, domains, isolation levels."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_a_tolerated_change_governs_the_commit_that_took_it_up() -> None:
 
 
 def test_a_commit_that_changes_nothing_is_valid_on_any_table() -> None:
-    """Such as the end of a VACUUM, which has removed its files when it comes to that."""
+    """For example the end of a VACUUM, which has already removed its files."""
     storage = new_table()
     late = begin(storage, TableOperation.VACUUM)
     change_metadata(storage, {"owner": "me"})

@@ -1,4 +1,4 @@
-"""The record of loaded files: what counts, what does not, and how many segments it takes."""
+"""COPY INTO's record of loaded files: entries that count, entries that do not, and number of segments."""
 
 from __future__ import annotations
 

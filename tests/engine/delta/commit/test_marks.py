@@ -1,4 +1,6 @@
-"""Two commits that mark rows of one file: both where the rows are different ones, else the second is a conflict."""
+"""Two commits that delete rows in one file by deletion vectors: both succeed if the rows differ, else the second
+conflicts.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def made() -> DictStorage:
 
 
 def marking(storage: DictStorage, path: str, rows: Sequence[int], *, rows_alone: bool = True) -> Transaction:
-    """A DELETE of these rows of one file, planned on the newest version."""
+    """Returns a DELETE for these rows in one file, planned on the newest version."""
     snapshot = Snapshot.load(storage)
     files = snapshot.files.filter(pa.array([each == path for each in snapshot.files["path"].to_pylist()]))
     old = read_vector(storage, files["deletion_vector"][0].as_py())
@@ -112,14 +114,14 @@ def test_what_concerns_the_marked_rows_is_a_conflict(
 
 
 def test_whatever_ends_the_commit_takes_the_merged_vectors_along() -> None:
-    """Such as a question about a winner's files that is cancelled."""
+    """For example a canceled read of a winning commit's files."""
     storage = made()
     ours = marking(storage, "a", [1, 2])
     marking(storage, "a", [9]).commit()
     adding(storage, "b2").commit()
 
     def cancelled(_: object) -> Any:
-        assert set(storage.files) > before  # the vector of both
+        assert set(storage.files) > before  # the merged deletion vector
         raise StatementCancelled
 
     ours.depend_on(cancelled, pa.array([], pa.string()))

@@ -1,4 +1,4 @@
-"""Transactions: what they read and stage, and when they give up."""
+"""Transactions: read sets, staged actions, and when they give up."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_an_operation_that_the_protocol_forbids_writes_nothing() -> None:
 
 
 class AlwaysBeaten(Interposed):
-    """Before each of our puts another writer commits."""
+    """A storage where another writer commits before each of our puts."""
 
     def __init__(self, inner: DictStorage) -> None:
         super().__init__(inner, self._around)
@@ -224,7 +224,7 @@ def test_nobody_waits_for_long_behind_one_who_gets_no_answer(tmp_path: Path) -> 
 
 
 def test_a_version_that_is_there_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is synced for it would be thrown away."""
+    """Syncing such a file would be wasted."""
     path = str(tmp_path / "x")
     assert put_local(path, b"first")
     synced: list[int] = []
@@ -262,7 +262,7 @@ def test_a_local_table_from_first_to_last(tmp_path: Path) -> None:
 def test_two_versions_that_only_say_something_leave_the_log_of_another_table_as_it_is(
     versions: int | None, when: str
 ) -> None:
-    """The table has versions 0 and 1, and another one in its place has as many as given, or there is none."""
+    """The table has versions 0 and 1; another one in its place has as many as given, or does not exist."""
     storage = table()
     snapshot = Snapshot.load(storage)
 

@@ -1,4 +1,4 @@
-"""Folders of Parquet files: which files, which partition values, which statistics."""
+"""Folders with Parquet files: selected files, partition values, statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of Parquet files: types as Spark reads them, and one schema for many files."""
+"""Parquet schemas: types as Spark reads them, and one schema for many files."""
 
 from __future__ import annotations
 

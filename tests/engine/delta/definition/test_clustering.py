@@ -1,4 +1,4 @@
-"""Clustering columns in the log: their spelling, what a definition may do with them, the statistics that they get."""
+"""Clustering columns in the log: their spelling, allowed changes, and their statistics."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_a_domain_means_nothing_without_the_feature() -> None:
     assert clustering_columns(config) == ()
 
 
-# --- What is refused -------------------------------------------------------------------------------------------------
+# --- Rejected changes ------------------------------------------------------------------------------------------------
 
 WIDE = struct(**{f"c{number}": P.LONG for number in range(40)})
 NEW = [
@@ -269,8 +269,8 @@ def test_what_leaves_clustering_alone_is_allowed(before: Definition, allowed: Me
 
 # --- Statistics ------------------------------------------------------------------------------------------------------
 
+# A table whose clustering column other writers' settings leave out, as `left_out` makes it.
 MADE_ELSEWHERE = clustered("c39", schema=WIDE, dataSkippingStatsColumns="c1,c39")
-"""A table whose clustering column other writers' settings leave out, as `left_out` makes it."""
 
 
 def left_out(definition: Definition, **settings: str) -> Definition:
@@ -306,7 +306,7 @@ def test_a_table_of_another_writer_without_these_statistics_can_be_changed() -> 
 
 
 def test_a_table_whose_clustering_column_is_gone_can_be_used_and_mended() -> None:
-    """delta-spark lets a struct go with the clustering column inside of it."""
+    """delta-spark allows dropping a struct that contains the clustering column."""
     table = clustered("s.a", "id", columnMapping__mode="name")
     gone = format_clustering([("col-gone", "col-inside"), *parse_clustering(table.clustering)[1:]])
     before = replace(table, clustering=gone)

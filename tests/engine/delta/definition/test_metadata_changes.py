@@ -1,4 +1,4 @@
-"""Changes of a table's definition: what each makes of protocol and metadata, and what it refuses."""
+"""Definition changes: the protocol and metadata that each produces, and rejected ones."""
 
 from __future__ import annotations
 
@@ -456,7 +456,7 @@ def test_a_definition_is_what_a_transaction_stages() -> None:
 
 
 def test_properties_that_the_session_gives_to_a_new_table() -> None:
-    """A property of the statement counts for more, in whatever case it is written."""
+    """The statement's property takes precedence, in any case spelling."""
     prefix = "spark.databricks.delta.properties.defaults."
     settings = {f"{prefix}appendOnly": "true", f"{prefix}enableChangeDataFeed": "true", "spark.sql.ansi.enabled": "x"}
     written = (SetProperty(key="DELTA.APPENDONLY", value="false"), SetDescription(text="c"))

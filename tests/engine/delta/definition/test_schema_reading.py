@@ -1,4 +1,4 @@
-"""Which schemas read which others' files."""
+"""Schema compatibility: schemas that can read each other's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operations may run on which tables, and the protocol that a change of metadata needs."""
+"""Operations allowed per table, and the protocol that a metadata change requires."""
 
 from __future__ import annotations
 

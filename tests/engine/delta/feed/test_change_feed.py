@@ -1,4 +1,4 @@
-"""The change data feed at the level of the log: which files, which rows of them, and what is refused."""
+"""The change data feed in the log: files, their rows, and errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load(log: LogBuilder, first: int, last: int | None = None) -> ChangeFeed:
 
 
 def rows_of(storage: Storage, file: dict[str, Any]) -> list[int]:
-    """The rows that a scan of `file` reads."""
+    """Returns the rows that a scan over `file` reads."""
 
     def rows(vector: dict[str, Any]) -> list[int]:
         descriptor = DeletionVectorDescriptor(**vector)
@@ -59,7 +59,7 @@ def rows_of(storage: Storage, file: dict[str, Any]) -> list[int]:
 
 
 class Model:
-    """Files with the rows that are deleted in each; a commit changes some of them at random."""
+    """Files with each one's deleted rows; a commit changes some at random."""
 
     def __init__(self, random: Random) -> None:
         self.random, self.live, self.made = random, dict[str, frozenset[int]](), 0
@@ -173,7 +173,7 @@ def _log_was_cleaned_up(log: LogBuilder) -> None:
 
 
 def _redefined(log: LogBuilder, *types: tuple[str, str]) -> None:
-    """A file is there; the next version has other columns instead of it, and another file."""
+    """Adds a file; the next version replaces the columns and adds another file."""
     log.commit(add("a", partition_values={"day": "1"}))
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in types]
     schema = json.dumps({"type": "struct", "fields": fields})

@@ -1,4 +1,4 @@
-"""What a range of versions changed."""
+"""Changes in a range of versions."""
 
 from __future__ import annotations
 

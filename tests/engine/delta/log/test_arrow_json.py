@@ -1,4 +1,4 @@
-"""Columns as JSON: what json.loads makes of it is what went in."""
+"""Columns as JSON: json.loads returns the original values."""
 
 from __future__ import annotations
 

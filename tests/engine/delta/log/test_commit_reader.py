@@ -1,4 +1,4 @@
-"""Commits: the fast decoder and the tolerant one agree, and what neither takes is named."""
+"""Commits: the fast and the tolerant decoder agree; errors name lines that neither accepts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALL = ("protocol", "metadata", "set_transactions", "domain_metadata", "commit_
 
 
 def plain(actions: LogActions) -> dict[str, Any]:
-    """As values that compare."""
+    """Returns comparable values."""
     result: dict[str, Any] = {name: getattr(actions, name) for name in SMALL}
     for name, schema in (("adds", FILES_SCHEMA), ("removes", TOMBSTONES_SCHEMA), ("cdc", CDC_SCHEMA)):
         table = getattr(actions, name).table(schema)
@@ -37,7 +37,7 @@ def test_both_decoders_agree(one: Action, other: Action) -> None:
     pretty = "".join(json.dumps(format_action(action), indent=1) for action in (one, other)).encode()
     try:
         expected = plain(parse_commits([("lines", json_lines([one, other]))]))
-    except MalformedLogEntry as error:  # numbers of a deletion vector are smaller than the log's integers
+    except MalformedLogEntry as error:  # a deletion vector's numbers are smaller than the log's integers
         assert error.source == "lines"
         with pytest.raises(MalformedLogEntry, match="pretty"):
             parse_commits([("pretty", pretty)])
@@ -148,7 +148,7 @@ def test_only_the_commit_info(indent: int | None) -> None:
 
 @pytest.mark.foreign
 def test_the_fast_decoder_takes_what_other_engines_write() -> None:
-    """All kinds of lines, or a table's commits would go the slow way for their commitInfo alone."""
+    """All kinds of lines; otherwise a commitInfo would send a table's commits to the slow decoder."""
     commits = sorted(DAT.glob("*/delta/_delta_log/*.json"))
     kinds = {kind for path in commits for line in path.read_text().splitlines() for kind in json.loads(line)}
     assert kinds >= {"add", "remove", "cdc", "metaData", "protocol", "commitInfo"}

@@ -1,4 +1,4 @@
-"""Which files define a version: tables of listings."""
+"""Log segments: the files that define a version, from tables of listings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def listing(text: str) -> list[LogPath]:
 
 
 def shown(segment: LogSegment) -> str:
-    """A segment in the notation of `listing`."""
+    """Returns a segment in `listing`'s notation."""
     items = []
     if segment.checkpoint is not None:
         first = segment.checkpoint.files[0]
@@ -175,7 +175,7 @@ def test_advancing(before: str, after: str, expected: str | None) -> None:
 
 
 class ListingLog(DictStorage):
-    """Remembers where listings begin."""
+    """Records where listings begin."""
 
     def __init__(self, other: DictStorage) -> None:
         super().__init__(other.root)
@@ -214,7 +214,7 @@ def test_the_hint_is_only_a_hint(hint: bytes | None, listings: int, expected: st
 
 
 class ListedAtOnce(ListingLog):
-    """As a folder of this machine; what is put meanwhile comes between the listing and the hint."""
+    """Lists like a local folder; concurrent puts come between the listing and the hint."""
 
     LISTS_WHOLE_FOLDERS = True
     meanwhile: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The allocator is a choice of the process, so it is made in a process of its own."""
+"""The allocator is a per-process choice, so it is selected in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partition values out of maps: whatever the layout of the maps, each file gets its own."""
+"""Partition values from maps: each file gets its own for any map layout."""
 
 from __future__ import annotations
 

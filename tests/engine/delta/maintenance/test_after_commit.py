@@ -1,4 +1,4 @@
-"""What follows a commit, and that its failure is nobody's."""
+"""Post-commit work, whose failure does not fail the commit."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_no_deferred_checksum_is_written_for_a_table_that_goes(monkeypatch: pyte
 
 
 def test_advanced_snapshots_equal_those_of_the_log() -> None:
-    """With removed files, of which one comes back."""
+    """With removed files, one of which is added again."""
     storage = DictStorage()
     cache = SnapshotCache(1 << 30)
     create(storage)
@@ -164,7 +164,7 @@ def test_advanced_snapshots_equal_those_of_the_log() -> None:
 
 
 def test_nothing_follows_the_commits_of_a_table_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs is awaited, what waits is forgotten; other tables get theirs."""
+    """Running work is awaited, waiting work is discarded; other tables' work continues."""
     started, may_go, done = threading.Event(), threading.Event(), []
 
     def slow(after: PostCommit) -> None:

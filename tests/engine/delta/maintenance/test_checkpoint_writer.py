@@ -1,4 +1,4 @@
-"""Checkpoints of every form: what is read from one is what the log without it says."""
+"""Checkpoints in every form: reading one yields the same state as the log without it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VECTOR = DeletionVectorDescriptor(storage_type="u", path_or_inline_dv="v", offse
 def sample(
     configuration: dict[str, str] | None = None, features: str = "deletionVectors domainMetadata"
 ) -> DictStorage:
-    """A table with everything that a checkpoint can hold."""
+    """Returns a table with everything that a checkpoint can hold."""
     storage = DictStorage()
     create(storage, metadata(configuration=configuration), frozenset(features.split()))
     append(storage, *(f"f{number:02}" for number in range(10)))

@@ -1,4 +1,4 @@
-"""Checksums written commit by commit say what counting the files says."""
+"""Checksums written commit by commit equal those from counting the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are written again, and together: by sizes, partitions, deleted rows and cubes."""
+"""File selection and bin packing for compaction: by size, partition, deleted rows and cube."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What killed writers left goes at the start, and nothing that somebody may still need."""
+"""Cleanup at start removes killed writers' leftovers, and nothing that may still be needed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from engine.storage.put_if_absent import temporary_path
 from tests.catalog.faulty_files import Crash, Fault, FaultyFiles
 
 TOKEN = "0123456789abcdef0123456789abcdef"
+# All files are older than this time, and none is older than 0.
 LATER = 4e9
-"""All files are older than this time, and none is older than 0."""
 
 GOING = [
     f"a/t/_delta_log/.{0:020}.json.{TOKEN}.tmp",

@@ -1,4 +1,4 @@
-"""Log clean-up: what goes, what stays, and that every retained version can still be read."""
+"""Log cleanup: deleted and retained files; every retained version can still be read."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from engine.delta.spec.properties import DAY_MS
 from tests.engine.delta.committing import append, create, metadata
 from tests.interleave.storages import DictStorage
 
+# A moment shortly after midnight.
 TODAY_MS = 20_000 * DAY_MS + 5
-"""A moment shortly after midnight."""
 
 
 def log(
     ages_days: dict[int, float], checkpoints: dict[int, CheckpointForm], configuration: dict[str, str] | None = None
 ) -> DictStorage:
-    """A log whose versions are as old as told; of the others each is as old as the version before."""
+    """Returns a log with versions that are `ages_days` old; other versions are as old as their predecessors."""
     storage = DictStorage()
     age = 0.0
     for version in range(max([*ages_days, *checkpoints]) + 1):
@@ -44,7 +44,7 @@ def clean(storage: DictStorage, now_ms: int = TODAY_MS) -> set[str]:
 
 
 def readable(storage: DictStorage, versions: range) -> list[int]:
-    """The versions that can be read, and hold what they must."""
+    """Returns the versions that can be read and have the expected content."""
     found = []
     for version in versions:
         try:
@@ -110,7 +110,7 @@ def test_sidecars_go_once_nothing_names_them_and_they_are_old() -> None:
     storage.now_ms = TODAY_MS
     storage.write("_delta_log/_sidecars/in-the-making.parquet", b"x")
     removed = clean(storage)
-    assert sum("_sidecars" in name for name in removed) == 1  # the two files of version 2
+    assert sum("_sidecars" in name for name in removed) == 1  # version 2's two files
     left = {name for name in storage.files if "_sidecars" in name}
     assert "_delta_log/_sidecars/in-the-making.parquet" in left
 

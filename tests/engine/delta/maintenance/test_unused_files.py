@@ -1,4 +1,4 @@
-"""What VACUUM would remove: files that no retained version names, of the table's own folder, and nothing else."""
+"""Files that VACUUM would remove: only those in the table's folder that no retained version references."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from engine.tables.operations import TableOperation
 from tests.engine.delta.committing import append, change_metadata, create, describe, metadata
 
 DAY_S = 86_400
+# Seconds ago: most files' age, the retention, and the age of retained files.
 OLD_S, CUT_S, YOUNG_S = 10 * DAY_S, 7 * DAY_S, DAY_S
-"""Seconds ago: when most files were written, the retention, and what it keeps."""
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ NAMES = {
 
 
 def test_what_no_version_has_had_may_be_younger_than_the_storage_says(storage: Storage) -> None:
-    """A statement that began after the cutoff may have written it, by a clock that is behind."""
+    """A statement that began after the cutoff may have written it, if its clock is slow."""
     create(storage, metadata(configuration={}))
     append(storage, "removed")
     write(storage, NOW, dict.fromkeys(("removed", "stray"), CUT_S + 0.002) | {"old": CUT_S + 61})
@@ -120,7 +120,7 @@ def test_hidden_names_stay_and_partition_folders_are_not_hidden(storage: Storage
 
 
 def unused_of_columns(storage: Storage, column: str) -> set[str]:
-    """As though the table were partitioned by `column`, whose name begins as hidden ones do."""
+    """Returns unused files as if the table were partitioned by `column`, whose name begins like a hidden one's."""
     log = Path(storage.root) / LOG_DIR / commit_name(0)
     log.write_text(log.read_text().replace('\\"day\\"', f'\\"{column}\\"').replace('["day"]', f'["{column}"]'))
     return unused(storage, NOW)
@@ -139,8 +139,8 @@ def test_the_metadata_folder_belongs_to_iceberg_where_the_table_is_read_as_such(
         (OLD_S, OLD_S, OLD_S, True),
         (OLD_S, YOUNG_S, YOUNG_S, False),
         (OLD_S, OLD_S, YOUNG_S, False),  # the remove was made long before it was committed
-        (OLD_S, 2000 * DAY_S, YOUNG_S, False),  # by a clock that is years behind
-        (OLD_S, YOUNG_S, OLD_S, False),  # the log was copied, and its files are as old as the copy says
+        (OLD_S, 2000 * DAY_S, YOUNG_S, False),  # by a clock that is years slow
+        (OLD_S, YOUNG_S, OLD_S, False),  # the log was copied, so its files have the copy's age
         (YOUNG_S, OLD_S, OLD_S, False),  # too young to be anything
     ],
 )
@@ -213,7 +213,7 @@ def test_vectors_live_as_long_as_their_files(storage: Storage, kind: str, remove
 
 
 def old_history(storage: Storage) -> None:
-    """Versions 1 to 4: a file comes, goes, another comes, a third one comes; all of them long ago."""
+    """Writes versions 1 to 4 long ago: a file is added, removed, another added, a third one added."""
     create(storage)
     append(storage, "first")
     remove(storage, "first", OLD_S, NOW)
@@ -228,7 +228,7 @@ def test_what_a_pinned_version_names_stays(storage: Storage) -> None:
     old_history(storage)
     assert unused(storage, NOW) == {"first"}
     assert unused(storage, NOW, 1) == set()
-    assert unused(storage, NOW, 2) == set()  # a change feed reads what this commit removed
+    assert unused(storage, NOW, 2) == set()  # a change feed reads this commit's removed files
     assert unused(storage, NOW, 3) == {"first"}
     assert unused(storage, NOW, 17) == {"first"}
 

@@ -1,4 +1,4 @@
-"""CREATE TABLE … CLONE: the definition of the clone, whose files it names, and what may be replaced."""
+"""CREATE TABLE … CLONE: the clone's definition, its referenced files, and replaceable targets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_new_table(planning: PlanningLake, how: str, shallow: bool, is_past: b
 
 
 def test_properties(planning: PlanningLake) -> None:
-    """Those of the source and of the statement; row tracking begins in a table of its own."""
+    """From the source and from the statement; row tracking begins in a separate table."""
     plan = planning.plan(ClonePlan, "CREATE TABLE copied CLONE widening TBLPROPERTIES ('x' = 'y')")
     assert plan.definition.metadata.configuration == {"delta.enableTypeWidening": "true", "x": "y"}
     assert plan.definition.metadata.id != planning.snapshot("widening").metadata.id

@@ -1,4 +1,4 @@
-"""CONVERT TO DELTA: what is known before the files are looked at."""
+"""CONVERT TO DELTA: checks before the files are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DROP FEATURE: what has to be gone before, what is done first, and the one commit that drops it."""
+"""DROP FEATURE: preconditions, preparatory commits, and the one commit that drops it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_feature_that_no_file_needs_is_dropped_in_one_commit(planning: Plannin
 
 
 def test_files_are_rewritten_first(planning: PlanningLake) -> None:
-    """In a version of their own, which changes no row and keeps the definition."""
+    """In a separate version, which changes no row and keeps the definition."""
     plan = planning.plan(RewritePlan, "ALTER TABLE marked DROP FEATURE deletionVectors")
     assert plan.files["path"].to_pylist() == ["1"] and not plan.is_last
     assert "deletionVectors" in (plan.definition.protocol.writer_features or ())

@@ -1,4 +1,4 @@
-"""CREATE TABLE … LIKE: what the new table has of the other one, and what is the other one's past."""
+"""CREATE TABLE … LIKE: properties that the new table copies, and history that it does not."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def test_clustering_and_the_comment(planning: PlanningLake) -> None:
 
 
 def test_properties(planning: PlanningLake) -> None:
-    """Those that a statement may write, the new ones before those of the other table."""
+    """Those that a statement may set; the new ones override the other table's."""
     written = "TBLPROPERTIES ('x' = 'y', 'delta.enableTypeWidening' = 'false')"
     configuration = definition_of(like(planning, f"widening {written}")).metadata.configuration
     assert configuration == {"delta.enableTypeWidening": "false", "x": "y"}
     tracked = definition_of(like(planning, "tracked")).metadata.configuration
     theirs = planning.snapshot("tracked").metadata.configuration
-    assert tracked["delta.enableRowTracking"] == "true" and tracked != theirs  # other names for the columns of ids
+    assert tracked["delta.enableRowTracking"] == "true" and tracked != theirs  # other names for the row id columns
 
 
 def test_the_past_is_not_taken_over(planning: PlanningLake) -> None:
-    """Ids of columns, types from before a widening, high-water marks."""
+    """Column ids, types from before widening, high-water marks."""
     planning.make("CREATE TABLE widened (a INT, b STRUCT<x: INT>) TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
     for path in ("a", "b.x"):
         change = f"ALTER TABLE widened ALTER COLUMN {path} TYPE BIGINT"

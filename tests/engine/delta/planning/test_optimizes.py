@@ -1,4 +1,4 @@
-"""OPTIMIZE and REORG TABLE: what is to be rearranged, by which columns; compaction after a write."""
+"""OPTIMIZE and REORG TABLE: files and columns to rearrange; compaction after a write."""
 
 from __future__ import annotations
 

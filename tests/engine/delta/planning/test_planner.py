@@ -1,4 +1,4 @@
-"""What the road has to know of a plan that is Delta's own."""
+"""Attributes of Delta plans that the pipeline needs."""
 
 from __future__ import annotations
 

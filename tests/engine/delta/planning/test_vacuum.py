@@ -1,4 +1,4 @@
-"""VACUUM: how long removed files are kept."""
+"""VACUUM: retention of removed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns have statistics."""
+"""Columns that have statistics."""
 
 from __future__ import annotations
 

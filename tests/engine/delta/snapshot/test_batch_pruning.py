@@ -1,4 +1,4 @@
-"""Pruning of tables that deltalake wrote, against the rows of their files."""
+"""Pruning over tables from deltalake, compared with the rows in their files."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rows_of_files(snapshot: Snapshot) -> Iterator[list[Row]]:
-    """The rows of each data file, with the partition values that deltalake reads for it."""
+    """Yields each data file's rows, with the partition values that deltalake reads."""
     theirs = pa.table(DeltaTable(snapshot.table_root).get_add_actions(flatten=True)).to_pylist()
     partitions = {str(row["path"]): (row["partition.day"], row["partition.kind"]) for row in theirs}
     for path in snapshot.files["path"].to_pylist():

@@ -1,4 +1,4 @@
-"""The file of distinct counts beside a log: what is written is read, and what is no such file counts nothing."""
+"""The file with distinct counts next to a log: round trips, and malformed files that count nothing."""
 
 from __future__ import annotations
 

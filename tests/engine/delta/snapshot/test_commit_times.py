@@ -67,7 +67,7 @@ def test_the_first_version_after_a_time(at: int, version: int | None) -> None:
 
 
 def ict_log(*stamps: int | None) -> LogBuilder:
-    """Versions with in-commit timestamps, after those without; file times are 1000, 1001, ..."""
+    """Returns versions with in-commit timestamps after others without; file times are 1000, 1001, ..."""
     log = LogBuilder()
     switch = next(version for version, stamp in enumerate(stamps) if stamp is not None)
     for version, stamp in enumerate(stamps):
@@ -123,7 +123,7 @@ def test_searching_is_what_looking_at_all_gives(steps: list[int], switch: int, a
 
 
 def test_versions_that_cannot_be_reconstructed_are_no_answer() -> None:
-    """Commits 0 and 1 are gone; the checkpoint is of version 3, so commit 2 alone is of no use."""
+    """Commits 0 and 1 are gone; the checkpoint is for version 3, so commit 2 cannot be used."""
     log, table = log_with_times(100, 200, 300, 400, 500), NaiveTable()
     table.apply([PROTOCOL, METADATA])
     log.checkpoint(3, table.actions())

@@ -1,4 +1,4 @@
-"""Deletion vectors where they are stored."""
+"""Deletion vectors in storage."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def parse(*texts: str | None) -> list[dict[str, Any]]:
 
 
 def minimum(name: str, value: Any) -> Any:
-    """The parsed lower bound of one column, alone in its block and among others."""
+    """Returns one column's parsed minimum, alone in its block and among others."""
     text = json.dumps({"numRecords": 7, "minValues": {name: value}})
     alone, among = parse(text)[0], parse('{"numRecords":1}', text, None)[1]
     assert alone == among and alone["num_records"] == 7
@@ -77,7 +77,7 @@ def minimum(name: str, value: Any) -> Any:
     ],
 )
 def test_numbers_of_rows_alone(text: str | None, rows: int | None) -> None:
-    """As with all other statistics, alone, among others of the usual form, and as a slice."""
+    """As with all other statistics: alone, among usual ones, and as a slice."""
     for texts, expected in (
         ([text], [rows]),
         (['{"numRecords":7}', text, None, '{"numRecords":8,"nullCount":{}}'], [7, rows, None, 8]),

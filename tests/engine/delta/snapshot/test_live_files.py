@@ -1,4 +1,4 @@
-"""Live files: changes share what stays, and stay in step with what is derived."""
+"""Live files: versions share unchanged parts, and stay consistent with derived data."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def test_changes_are_those_of_a_dictionary(
 
 VECTOR = DeletionVectorDescriptor(storage_type="u", path_or_inline_dv="x" * 20, size_in_bytes=40, cardinality=6)
 TAIL = "-7a8b-4c1d-9e2f-000000000001-c000.snappy.parquet"
+# Short ones, and some that are alike but for their beginnings.
 PATHS = ["", "a", "é", "f" * 7, "f" * 8, *(f"{head}{TAIL}" for head in ("x", "y", "day=1/x", "day=2/x", "day=1/é"))]
-"""Short ones, and some that are alike but for their beginnings."""
 FILES = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from([None, 1, 2])), max_size=8, unique=True)
 
 
 @given(FILES, FILES)
 def test_rows_are_found_by_the_whole_of_their_keys(files: list[Any], gone: list[Any]) -> None:
-    """Whether many rows are looked through or few; vectors are part of a key."""
+    """With a scan over many rows or few; deletion vectors are part of the key."""
 
     def rows_of(some: list[Any]) -> Any:
         vectors = (None if offset is None else replace(VECTOR, offset=offset) for _, offset in some)
@@ -143,7 +143,7 @@ def test_fragmentation_is_bounded() -> None:
 
 
 def test_long_rows_are_not_copied() -> None:
-    """Runs of few rows that are long stay as they are, whether of one block or of many."""
+    """Runs with few long rows stay unchanged, in one block or in many."""
     names = [f"f{i}" for i in range(600)]
     long = live_files._RUN_BYTES_MIN // 4
     rows = make_adds([add(name, stats="x" * long) for name in names])

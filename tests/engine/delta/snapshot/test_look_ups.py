@@ -1,4 +1,4 @@
-"""A snapshot on this machine's disk is advanced by the names of commits, and comes to what a listing comes to."""
+"""On a local disk a snapshot advances by commit names, and equals the snapshot from a listing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.engine.delta.log_builder import LogBuilder, add
 
 
 class Counting(LocalStorage):
-    """Counts listings of the log."""
+    """Counts log listings."""
 
     listings = 0
 

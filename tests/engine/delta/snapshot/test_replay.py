@@ -1,4 +1,4 @@
-"""Replay of any history is what the naive model makes of it, whatever the log looks like by then."""
+"""Log replay equals the naive model for any history and any log layout."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ FORMS = ["classic", "parts", "v2 parquet", "v2 json", "v2 inline", "v2 in a clas
 
 
 def state_of(snapshot: Snapshot) -> dict[str, Any]:
-    """A snapshot as plain values."""
+    """Returns a snapshot as plain values."""
     files = snapshot.files
     files.validate(full=True)
     rows = [
@@ -208,7 +208,7 @@ def test_a_compaction_stands_in_for_its_commits(history: list[list[Action]], fir
 @examples(80)
 @given(history=HISTORIES, looks=st.lists(st.booleans(), min_size=7, max_size=7), at=st.integers(0, 7))
 def test_advancing_ends_where_loading_does(history: list[list[Action]], looks: list[bool], at: int) -> None:
-    """Also where files were asked for in between or not, and a checkpoint turned up."""
+    """Also with files read in between, and a new checkpoint."""
     log, table = LogBuilder(), NaiveTable()
     snapshot: Snapshot | None = None
     for version, actions in enumerate([[PROTOCOL, METADATA, *history[0]], *history[1:]]):

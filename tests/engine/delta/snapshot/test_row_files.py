@@ -1,4 +1,4 @@
-"""The files of a table for statements that change rows: how many rows they have, and marks of those that go."""
+"""A table's files for row-level changes: their row counts, and deletion vectors for deleted rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.interleave.storages import DictStorage
 
 @pytest.fixture
 def snapshot() -> Snapshot:
-    """Of files of 3 rows: all there, one gone, and one file of which nobody knows."""
+    """Returns a snapshot with 3-row files: one complete, one with a deleted row, and one without statistics."""
     storage = DictStorage()
     create(storage)
     change_metadata(storage, {"delta.enableDeletionVectors": "true"})
@@ -40,7 +40,7 @@ def test_live_and_deleted_rows(snapshot: Snapshot) -> None:
 
 
 def test_marks_of_a_commit(snapshot: Snapshot) -> None:
-    """A file's new vector has what its old one has; its statistics' bounds are no longer tight."""
+    """A file's new vector includes its old one; its statistics' bounds are no longer tight."""
     files = snapshot.files.take([at(snapshot, "whole"), at(snapshot, "marked")])
     marked = snapshot.row_files.mark(files, [np.array([0, 2]), np.array([2])])
     assert [rows.tolist() for rows in snapshot.row_files.deleted_rows(marked.files)] == [[0, 2], [1, 2]]

@@ -1,4 +1,4 @@
-"""Snapshots: what is read when, what is done without, what is refused."""
+"""Snapshots: lazy reads, optional parts, and errors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ICT_METADATA = Metadata(id="t", schema_string=SCHEMA_STRING, configuration={"del
 
 
 class CountingStorage(DictStorage):
-    """Remembers what was read."""
+    """Records reads."""
 
     def __init__(self, other: DictStorage) -> None:
         super().__init__(other.root)
@@ -84,7 +84,7 @@ def four_versions() -> tuple[LogBuilder, NaiveTable]:
 
 
 def state_at(version: int) -> list[Any]:
-    """The actions of a checkpoint of one of the four versions."""
+    """Returns a checkpoint's actions for one of the four versions."""
     table = NaiveTable()
     for actions in HISTORY[: version + 1]:
         table.apply(actions)
@@ -232,7 +232,7 @@ COLUMNS = 6
 
 
 def test_of_many_files_only_what_is_asked_for_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The columns of the first condition, then all; what conditions leave is the same."""
+    """First the columns in the first condition, then all; conditions select the same files."""
     log = LogBuilder()
     schema = json.loads(SCHEMA_STRING)
     schema["fields"] = [
@@ -385,7 +385,7 @@ def test_a_version_without_its_commit_has_its_checkpoints_time() -> None:
     assert snapshot.commit_info is None
 
 
-# --- Where tables lie ------------------------------------------------------------------------------------------------
+# --- Table locations -------------------------------------------------------------------------------------------------
 
 
 def on_disk(log: LogBuilder, root: Path) -> None:

@@ -1,4 +1,4 @@
-"""Statistics of one writer, read by their form: the same as a parser reads each text alone."""
+"""One writer's statistics, parsed by their form: the same result as parsing each text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def small(row: int) -> str:
 
 
 def full(row: int) -> str:
-    """All types, with numbers of every length and sign."""
+    """Returns statistics with all types, and numbers in every length and sign."""
     bounds = {
         "i": (-1) ** row * row * 10**6,
         "big": (-1) ** row * (2**63 - 1 - row),
@@ -70,7 +70,7 @@ def assert_as_alone(texts: list[str]) -> None:
 
 @cache
 def alone(text: str) -> str:
-    """As text, in which a NaN is equal to another."""
+    """Returns text, so that NaN equals NaN."""
     return repr(parse_stats(pa.array([text], pa.string()), STATS).to_pylist()[0])
 
 

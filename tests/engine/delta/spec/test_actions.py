@@ -1,4 +1,4 @@
-"""Actions: JSON both ways, what is tolerated and what is refused."""
+"""Actions: JSON in both directions, tolerated and rejected fields."""
 
 from __future__ import annotations
 

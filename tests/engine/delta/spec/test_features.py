@@ -1,4 +1,4 @@
-"""The table of features: complete, consistent, and what a table's metadata demands of it."""
+"""The feature table: complete, consistent, and the features that metadata requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of log files."""
+"""Log file names."""
 
 from __future__ import annotations
 

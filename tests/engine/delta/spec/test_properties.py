@@ -1,4 +1,4 @@
-"""Table properties: parsing, settings, and what a foreign value may do."""
+"""Table properties: parsing, settings, and foreign values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocols: what they carry, and the weakest that carries what a table needs."""
+"""Protocols: supported features, and the minimum protocol for a table's features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of one file: JSON both ways, and bounds that stay bounds."""
+"""A file's statistics: JSON in both directions, with valid bounds."""
 
 from __future__ import annotations
 

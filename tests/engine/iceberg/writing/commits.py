@@ -1,4 +1,4 @@
-"""Snapshots by hand, through the manifests that are written: what a transaction does, without one."""
+"""Hand-made snapshots through the manifest writer, without a transaction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def loaded(table: HandmadeTable) -> IcebergSnapshot:
 def entries(
     files: Sequence[Mapping[str, Any]], spec: int = 0, values: Mapping[str, pa.Array] | None = None
 ) -> pa.Table:
-    """What a `HandmadeTable` says of its files, as it is added to a commit; `values` are partition columns."""
+    """Returns a `HandmadeTable`'s files as entries for a commit; `values` are partition columns."""
     names = {name for file in files for name in file}
     found = entries_of({name: [file.get(name) for file in files] for name in names}, len(files))
     found = found.append_column(SPEC_ID, pa.array([spec] * len(files), pa.int32()))
@@ -45,7 +45,7 @@ def staged(table: HandmadeTable, snapshot_id: int) -> StagedManifests:
 
 
 def commit(table: HandmadeTable, manifests: StagedManifests, operation: str = "append") -> ManifestsOnHead:
-    """The next snapshot, with these."""
+    """Returns the next snapshot, with these."""
     head = loaded(table)
     number = len(table.snapshots) + 1
     found = manifests.on(head.manifests)
@@ -80,7 +80,7 @@ def metadata_file(table: HandmadeTable) -> Path:
 
 
 def ids_by_all(table: HandmadeTable) -> list[list[int]]:
-    """The values of the column `id` as each reader finds them: we, pyiceberg, DuckDB."""
+    """Returns the `id` column in each reader: ours, pyiceberg, DuckDB."""
     path, snapshot = metadata_file(table), loaded(table)
     gone = snapshot.row_files.deleted_rows(snapshot.files)
     ours = [

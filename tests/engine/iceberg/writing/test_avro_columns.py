@@ -1,4 +1,4 @@
-"""Records encoded by column are those that fastavro reads."""
+"""fastavro reads records that are encoded by column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manifests that are written: read by us, pyiceberg and DuckDB; what stays, what is written again, what is merged."""
+"""Written manifests, read by us, pyiceberg and DuckDB: retained, rewritten and merged ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _table(folder: Path, version: int) -> HandmadeTable:
 
 
 def _files(table: HandmadeTable, *ids: int) -> pa.Table:
-    """A file of two rows for each id, in a partition of its own."""
+    """Returns a file with two rows for each id, in separate partitions."""
     rows = [table.data({"id": [id, -id], "d": pa.array([id, id], pa.date32()), "s": [f"s{id}"] * 2}) for id in ids]
     values = {
         "p1000": pa.array([None if id == 1 else id for id in ids], pa.int64()),
@@ -96,7 +96,7 @@ def test_summaries_of_partitions_tell_nulls_and_bounds(tmp_path: Path) -> None:
 
 
 def test_the_example_of_row_ids(tmp_path: Path) -> None:
-    """That of the specification, "First Row ID Assignment"."""
+    """The specification's example in "First Row ID Assignment"."""
     table = _table(tmp_path, 3)
     manifests = staged(table, 1001)
     manifests.add(_files(table, 1))
@@ -189,8 +189,8 @@ def test_deletes_of_a_data_file_go_with_it(tmp_path: Path) -> None:
 
 
 def test_deletes_that_still_apply_stay(tmp_path: Path) -> None:
-    """A manifest of deletes is written again: what is older than every data file goes, but not what applies to a file
-    of a manifest that is written again too.
+    """A delete manifest is rewritten: entries older than every data file are removed, but not those for a file in a
+    manifest that is rewritten too.
     """
     table = HandmadeTable(tmp_path)
     table.write()

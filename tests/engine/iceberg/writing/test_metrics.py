@@ -1,4 +1,4 @@
-"""Metrics of data files: what footers say, truncated as the table's properties have it."""
+"""Data file metrics: from footers, truncated by the table's properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two writers that change rows: what one has committed, and whether the other's marks may follow."""
+"""Two row-level writers: committed changes, and if the other's deletes may follow."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _begin(table: HandmadeTable, name: str = "DELETE") -> tuple[IcebergSnapshot,
 
 
 def _marking(table: HandmadeTable, file: int, row: int) -> IcebergTransaction:
-    """DELETE WHERE id < 5, that has found one row."""
+    """DELETE WHERE id < 5 that has found one row."""
     snapshot, transaction = _begin(table)
     files = snapshot.files.slice(file, 1)
     marked = snapshot.row_files.mark(files, [np.array([row])])

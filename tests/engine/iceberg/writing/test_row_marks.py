@@ -1,4 +1,4 @@
-"""Rows that are marked beside their files: by positions in v2, by deletion vectors in v3; read by every reader."""
+"""Merge-on-read: position deletes in v2, deletion vectors in v3; read by every reader."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPEC = {"spec-id": 0, "fields": [{"source-id": 1, "field-id": 1000, "name": "id
 
 
 def _table(folder: Path, version: int, *extra: pa.Table) -> HandmadeTable:
-    """Three files of ten rows, each in a partition of its own."""
+    """Creates three files with ten rows each, in separate partitions."""
     table = HandmadeTable(folder, version=version, specs=[_SPEC], partition=((1000, "id_trunc", "long"),))
     table.write()
     manifests = staged(table, 1001)
@@ -32,7 +32,7 @@ def _table(folder: Path, version: int, *extra: pa.Table) -> HandmadeTable:
 
 
 def _mark(table: HandmadeTable, snapshot_id: int, rows: dict[int, list[int]]) -> IcebergMarkedFiles:
-    """Marks rows of files of the newest snapshot, by the positions of the files in it."""
+    """Deletes rows in the newest snapshot's files, by the files' positions in it."""
     snapshot = loaded(table)
     files = snapshot.files.take(pa.array(list(rows)))
     marked = snapshot.row_files.mark(files, [np.array(each, np.int64) for each in rows.values()])
@@ -85,7 +85,7 @@ def test_files_of_positions_are_sorted_and_have_field_ids(tmp_path: Path) -> Non
 
 
 def test_a_vector_takes_the_place_of_positions_after_an_upgrade(tmp_path: Path) -> None:
-    """Of a file of positions for this data file alone the entry goes; one for several stays, and does not count."""
+    """A position delete file for this data file only is removed; one for several files stays, and does not count."""
     table = _table(tmp_path, 2)
     names = loaded(table).live_files.data["file_path"].to_pylist()
     _mark(table, 1002, {0: [0]})
@@ -142,7 +142,7 @@ def test_deletes_older_than_all_files_delete_nothing(tmp_path: Path) -> None:
 
 
 def test_files_of_several_partitionings_are_read_alike_where_all_have_the_column(tmp_path: Path) -> None:
-    """By their metrics; else a column may be the value of the partition alone."""
+    """By their metrics; otherwise a column may exist only as the partition value."""
     identity = {"spec-id": 1, "fields": [{"source-id": 1, "field-id": 1001, "name": "id", "transform": "identity"}]}
     for folder, counted in (("known", True), ("unknown", False)):
         table = HandmadeTable(tmp_path / folder, specs=[{"spec-id": 0, "fields": []}, identity])

@@ -1,4 +1,4 @@
-"""ALTER TABLE of columns: the table's columns after it, and what is refused by which condition."""
+"""ALTER TABLE on columns: the resulting columns, and the conditions of rejected changes."""
 
 from __future__ import annotations
 

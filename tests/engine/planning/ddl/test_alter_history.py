@@ -1,4 +1,4 @@
-"""What DESCRIBE HISTORY says of an ALTER TABLE."""
+"""DESCRIBE HISTORY for ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ HISTORY: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("text", HISTORY)
 def test_operation_and_parameters(planning: PlanningLake, text: str) -> None:
-    """What is more than one value is JSON in a text; keys that only the protocol writes are not told."""
+    """Multiple values are JSON text; keys that only the protocol writes are omitted."""
     plan = planning.plan(AlterPlan, f"ALTER TABLE {text}")
     name, parameters = HISTORY[text]
     assert plan.description.name == name

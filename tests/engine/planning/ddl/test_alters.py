@@ -1,4 +1,4 @@
-"""ALTER TABLE and COMMENT ON: which plan a statement has, and what is asked of rows and expressions before it."""
+"""ALTER TABLE and COMMENT ON: a statement's plan, and the rows and expressions checked before it."""
 
 from __future__ import annotations
 

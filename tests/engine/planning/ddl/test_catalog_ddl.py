@@ -1,4 +1,4 @@
-"""DDL of catalogs, schemas and views: the change of the catalog, and which error of it is tolerated."""
+"""DDL on catalogs, schemas and views: the catalog change, and its tolerated error."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def temporary(planning: PlanningLake, text: str) -> CreateTemporaryViewPlan:
 
 
 def test_temporary_views(planning: PlanningLake) -> None:
-    """IF NOT EXISTS makes the view where there is none, and leaves one that is there."""
+    """IF NOT EXISTS creates a missing view, and leaves an existing one."""
     made = temporary(planning, "CREATE TEMPORARY VIEW tv AS SELECT 1 AS a")
     assert made.entry.name == TableName("system", "session", "tv") and not made.replace and not made.tolerates
     assert temporary(planning, "CREATE OR REPLACE TEMPORARY VIEW tv AS SELECT 1 AS a").replace
@@ -152,7 +152,7 @@ def test_what_is_refused(planning: PlanningLake, text: str) -> None:
 
 
 def test_columns_of_one_name_in_the_query(planning: PlanningLake) -> None:
-    """They need names of the view's own."""
+    """They need explicit names in the view."""
     assert planning.refused("CREATE VIEW v AS SELECT 1", "a INT, A INT") == "COLUMN_ALREADY_EXISTS"
     plan = planning.plan(CatalogPlan, "CREATE VIEW v (x, y) AS SELECT 1", "a INT, A INT")
     assert isinstance(plan.change, changes.CreateView)

@@ -1,4 +1,4 @@
-"""SYNC IDENTITY: what is asked of the table, and for which columns."""
+"""SYNC IDENTITY: the query on the table, and its columns."""
 
 from __future__ import annotations
 

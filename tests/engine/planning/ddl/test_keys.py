@@ -54,7 +54,7 @@ KEYS: list[tuple[str, list[TableKey]]] = [
 
 @pytest.mark.parametrize(("text", "expected"), KEYS)
 def test_keys_of_a_new_table(text: str, expected: list[TableKey]) -> None:
-    """Its own primary key comes first, whatever the order of the statement."""
+    """Its own primary key comes first, in any statement order."""
     assert keys_of(text) == expected
 
 

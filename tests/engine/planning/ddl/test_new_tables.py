@@ -1,4 +1,4 @@
-"""What CREATE TABLE says of a table, as values: columns, changes, checks of expressions."""
+"""CREATE TABLE as values: columns, changes, expression checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""REPLACE TABLE and CREATE OR REPLACE TABLE where there is a table to replace."""
+"""REPLACE TABLE and CREATE OR REPLACE TABLE on an existing table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_same_table_with_another_definition(planning: PlanningLake, head: st
 
 
 def test_with_the_rows_of_a_query(planning: PlanningLake) -> None:
-    """Which may read the table that it replaces."""
+    """The query may read the replaced table."""
     settings = {"spark.databricks.delta.write.txnAppId": "app", "spark.databricks.delta.write.txnVersion": "3"}
     text = "CREATE OR REPLACE TABLE sales PARTITIONED BY (D) AS SELECT id, day AS d FROM sales"
     plan = planning.plan(ReplaceTableAsPlan, text, "id BIGINT, d DATE", settings)

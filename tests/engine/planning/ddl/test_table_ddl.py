@@ -64,7 +64,7 @@ def apart(planning: PlanningLake) -> None:
 
 @pytest.mark.parametrize("says", SAME)
 def test_a_table_that_lies_there_gets_a_name(planning: PlanningLake, says: str) -> None:
-    """What the statement does not say may be anything."""
+    """Anything is allowed for clauses that the statement omits."""
     plan = create(planning, f"again {says} LOCATION '{planning.path('apart')}'")
     assert plan.entry is not None and plan.entry.location == str(planning.path("apart"))
     assert plan.definition is None and plan.description is None

@@ -1,4 +1,4 @@
-"""Writing: exactly the files of the successful attempts, in place, and none of a failed job."""
+"""File writes: exactly the successful attempts' files, in place, and none from a failed job."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_values_that_are_longer_than_names_of_folders(spark: ExecSession, tmp_pa
 
 @pytest.mark.spark
 def test_partition_columns_become_folders(spark: ExecSession, tmp_path: Path) -> None:
-    """In the order asked for, not in the order of the query; odd values are escaped and come back."""
+    """In the requested order, not the query's; odd values are escaped and read back."""
     values = "(1, 'a b/c=%', DATE '2024-05-01'), (2, NULL, NULL), (3, 'ü:', DATE '0001-01-01')"
     text = f"SELECT * FROM VALUES {values} t(id, s, d)"
     written = write(spark, text, WriteTarget(folder=str(tmp_path), partition_columns=("d", "s")))
@@ -109,7 +109,7 @@ def test_timestamps_are_written_in_microseconds(spark: ExecSession, tmp_path: Pa
 
 
 def wait_for_tasks(driver: SparkDriver) -> None:
-    """Until those of a failed job have ended, which Spark does not wait for."""
+    """Waits for a failed job's tasks, for which Spark does not wait."""
     jvm: Any = driver.process.gateway.jvm
     scheduler = jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get().sparkContext().taskScheduler()
     as_java = jvm.scala.jdk.javaapi.CollectionConverters.asJava
@@ -117,7 +117,8 @@ def wait_for_tasks(driver: SparkDriver) -> None:
         time.sleep(0.01)
 
 
-# Partition 0 fails at once. The others have ended, or end later: one of few rows does not look whether it is killed.
+# Partition 0 fails immediately. The others have ended, or end later: a task with few rows does not check if it is
+# killed.
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "text",

@@ -1,4 +1,4 @@
-"""Literals in the types of the columns that they are compared with, where Spark would compare the same two values."""
+"""Literals in the types of compared columns, if Spark would compare the same two values."""
 
 from __future__ import annotations
 

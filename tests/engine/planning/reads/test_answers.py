@@ -1,4 +1,4 @@
-"""Queries that the log answers, why it does not answer others, and what EXPLAIN says of both."""
+"""Metadata-only queries, reasons against others, and EXPLAIN for both."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make_tables(root: Path) -> Sources:
 
 
 def strip_statistics(table: Path) -> None:
-    """As a writer without statistics leaves it."""
+    """Removes statistics, as a writer without them."""
     log = table / "_delta_log" / f"{0:020}.json"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for line in lines:
@@ -103,7 +103,7 @@ GROUPED: list[tuple[str, set[tuple[Any, ...]]]] = [
 
 
 def test_dates_that_are_compared_as_texts_are_read(sources: Sources) -> None:
-    """The text of a date after the year 9999 begins with a plus, which comes before all digits."""
+    """The text of a date after the year 9999 begins with a plus, which sorts before all digits."""
     state = STATE.with_value(DATES_AS_TEXTS, "true")
     text = "SELECT count(*) FROM parted WHERE day < '2024-01-02'"
     assert isinstance(planned(text, STATE, sources), AnswerPlan)

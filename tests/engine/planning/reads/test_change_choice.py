@@ -1,4 +1,4 @@
-"""Which files of a change data feed a condition leaves."""
+"""File pruning in a change data feed by a condition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.engine.planning.lake import PlanningLake, data_file, statistics
 
 @pytest.fixture(scope="module")
 def choice(planning: PlanningLake) -> ChangeChoice:
-    """Two files are added, in versions 1 and 2; version 3 removes the first of them."""
+    """Adds two files, in versions 1 and 2; version 3 removes the first."""
     planning.make(
         "CREATE TABLE chosen (a INT, p STRING) PARTITIONED BY (p) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
     )
@@ -40,7 +40,7 @@ CHOICES: dict[str, tuple[Predicate, list[int] | None, tuple[int, int, int]]] = {
 
 @pytest.mark.parametrize("case", CHOICES)
 def test_the_files_that_a_condition_leaves(choice: ChangeChoice, case: str) -> None:
-    """Nothing is known of the rows in a removed file."""
+    """A removed file's rows are unknown."""
     condition, rows, counts = CHOICES[case]
     found = choice.choose(condition, None)
     assert (None if found.rows is None else found.rows.to_pylist()) == rows

@@ -7,7 +7,7 @@ from engine.types.schema import PrimitiveType, StructField, StructType
 
 
 def test_the_columns_alone() -> None:
-    """Neither NOT NULL nor metadata, which might be read as a rule of their own."""
+    """Neither NOT NULL nor metadata, which might be read as a separate constraint."""
     schema = StructType((StructField("__scan_0", PrimitiveType.LONG, nullable=False, metadata={"comment": "c"}),))
     scan = empty_scan(schema, "/lake/t")
     assert scan.relation == "___scan_0"

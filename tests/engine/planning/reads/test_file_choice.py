@@ -1,4 +1,4 @@
-"""Which files of a snapshot a condition leaves, and what is told of them."""
+"""File pruning in a snapshot by a condition, and its report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAYS = ("2024-01-01", "2024-01-02", "2024-01-03")
 
 @pytest.fixture(scope="module")
 def choice(planning: PlanningLake) -> FileChoice:
-    """A file for each day, whose ids begin at 0, 10 and 20, of 100, 200 and 300 bytes."""
+    """Creates a file for each day, with ids from 0, 10 and 20, and 100, 200 and 300 bytes."""
     planning.make(
         "CREATE TABLE chosen (id BIGINT, at TIMESTAMP, day DATE GENERATED ALWAYS AS (CAST(at AS DATE)))"
         " PARTITIONED BY (day)",
@@ -53,7 +53,7 @@ CHOICES: dict[str, tuple[Predicate, list[int] | None, tuple[int, int, int]]] = {
 
 @pytest.mark.parametrize("case", CHOICES)
 def test_the_files_that_a_condition_leaves(choice: FileChoice, case: str) -> None:
-    """A time tells the day within 18 hours, since nobody knows the zone in which the day was computed."""
+    """A time determines the day within 18 hours, since the time zone used for the day is unknown."""
     condition, rows, (by_partition, files, size) = CHOICES[case]
     found = choice.choose(condition, UTC)
     assert (None if found.rows is None else found.rows.to_pylist()) == rows

@@ -1,4 +1,4 @@
-"""What the text of a query says of its table's rows, in the types of the table's columns."""
+"""Conditions on a table's rows from a query's text, in the types of the table's columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of a query: the user's text over scans and views, each once if its names mean the same version."""
+"""A query's plan: the user's text over scans and views, each once if its names mean the same version."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def views(planning: PlanningLake) -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_text_over_scans_and_views(planning: PlanningLake, text: str) -> None:
-    """A view comes after those that it reads; no name of ours is in any text, those of views included."""
+    """A view follows those that it reads; no internal name is in any text, including views' texts."""
     read, scans, views = TEXTS[text]
     plan = planning.plan(ReadPlan, text)
     assert plan.text == read

@@ -1,4 +1,4 @@
-"""Scans of bound tables: which files, under which names, with which constants."""
+"""Scans over bound tables: their files, names and constants."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_columns_under_the_names_that_files_have(planning: PlanningLake) -> None
     ],
 )
 def test_row_ids_only_where_a_text_may_ask_for_them(planning: PlanningLake, text: str, has_ids: bool) -> None:
-    """They make the constants of every file different."""
+    """They make every file's constants different."""
     if "ided" in text:
         planning.make_view("ided", "SELECT _metadata.row_id FROM tracked", "row_id BIGINT")
     assert (scan_of(planning, text).row_tracking is not None) is has_ids
@@ -65,7 +65,7 @@ def test_the_columns_that_keep_ids() -> None:
 
 @pytest.mark.parametrize("schema", [None, StructType((StructField("a", PrimitiveType.STRING),))])
 def test_files_that_are_no_tables(schema: StructType | None) -> None:
-    """Where their columns are not known, Spark finds them."""
+    """If their columns are unknown, Spark infers them."""
     files = BoundFiles(root="/in", files=NO_FILES, format=FileFormat(kind=FileKind.CSV), schema=schema)
     scan = files_scan("__scan_0", files)
     assert scan.infers is (schema is None) and scan.schema == (schema or StructType(()))

@@ -1,4 +1,4 @@
-"""Reads of the table that a statement changes: names of their own, numbers of files, composed texts."""
+"""Reads of a changed table: internal names, file numbers, composed texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_arranged_columns(condition: str | None, where: str) -> None:
 
 @pytest.mark.parametrize("table", ["plain", "tracked"])
 def test_numbered_files(planning: PlanningLake, table: str) -> None:
-    """The numbers stand where the ids of rows would be, which the table's own are no longer then."""
+    """The numbers replace row ids, so the table's own ids are not available."""
     scan = scan_of("s", bound_table(planning, table))
     found = numbered(scan)
     positions = list(range(scan.files.num_rows))

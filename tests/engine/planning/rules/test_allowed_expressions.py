@@ -1,4 +1,4 @@
-"""What constraints, generated columns, defaults and conditions may not depend on, and which errors say so."""
+"""Forbidden dependencies of constraints, generated columns, defaults and conditions, and their errors."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_what_is_wrong_as_text(check: Callable[[str], ExpressionCheck], text: st
 
 
 def test_what_is_analysed() -> None:
-    """A comment at the end of an expression ends with it."""
+    """A comment at an expression's end ends with it."""
     assert constraint("a > 0 -- why").text == "(a > 0 -- why\n)"
     assert generated("s.y + A").text == "(s.y + A\n)"
     own = StructType((StructField("_metadata", STRING),))

@@ -1,4 +1,4 @@
-"""Assignments of UPDATE and MERGE: what each column of a changed row becomes."""
+"""Assignments in UPDATE and MERGE: each column in a changed row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def values(planning: PlanningLake, table: str, *paths: str, alias: str | None = 
 
 
 def items(found: NewValues) -> list[str]:
-    """With `v0`, `v1`, … for assigned values, and `o.<name>` for old ones."""
+    """Returns items with `v0`, `v1`, … for assigned values, and `o.<name>` for old ones."""
     return found.items([f"v{number}" for number in range(9)], [f"o.{column.name}" for column in found.kept])
 
 

@@ -1,4 +1,4 @@
-"""Conditions that choose rows of a table: what their names mean, and what is refused before Spark sees them."""
+"""Conditions that select a table's rows: name resolution, and errors before Spark's analysis."""
 
 from __future__ import annotations
 

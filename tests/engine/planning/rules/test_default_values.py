@@ -1,4 +1,4 @@
-"""DEFAULT in the place of a value: the constant that takes its place, or a column that the table fills."""
+"""DEFAULT as a value: the constant that replaces it, or a column that the table fills."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ READ = {
 
 @pytest.mark.parametrize("text", READ)
 def test_what_is_read(planning: PlanningLake, text: str) -> None:
-    """Of one value too many Spark tells."""
+    """Spark reports one value too many."""
     plan = planning.plan(InsertPlan, text)
     assert (plan.source.text, plan.rows.insert_columns) == READ[text]
 

@@ -24,7 +24,7 @@ USES = [
 
 @pytest.mark.parametrize(("expression", "path", "used", "whole"), USES)
 def test_what_an_expression_uses(expression: str, path: str, used: bool, whole: bool) -> None:
-    """The column, something in it (not if only the whole counts), or what is around it."""
+    """The column, a part (unless only the whole counts), or its parent."""
     parts = tuple(path.split("."))
     assert uses(expression, parts) is used
     assert uses(expression, parts, whole=True) is whole

@@ -1,4 +1,4 @@
-"""Expressions analysed by Spark: together, and one by one where something is wrong, to find the one to blame."""
+"""Expressions analyzed by Spark: together, and one by one after an error, to find the cause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def failure(condition: str) -> SparkFailure:
 
 @dataclass
 class Answers:
-    """Says what it is told of each expression: a type, a dependency, or a failure; `values` that fail to evaluate."""
+    """Returns the given answer for each expression: a type, a dependency, or a failure; `values` fail to evaluate."""
 
     told: Mapping[str, str | Dependency | SparkFailure]
     values: Mapping[str, SparkFailure] = field(default_factory=dict)
@@ -52,7 +52,9 @@ class Answers:
 
 
 def check(text: str, value: str | None = None) -> ExpressionCheck:
-    """Of an `int` that does not depend on the clock or an aggregate; refusals name the expression."""
+    """Returns a check for an `int` that depends neither on the clock nor on an aggregate; errors name the
+    expression.
+    """
     return ExpressionCheck(
         text=text,
         mistyped=lambda found: None if found == "int" else StatementNotSupported(f"{text}: {found}"),

@@ -1,4 +1,4 @@
-"""The columns of files that are no table's: found by Spark, or those of the table that texts are parsed as."""
+"""Columns of files outside tables: inferred by Spark, or the table's for texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engine.planning.lake import PlanningLake, bound_table, query_columns
 
 
 def copied(planning: PlanningLake, text: str, found: str) -> tuple[str, FileFormat]:
-    """The columns and the format with which the files of a COPY INTO are read, in which Spark found these columns."""
+    """Returns the columns and format for COPY INTO's files, given Spark's inferred columns."""
     statement = parse(f"COPY INTO {text}")
     assert isinstance(statement, CopyInto)
     files = BoundFiles(root="/in", files=NO_FILES, format=statement.format)
@@ -41,7 +41,7 @@ TYPED = [
 
 @pytest.mark.parametrize(("text", "found", "read"), TYPED)
 def test_which_columns_are_read(planning: PlanningLake, text: str, found: str, read: str) -> None:
-    """Texts as the types of the table, where all columns are taken as they are."""
+    """Texts are read with the table's types if all columns are taken unchanged."""
     assert copied(planning, text, found)[0] == read
 
 

@@ -1,4 +1,4 @@
-"""Writes that may be sent again: what the session's settings say of them."""
+"""Idempotent writes: the session settings for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity columns in definitions of tables."""
+"""Identity columns in table definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an INSERT says of the rows that it writes."""
+"""Rows of an INSERT, from its text."""
 
 from __future__ import annotations
 

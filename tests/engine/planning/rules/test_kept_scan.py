@@ -1,4 +1,4 @@
-"""The scan of a query's rows that are kept in files: columns of our names, whatever those of the query are."""
+"""The scan over a materialized source: internal column names, for any query columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a query as columns of a table."""
+"""A query's columns as a table's columns."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def checks(planning: PlanningLake) -> RowChecks:
 
 
 def test_one_query_for_all(checks: RowChecks) -> None:
-    """A constraint that is null of a row is broken."""
+    """A constraint that is null for a row is violated."""
     assert checks.read.text == (
         "SELECT count_if((id > 0 -- why\n) IS NOT TRUE), count_if((__scan_0 IS NULL\n) IS NOT TRUE),"
         " count_if(`place`.`city` IS NULL) FROM ___scan_0"

@@ -1,4 +1,4 @@
-"""Matching of the fields of structs in an INSERT, by the types of the query's columns."""
+"""Struct field matching in an INSERT, by the types of the query's columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLES = {
 }
 SWAPPED = "s STRUCT<b: ARRAY<STRUCT<d: MAP<STRING, STRUCT<f: INT, e: INT>>, c: STRING>>, a: INT>"
 MATCHED = [
-    # the statement, the columns of its query, how fields match
+    # the statement, its query's columns, the field matching
     ("INSERT INTO pairs SELECT 1", f"k INT, {SWAPPED}", NAME),
     ("INSERT INTO pairs SELECT 1", f"K INT, {SWAPPED.upper()}", NAME),
     ("INSERT INTO pairs SELECT 1", f"k INT, {SWAPPED}, z INT", NAME),

@@ -1,4 +1,4 @@
-"""COPY INTO: an INSERT of the rows of files, and a record of the files."""
+"""COPY INTO: an INSERT with files' rows, and a record of the files."""
 
 from __future__ import annotations
 

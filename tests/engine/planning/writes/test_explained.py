@@ -1,4 +1,4 @@
-"""EXPLAIN of a statement that writes: the query that it would run, and what becomes of the files."""
+"""EXPLAIN for a writing statement: its query, and the changed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""INSERT in its forms: which rows of the table go, what the history says of it, and what is refused."""
+"""INSERT in its forms: replaced rows, operation parameters, and errors."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_rows_replaced_by_a_condition_between_two_tables(planning: PlanningLake)
     ],
 )
 def test_whether_the_query_reads_the_table_itself(planning: PlanningLake, source: str, reads: bool) -> None:
-    """Then what others commit to it is a conflict."""
+    """Then other commits to it are conflicts."""
     assert planning.plan(InsertPlan, f"INSERT INTO plain {source}").reads_table is reads
 
 

@@ -1,4 +1,4 @@
-"""What the history says of a MERGE: the condition and each clause, on one line."""
+"""MERGE in the history: the condition and each clause, on one line."""
 
 from __future__ import annotations
 

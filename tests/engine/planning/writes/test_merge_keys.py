@@ -1,4 +1,4 @@
-"""The keys of a MERGE: columns that the condition says equal one of the source, compared as they are."""
+"""MERGE keys: columns that the condition equates with source columns, unconverted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def keys(planning: PlanningLake, condition: str, clause: str = "WHEN MATCHED THE
 
 @pytest.mark.parametrize(("condition", "expected"), KEYS)
 def test_which_columns_are_keys(planning: PlanningLake, condition: str, expected: list[tuple[str, str]]) -> None:
-    """A name without a qualifier that both sides have is of neither."""
+    """An unqualified name that both sides have belongs to neither."""
     assert keys(planning, condition) == expected
 
 

@@ -1,4 +1,4 @@
-"""MERGE: the source and how it is read, which rows each clause is for, and what they become."""
+"""MERGE: reading the source, each clause's rows, and their new values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BY_SOURCE = "CASE WHEN (t.a < 0\n) THEN 4 WHEN true THEN 5 WHEN false THEN 0 END
 
 
 def test_the_rows_of_each_clause(planning: PlanningLake) -> None:
-    """By the number of the clause, and those of the source that match some row, which no INSERT is for."""
+    """By clause number, and source rows that match some row, which no INSERT takes."""
     plan = planning.plan(MergePlan, FULL, SALES)
     sides = f"struct(f AS f, k AS k, i + 1 AS i), struct(sf AS f, {MATCHING_SOURCE} AS k, si + 1 AS i)"
     places = "__place_0.base_row_id, __place_0.row_index"
@@ -141,7 +141,7 @@ def test_the_table_makes_what_the_source_has_not(planning: PlanningLake) -> None
 
 
 def test_new_columns_of_the_source(planning: PlanningLake) -> None:
-    """Only those that the statement assigns; a column that the source lacks is null."""
+    """Only assigned ones; a column that the source lacks is null."""
     text = INTO.replace("MERGE", "MERGE WITH SCHEMA EVOLUTION")
     star = planning.plan(MergePlan, f"{text} WHEN NOT MATCHED THEN INSERT *", "a INT, n INT")
     assert star.definition.config("t").schema.names == ("a", "b", "n")

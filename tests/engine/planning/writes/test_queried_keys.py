@@ -1,4 +1,4 @@
-"""Queries in the conditions of DELETE and UPDATE that may run first: their texts, and those over their rows."""
+"""Queries in DELETE and UPDATE conditions that may run first: their texts, and the texts over their rows."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def test_no_query_to_run_first(planning: PlanningLake, text: str) -> None:
 
 
 def test_a_column_that_is_called_like_a_function(planning: PlanningLake) -> None:
-    """By itself the query would have the function where it means the column."""
+    """On its own the query would call the function instead of reading the column."""
     planning.make("CREATE TABLE people (k INT, user STRING)")
     assert queried(planning, "DELETE FROM people WHERE k IN (SELECT id FROM sales WHERE user = 'x')") is None

@@ -1,4 +1,4 @@
-"""Files that an UPDATE writes again: all rows in one query, where that can be."""
+"""Copy-on-write UPDATE: all rows in one query, if possible."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_rows_that_stay_keep_the_version_that_changed_them(planning: PlanningLak
 
 
 CARRIED = {
-    "nested SET place.city = 'D'": "place tags m",  # values of nested types may have lengths
+    "nested SET place.city = 'D'": "place tags m",  # values in nested types may have lengths
     "ruled SET amount = DEFAULT": "day amount",
     "chars SET s = 'x'": "a v s",
     "sales SET amount = 1": "amount day",
@@ -81,7 +81,7 @@ def test_a_file_comes_for_each_where_rows_stay_in_their_partition(planning: Plan
     ],
 )
 def test_rows_go_to_files_of_their_own(planning: PlanningLake, text: str) -> None:
-    """Where vectors mark them, where a feed tells them, and where a value may be a join."""
+    """With deletion vectors, with a feed, and if a value may be a join."""
     if text.startswith("fed") and not planning.path("fed").exists():
         planning.make("CREATE TABLE fed (a INT) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
     assert rewritten(planning, text) is None

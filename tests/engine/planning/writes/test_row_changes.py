@@ -1,4 +1,4 @@
-"""DELETE and UPDATE: how the rows are found, which files go whole, and what the rows become."""
+"""DELETE and UPDATE: finding rows, files removed whole, and the rows' new values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DELETES = {
 
 @pytest.mark.parametrize("text", DELETES)
 def test_the_places_of_deleted_rows(planning: PlanningLake, text: str) -> None:
-    """What a subquery reads of the table is another scan: the table as it was."""
+    """A subquery over the table is another scan: the table before the change."""
     plan = planning.plan(DeletePlan, f"DELETE FROM {text}")
     read, shown = DELETES[text]
     assert plan.places.read.text == bitmaps(f"SELECT {PLACE} {read}")
@@ -61,7 +61,7 @@ def test_which_files_go_whole(planning: PlanningLake, text: str, whole: ReplaceA
 
 
 def test_places_are_numbers_of_files(planning: PlanningLake) -> None:
-    """The hidden column of the target, and of no other relation, tells the place of a row in the scan's files."""
+    """The target's hidden column, and no other relation's, identifies a row's file in the scan."""
     plan = planning.plan(DeletePlan, "DELETE FROM sales WHERE id IN (SELECT id FROM sales)")
     target, other = plan.places.read.scans
     assert plan.places.scan is target and target.metadata == "__place_0" and other.metadata == "_metadata"

@@ -1,4 +1,4 @@
-"""Schema evolution: what of a query's columns becomes new in the table, what a MERGE assigns, and what must stay."""
+"""Schema evolution: columns that a query or MERGE adds, and columns that must stay."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tables(planning: PlanningLake) -> None:
 
 
 def schema_after(planning: PlanningLake, table: str, columns: str, how: str = "") -> str | None:
-    """The table's columns after the INSERT of a query with these; None where they stay."""
+    """Returns the table's columns after an INSERT with these query columns; None if unchanged."""
     text = f"INSERT WITH SCHEMA EVOLUTION INTO {table} {how} SELECT 1"
     definition = planning.plan(InsertPlan, text, columns).definition
     return None if definition is None else format_sql_type(definition.config(table).schema)
@@ -84,7 +84,7 @@ def test_by_name(planning: PlanningLake, table: str, columns: str, after: str | 
     ],
 )
 def test_by_position(planning: PlanningLake, table: str, columns: str, after: str | None) -> None:
-    """With a list of columns nothing is left over."""
+    """With a column list nothing remains."""
     assert schema_after(planning, table, columns) == after
 
 
@@ -105,7 +105,7 @@ HELD = {
 def test_what_is_computed_from_a_column_holds_its_type(
     planning: PlanningLake, table: str, columns: str, condition: str | None
 ) -> None:
-    """A constraint on a field of a struct does not mind new fields beside it."""
+    """A constraint on a struct's field allows new sibling fields."""
     text = f"INSERT WITH SCHEMA EVOLUTION INTO {table} BY NAME SELECT 1"
     if condition is None:
         assert planning.plan(InsertPlan, text, columns).definition is not None

@@ -1,4 +1,4 @@
-"""Text → ALTER TABLE: each change of a table."""
+"""Text → ALTER TABLE: each table change."""
 
 from __future__ import annotations
 

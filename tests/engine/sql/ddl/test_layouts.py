@@ -1,4 +1,4 @@
-"""Partition terms, sort orders, identifiers, branches and tags as text: what Iceberg's tables add to DDL."""
+"""Partition terms, sort orders, identifiers, branches and tags as text: Iceberg's DDL extensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text → OPTIMIZE and REORG TABLE, and what is refused in them."""
+"""Text → OPTIMIZE and REORG TABLE, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE: what they say, and the queries that are composed of it."""
+"""DELETE, UPDATE and MERGE: their parts, and the queries composed from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.statements.row_changes.statement import Delete, Update
 
 
 def shown(query: TargetQuery) -> str:
-    """The text, with the table, the source and the list marked."""
+    """Returns the text, with the table, the source and the list bracketed."""
     marks = [(query.items, "[items]")]
     if query.target is not None:
         marks.append((query.query.relations[query.target].span, "[table]"))
@@ -209,7 +209,7 @@ def test_what_with_defines_is_not_changed(text: str) -> None:
 
 
 def test_a_source_without_alias_keeps_its_name() -> None:
-    """So that all parts of it mean the table wherever they stand before a column."""
+    """So that all its parts mean the table wherever they precede a column."""
     found = parse("MERGE INTO a.t USING b.t@v3 ON a.t.k = b.t.k WHEN NOT MATCHED THEN INSERT *")
     assert isinstance(found, Merge) and found.source_parts == ("b", "t") and found.is_of_one_name
     assert found.pairs.query.text.endswith("FROM `a`.`t` JOIN `b`.`t` ON (a.t.k = b.t.k\n)")

@@ -1,4 +1,4 @@
-"""Writes that name thousands of columns are read in a number of passes that does not depend on how many there are."""
+"""Writes that name thousands of columns are read in a constant number of passes."""
 
 from __future__ import annotations
 

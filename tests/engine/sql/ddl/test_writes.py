@@ -1,4 +1,4 @@
-"""Text → write statement: each clause of INSERT and DDL, and what is refused in them."""
+"""Text → write statement: each clause in INSERT and DDL, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of functions that may be called is complete and reviewed."""
+"""The list of callable functions is complete and reviewed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from engine.spark.session import SparkDriver
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS, EXCLUDED_FUNCTIONS, refusal_reason
 
+# Grammar that SHOW FUNCTIONS lists, though it is not in the registry.
 _GRAMMAR_ONLY = {"!=", "<>", "case", "||"}
-"""What SHOW FUNCTIONS lists though it is grammar, not in the registry."""
 
 
 def test_no_function_is_both_allowed_and_excluded() -> None:
@@ -42,7 +42,7 @@ def _registered(registry: Any) -> set[str]:
 
 @pytest.mark.spark
 def test_the_lists_are_spark_s_registry(spark_driver: SparkDriver) -> None:
-    """A new Spark brings new functions: look at each before it goes into one of the lists."""
+    """A new Spark brings new functions: review each before it is added to a list."""
     builder = spark_driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
     state = builder.getOrCreate().sessionState()
     scalar, table = _registered(state.functionRegistry()), _registered(state.tableFunctionRegistry())

@@ -1,4 +1,4 @@
-"""A word or a type that nobody knows: where it stands, and which was meant."""
+"""Suggestions for an unknown word or type, with its position."""
 
 from __future__ import annotations
 

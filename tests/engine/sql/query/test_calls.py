@@ -1,4 +1,4 @@
-"""Where queries call functions that are none of Spark's, and what comes in the places of the calls."""
+"""Calls of non-Spark functions in queries, and their replacements."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_calls_and_their_arguments(text: str, expected: list[tuple[str, list[str
 
 
 def inlined(text: str, names: list[str], body: str, parameters: tuple[str, ...], defaults: tuple[str, ...] = ()) -> str:
-    """`text` with all its calls taken for calls of one function, whose parameters and value are INT."""
+    """Returns `text` with all calls inlined as one function, whose parameters and value are INT."""
     query = parse(text)
     assert isinstance(query, Query)
     parsed = parse_body(body, parameters, "f")
@@ -109,7 +109,7 @@ def test_no_body_of_a_function(body: str) -> None:
 
 
 def test_an_argument_of_a_row() -> None:
-    """What is put into a query of its own must not be an aggregate, which would be one of that query."""
+    """An aggregate must not be moved into a separate query, where it would belong to that query."""
     for text in ("a", "t.a + 1", "CAST(a AS INT)", "CASE WHEN a IS NULL THEN 'x' END", "a AND NOT b", "-1", ":p"):
         assert is_of_row(text), text
     for text in ("max(a)", "f(a)", "1 + count(*)", "(SELECT 1)", "sum(a) OVER ()", "upper(a)"):

@@ -1,4 +1,4 @@
-"""`table_changes` in a query as a value: the table, the bounds, the place; and what is refused."""
+"""`table_changes` in a query as a value: the table, the bounds, the position; and errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_call_names_a_table_and_bounds(call: str, parts: tuple[str, ...], boun
 SPLICED = (
     ("SELECT c.a FROM table_changes('t', 1) AS c", "SELECT c.a FROM `n0` AS c"),
     ("SELECT a FROM table_changes('t', 1) c(a, b)", "SELECT a FROM `n0` c(a, b)"),
-    # without an alias nothing can stand for it, least of all the table's own name
+    # without an alias nothing can replace it, in particular not the table's own name
     ("SELECT t.a FROM t JOIN table_changes('t', 1) USING (a)", "SELECT t.a FROM `n0` AS `t` JOIN `n1` USING (a)"),
     ("SELECT * FROM (table_changes('t', 1))", "SELECT * FROM (`n0`)"),
     ("WITH t AS (SELECT 1) SELECT * FROM table_changes('t', 1), t", "WITH t AS (SELECT 1) SELECT * FROM `n0`, t"),

@@ -1,4 +1,4 @@
-"""Which texts are the same to Spark, and which literals mean the time."""
+"""Texts that are equal to Spark, and literals that mean the current time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows of its one relation a query needs by its text."""
+"""Rows that a query needs from its one relation, by its text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ A, B, C = equal("a", 1), equal("b", "x"), equal("c", 3)
         ("SELECT * FROM t TABLESAMPLE (10 PERCENT) WHERE a = 1", ()),
         ("SELECT * FROM t WHERE a = 1 UNION ALL SELECT * FROM range(3)", ()),
         ("SELECT * FROM t WHERE a = 1 AND b IN (SELECT b FROM u)", ()),
-        # A limit leaves no metadata out: what is told of its rows may be wrong
+        # A limit excludes no metadata: statistics about its rows may be wrong
         ("SELECT * FROM t LIMIT 10", ()),
         ("SELECT * FROM t WHERE a = 1 LIMIT 10", (A,)),
     ],

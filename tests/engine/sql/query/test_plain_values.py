@@ -1,4 +1,4 @@
-"""Which lists of values are read without Spark, and as what."""
+"""Value lists that are read without Spark, and their values."""
 
 from __future__ import annotations
 

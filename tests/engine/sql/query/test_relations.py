@@ -1,4 +1,4 @@
-"""Names of tables in a query as values: parts, aliases, time travel, paths."""
+"""Table names in a query as values: parts, aliases, time travel, paths."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.query.values import AsOfReference, AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
 from engine.statements.parse import parse
 
+# Functions with special grammar, which have cases below.
 _GRAMMAR = {
     *("any", "between", "case", "cast", "exists", "extract", "in", "not", "overlay"),
     *("position", "some", "trim", "when"),
 }
-"""Functions with a grammar of their own, which has cases below."""
 
 
 def _relation(source: str) -> tuple[Relation, str]:
-    """The one relation of `SELECT * FROM source`, and the text of its span."""
+    """Returns the relation in `SELECT * FROM source`, and its span's text."""
     query = parse(f"select * from {source}")
     assert isinstance(query, Query)
     (relation,) = query.relations

@@ -1,4 +1,4 @@
-"""Names of tables replaced in the user's text: golden pairs, their meaning in Spark, and what is ambiguous."""
+"""Table names replaced in the user's text: golden pairs, their meaning in Spark, and ambiguities."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ _TABLES = {
 
 @pytest.fixture(scope="module")
 def lake(spark_driver: SparkDriver) -> Iterator[Any]:
-    """A classic Spark session that knows the tables of the golden pairs by their own names."""
+    """Yields a classic Spark session with the golden pairs' tables under their own names."""
     builder = spark_driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
     session = builder.getOrCreate().newSession()
     for key, value in INTERPRETED.items():

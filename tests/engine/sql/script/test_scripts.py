@@ -1,4 +1,4 @@
-"""Scripts and statements about variables, as text: the tree that is made, and where a mistake is."""
+"""Scripts and variable statements as text: the resulting tree, and error positions."""
 
 from __future__ import annotations
 
