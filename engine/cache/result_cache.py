@@ -70,7 +70,7 @@ class CacheCounts:
 
 
 class Turn(Enum):
-    """How a statement continues after waiting for an in-flight query."""
+    """The next step of a statement that has waited for an in-flight query."""
 
     # Run separately.
     ALONE = auto()
@@ -134,9 +134,7 @@ class ResultCache:
                 self._repeatable.popitem(last=False)
 
     def questions(self, asker: bytes) -> tuple[FileQuestion, ...] | None:
-        """Returns the files that the query with this digest last requested, or None if unknown or too large to
-        cache.
-        """
+        """Returns the files that the query with this digest last requested, or None if not cached."""
         with self._lock:
             if asker in self._questions:
                 self._questions.move_to_end(asker)
@@ -167,10 +165,9 @@ class ResultCache:
             return key in self._entries or key in self._stored
 
     def claim(self, key: bytes, cancel: CancelToken) -> KeptResult | Flight | Turn:
-        """Returns the entry, or a flight that the caller leads and must end. If another statement leads, waits for its
-        end.
+        """Returns the entry, or a flight that the caller leads and must end.
 
-        Raises the reason of `cancel` as soon as it is canceled.
+        If another statement leads, waits for its end. Raises the reason of `cancel` as soon as it is canceled.
         """
         with self._lock:
             kept = self._entries.get(key)

@@ -44,8 +44,9 @@ class CancelToken:
         return self._is_sealed
 
     def cancel(self, reason: Reason | None = None) -> bool:
-        """Cancels the statement; the first reason is kept. Returns False if the token is sealed and the reason is
-        deferred.
+        """Cancels the statement; the first reason is kept.
+
+        Returns False if the token is sealed and the reason is deferred.
         """
         reason = reason or StatementCancelled()
         with self._lock:

@@ -41,7 +41,7 @@ _PATIENT_REBASES = 10
 
 
 class Loss(StrEnum):
-    """How to continue after another writer's commit came first."""
+    """The retry reason after another writer's commit came first."""
 
     REBASE = "rebase"
     RERUN = "rerun"
@@ -77,11 +77,11 @@ class RetryPolicy:
         version_of: Callable[[T], int],
         catch_up: Callable[[], None] = lambda: None,
     ) -> tuple[T | None, int]:
-        """Calls `attempt` until its result is not None. Returns the result, or None at the limits, and the number of
-        attempts.
+        """Calls `attempt` until its result is not None.
 
-        The statement is not canceled during an attempt, nor after a successful one. `version_of` returns the version
-        that an attempt committed. `catch_up` rebases on other commits after waiting for a turn.
+        Returns the result, or None at the limits, and the number of attempts. The statement is not canceled during an
+        attempt, nor after a successful one. `version_of` returns the version that an attempt committed. `catch_up`
+        rebases on other commits after waiting for a turn.
         """
         self.cancel.reopen()  # may be sealed by the statement's earlier commit
         if self.turns is None:

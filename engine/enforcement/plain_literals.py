@@ -122,8 +122,9 @@ def _arrow_type(data_type: DataType) -> pa.DataType:
 
 
 def _ensure_one_kind(values: Sequence[PlainValue]) -> None:
-    """Raises for values with several types, whose common type Spark determines; mixed integers and decimals are
-    exact.
+    """Raises for values with several types, whose common type Spark determines.
+
+    Mixed integers and decimals are accepted, since they convert exactly.
     """
     kinds = {Decimal if type(value) is int else type(value) for value in values if value is not None}
     if len(kinds) > 1:

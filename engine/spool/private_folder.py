@@ -22,9 +22,7 @@ class PrivateFolder:
     """A new private directory; call `remove` at the end."""
 
     def __init__(self, parent: str | None) -> None:
-        """Creates the directory below `parent` (None: the system's temporary directory), and removes abandoned ones
-        there.
-        """
+        """Creates the directory below `parent` (None: the system's default), and removes abandoned ones there."""
         _remove_abandoned(Path(parent or tempfile.gettempdir()))
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))  # mode 0700
         made = self.path / "lock.new"

@@ -72,7 +72,5 @@ def table_type(arrow: Any) -> DataType:
 
 
 def table_schema(fields: Any) -> StructType:
-    """Returns the log's schema for an Arrow schema or struct; the inverse of `arrow_schema`. Raises like
-    `table_type`.
-    """
+    """Returns the log's schema for an Arrow schema or struct; inverse of `arrow_schema`. Raises like `table_type`."""
     return StructType(tuple(StructField(item.name, table_type(item.type), item.nullable) for item in fields))

@@ -228,9 +228,7 @@ def map_fields(
     change: Callable[[StructField], StructField],
     change_leaf: Callable[[DataType], DataType] = lambda leaf: leaf,
 ) -> StructType:
-    """Returns a schema with the same structure, with `change` applied to all fields and `change_leaf` to atomic
-    types.
-    """
+    """Returns the schema with `change` applied to all fields and `change_leaf` to atomic types."""
 
     def mapped(data_type: DataType) -> DataType:
         match data_type:

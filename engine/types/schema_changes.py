@@ -83,8 +83,9 @@ def find_field(schema: StructType, path: Path) -> StructField:
 
 
 def sibling_fields(schema: StructType, path: Path) -> Fields:
-    """Returns the fields in the struct that contains the path's last field. Raises `ColumnNotFound`,
-    `ParentNotStruct`.
+    """Returns the fields in the struct that contains the last field.
+
+    Raises `ColumnNotFound`, `ParentNotStruct`.
     """
     return _fields_at(schema, path[:-1], ())
 

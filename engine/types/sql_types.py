@@ -108,8 +108,9 @@ def sql_struct(struct: pa.StructType) -> str:
 
 
 def ddl_type(data_type: DataType, collations: Mapping[str, str] = NO_COLLATIONS, path: str = "") -> str:
-    """Returns the type in the form for DDL and CAST, with field names in backquotes. Arguments as in
-    `format_sql_type`.
+    """Returns the type in the form for DDL and CAST, with field names in backquotes.
+
+    Arguments as in `format_sql_type`.
     """
     match data_type:
         case PrimitiveType() | DecimalType():

@@ -41,9 +41,7 @@ def ensure_no_new_void(
 
 
 def _is_void(data_type: DataType) -> bool:
-    """Returns whether the type is void, or an array or map that contains it; a struct's fields are checked
-    separately.
-    """
+    """Returns whether the type is void, or an array or map with void; a struct's fields are checked separately."""
     match data_type:
         case ArrayType(element):
             return _is_void(element)
@@ -56,8 +54,7 @@ def _is_void(data_type: DataType) -> bool:
 
 
 def ensure_no_nested_void(schema: StructType, before: StructType | None = None) -> None:
-    """Raises `NestedVoid`: a file cannot have void columns, but a type nested inside another would have to be in the
-    file.
+    """Raises `NestedVoid` for a void type inside another type, which would have to be in the file.
 
     Columns that were like this `before` may stay.
     """

@@ -67,8 +67,9 @@ class CheckpointReader:
         self._small_files: dict[str, bytes] = {}
 
     def read_small_actions(self) -> LogActions:
-        """Returns all actions except file actions. A JSON top level, which is read as a whole, includes its file
-        actions.
+        """Returns all actions except file actions.
+
+        A JSON top level, which is read as a whole, includes its file actions.
         """
         if self._actions is None:
             parser = CommitParser(reconciled=True)

@@ -55,8 +55,9 @@ def absolute_vectors(files: pa.Table, confinement: Confinement) -> Array:
 
 
 def changed_vectors(files: pa.Table, place: Callable[[str], str], storage_type: str) -> Array:
-    """Returns the files' deletion vectors; for vectors stored in files, `place` maps the current path to the new
-    one.
+    """Returns the files' deletion vectors, with new paths.
+
+    For vectors stored in files, `place` maps the current path to the new one.
     """
     column = _column(files, "deletion_vector")
     if column.null_count == len(column):
@@ -162,7 +163,8 @@ def _column(files: pa.Table, name: str) -> Array:
 
 
 def _absolute(place: str) -> str:
-    """Returns the log's text for a location. A local one needs its scheme, or it would refer to the clone's own
-    storage.
+    """Returns the log's text for a location.
+
+    A local one needs its scheme, or it would refer to the clone's own storage.
     """
     return hadoop_path(f"file:{place}" if place.startswith("/") else place)

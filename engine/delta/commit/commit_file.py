@@ -193,7 +193,7 @@ def _commit_info(
 
 
 def _only_enables_row_tracking(staged: StagedCommit, head: Head) -> bool:
-    """Returns whether the commit only enables row tracking."""
+    """Returns whether the commit only enables row tracking; the table must track rows after it."""
     if head.config is None or staged.metadata is None or head.config.is_enabled("rowTracking"):
         return False
     before, after = (

@@ -1,4 +1,4 @@
-"""Writes version N of a log exactly once, and determines the winner.
+"""Writes version N of a log exactly once, and detects if another writer wrote it.
 
 Every commit has a unique transaction id, which resolves a put with an unknown outcome (`engine.storage.settled_put`).
 """

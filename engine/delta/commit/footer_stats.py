@@ -66,10 +66,10 @@ class FooterStats:
             return self._stats(pq.read_metadata(source), _NO_COUNTS)
 
     def load_foreign(self, path: str) -> FileStats:
-        """Reads statistics like `load`, for a file from any writer: bounds only if the writer's bounds are known to be
-        correct.
+        """Reads statistics like `load`, for a file from any writer.
 
-        This is the case for Spark 3 or newer, unless it wrote dates and times in the Julian calendar.
+        Bounds are only read if the writer's bounds are known to be correct. This is the case for Spark 3 or newer,
+        unless it wrote dates and times in the Julian calendar.
         """
         with self._storage.open_input(path) as source:
             footer = pq.read_metadata(source)
@@ -83,11 +83,11 @@ class FooterStats:
     def load_measured(
         self, path: str, columns: Sequence[str], null_counts: Mapping[Path, int] = _NO_COUNTS
     ) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
-        """Reads a file that we wrote. Also returns minimum and maximum for top-level `columns` (physical names) with
-        values.
+        """Reads a file that we wrote.
 
-        They are exact for integers, and independent of the columns with table statistics. `null_counts` has the null
-        counts that the footer lacks, by physical path.
+        Also returns minimum and maximum for top-level `columns` (physical names) with values. They are exact for
+        integers, and independent of the columns with table statistics. `null_counts` has the null counts that the
+        footer lacks, by physical path.
         """
         with self._storage.open_input(path) as source:
             footer = pq.read_metadata(source)
@@ -108,9 +108,7 @@ class FooterStats:
         *,
         is_own: bool = False,
     ) -> FileStats:
-        """Returns statistics; `is_own`: we wrote the file, with Spark's writer or from literals, which are never
-        NaN.
-        """
+        """Returns statistics; `is_own`: the file is ours, from Spark's writer or from literals, never NaN."""
         positions = _positions(footer) if positions is None else positions
         tells_nan = is_own or (footer.created_by or "").startswith(_TELLS_NAN)
         low: dict[str, Any] = {}

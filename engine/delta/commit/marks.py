@@ -47,8 +47,9 @@ class RowMarks:
     staged: set[str] = field(default_factory=set)
 
     def take_up(self, staged: StagedCommit, winner: WinningCommit, now_ms: int) -> tuple[StagedCommit, WinningCommit]:
-        """Merges the winning commit's deletion vectors into ours. Returns ours, and the winner's actions still to
-        check.
+        """Merges the winning commit's deletion vectors into ours.
+
+        Returns ours, and the winner's actions still to check.
         """
         added, removed = _by_path(winner.actions.adds), _by_path(winner.actions.removes)
         merged: dict[str, Rows] = {}

@@ -129,8 +129,9 @@ class Transaction:
         clock: Callable[[], int] = clock_ms,
         txn_id: str | None = None,
     ) -> None:
-        """Creates a transaction. `snapshot` None creates a table. `table` is its name for messages (default: its
-        root).
+        """Creates a transaction.
+
+        `snapshot` None creates a table. `table` is its name for messages (default: its root).
         """
         self.storage = storage
         self.snapshot = snapshot
@@ -191,8 +192,7 @@ class Transaction:
     # --- Read set ----------------------------------------------------------------------------------------------------
 
     def read(self, predicate: FilePredicate) -> Any:
-        """Returns the files for which `predicate` is true or unknown as a `FILES_SCHEMA` table; the commit depends on
-        them.
+        """Returns the files for which `predicate` is true or unknown, in `FILES_SCHEMA`; the commit depends on them.
 
         A concurrently added file for which it is true or unknown conflicts, as does the removal of a returned file.
         """
@@ -307,9 +307,7 @@ class Transaction:
         )
 
     def note_loads(self, files: pa.Table) -> tuple[str, ...]:
-        """See `TableTransaction.note_loads`; writes a segment in the log's directory and stages the `txn` action for
-        it.
-        """
+        """See `TableTransaction.note_loads`; writes a segment in the log's directory and stages its `txn` action."""
         assert self.snapshot is not None
         load = write_load(self.storage, read_loads(self.snapshot), files)
         self.last_version_of(LOADS_APP_ID)
@@ -436,8 +434,9 @@ class Transaction:
         )
 
     def _attempt(self, staged: StagedCommit, head: Head) -> tuple[CommitFile, IsolationLevel]:
-        """Makes the next version's file after all checks: winning commits may have changed the table's
-        configuration.
+        """Makes the next version's file, after all checks.
+
+        Each attempt checks again, because winning commits may have changed the table's configuration.
         """
         if head.config is None and (staged.protocol is None or staged.metadata is None):
             raise NoMetadata(self.table)

@@ -41,7 +41,7 @@ _BATCH_FILES = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How a directory becomes a table: `define` returns the configuration for a table with these columns.
+    """The conversion of a directory to a table: `define` returns the configuration for a table with these columns.
 
     `partition_columns` come from directory names; `zone` applies to timestamps in them. Without `has_bounds`,
     statistics contain row counts only.

@@ -54,8 +54,7 @@ def define_clone(
     settings: Mapping[str, str],
     created_ms: int | None = None,
 ) -> Definition:
-    """Returns the definition for a clone of `source` with the properties `settings`; `target` is the table that it
-    replaces.
+    """Returns the definition for a clone of `source` with properties `settings`, which may replace `target`.
 
     Raises the errors of `change_table`, and `ClusteredTableNotPartitionable`.
     """

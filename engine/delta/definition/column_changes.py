@@ -42,8 +42,9 @@ from engine.types.schema_changes import (
 
 
 def add_column(draft: TableDraft, parent: Path, field: StructField, position: Position) -> TableDraft:
-    """Adds a column. Raises `AddedColumnNotNull` for a NOT NULL column or nested field, which requires its
-    parents too.
+    """Adds a column.
+
+    Raises `AddedColumnNotNull` for a NOT NULL column or nested field, which requires its parents too.
     """
     required = [path for path, each in walk_fields(StructType((field,))) if not each.nullable]
     if required and not draft.is_new:
@@ -131,8 +132,9 @@ def change_column_metadata(draft: TableDraft, path: Path, key: str, value: Any) 
 
 
 def cluster_by(draft: TableDraft, columns: tuple[Path, ...]) -> TableDraft:
-    """Sets the clustering columns. With no columns, a clustered table gets an empty domain; other tables are
-    unchanged.
+    """Sets the clustering columns.
+
+    With no columns, a clustered table gets an empty domain; other tables are unchanged.
     """
     if not columns and draft.clustering is None:
         return draft

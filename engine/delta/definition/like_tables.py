@@ -138,7 +138,8 @@ def _protocol_properties(label: str, config: TableConfig) -> list[tuple[str, str
 
 
 def _is_said(key: str) -> bool:
-    """Returns whether TBLPROPERTIES may contain the key; constraints have their own clause, and some keys are
-    internal.
+    """Returns whether TBLPROPERTIES may contain the key.
+
+    Constraints have their own clause, and some keys are internal.
     """
     return not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)

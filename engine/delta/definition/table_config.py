@@ -86,8 +86,9 @@ class TableConfig:
 
     @classmethod
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
-        """Combines protocol and metadata. Raises `MalformedLogEntry` and `UnsupportedDataType` if they cannot be
-        interpreted.
+        """Combines protocol and metadata.
+
+        Raises `MalformedLogEntry` and `UnsupportedDataType` if they cannot be interpreted.
         """
         written = parse_schema(metadata.schema_string)
         features = protocol_features(protocol)
@@ -165,15 +166,18 @@ class TableConfig:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """CHECK constraints and column invariants. They are effective under every protocol: tables with legacy versions
-        that do not imply them have metadata from writers that enforce them.
+        """CHECK constraints and column invariants.
+
+        They are effective under every protocol: tables with legacy versions that do not imply them have metadata from
+        writers that enforce them.
         """
         return (*check_constraints(self.metadata.configuration), *column_invariants(self.schema))
 
     @property
     def generations(self) -> Mapping[str, str]:
-        """Generation expressions by column; empty without the feature, since old writers left behind ineffective
-        metadata.
+        """Generation expressions by column; empty if the protocol lacks the feature.
+
+        Old writers left such metadata in tables without the feature, where it is not effective.
         """
         if not self.is_supported("generatedColumns"):
             return {}

@@ -94,12 +94,11 @@ class ChangeFeed:
 def load_change_feed(
     table: Snapshot, times: CommitTimes, versions: range, load: Callable[[int], Snapshot]
 ) -> ChangeFeed:
-    """Loads the changes in `versions`. `table` is the newest snapshot, `times` belong to it, `load` returns older
-    snapshots.
+    """Loads the changes in `versions`.
 
-    Raises `ChangeDataMissing`, `IncompatibleSchemaChange`, `IncompatibleDataSchema`, `UnsupportedReaderFeatures`,
-    `UnsupportedTypeChange`, `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and the errors of
-    `load_changes`.
+    `table` is the newest snapshot, `times` belong to it, `load` returns older snapshots. Raises `ChangeDataMissing`,
+    `IncompatibleSchemaChange`, `IncompatibleDataSchema`, `UnsupportedReaderFeatures`, `UnsupportedTypeChange`,
+    `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and the errors of `load_changes`.
     """
     changed = ChangedFiles(table.storage, versions)
     configs: list[tuple[int, TableConfig]] = []

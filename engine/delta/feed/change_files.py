@@ -199,8 +199,9 @@ def _keys(files: pa.Table, versions: Any) -> Array:
 
 
 def _in_both(added: Array, removed: Array) -> tuple[Mask, Any]:
-    """Returns a mask over the added files that were also removed, and their positions among the removed, in added
-    order.
+    """Returns a mask over added files that were also removed, and their positions among the removed ones.
+
+    The positions are in the order of the added files.
     """
     if not len(removed):
         return np.zeros(len(added), bool), np.empty(0, np.int64)

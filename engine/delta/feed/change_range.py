@@ -31,11 +31,11 @@ class VersionChanges:
 
 
 def resolve_range(times: CommitTimes, start: Bound, end: Bound | None, *, allow_outside: bool = False) -> range:
-    """Returns the versions from `start` to `end` (default: the latest); empty if both times are between the same two
-    commits.
+    """Returns the versions from `start` to `end` (default: the latest).
 
-    With `allow_outside`, a start after the latest version yields an empty range, and an end after it the latest
-    version. Raises `StartAfterLatest`, `RangeBackwards`, `TimestampBeforeLog`, `TimestampAfterLog`.
+    The range is empty if both times are between the same two commits. With `allow_outside`, a start after the latest
+    version yields an empty range, and an end after it the latest version. Raises `StartAfterLatest`, `RangeBackwards`,
+    `TimestampBeforeLog`, `TimestampAfterLog`.
     """
     table, latest = times.storage.root, times.latest_version
     first = _first(times, start, allow_outside)

@@ -140,10 +140,10 @@ def map_array(maps: Iterable[Mapping[str, str | None] | None]) -> Array:
 
 
 def with_entries(maps: Array, entries: Mapping[str, Array]) -> Array:
-    """Appends an entry to each string map for each key in `entries`, whose arrays have one text per map; null adds no
-    entry.
+    """Appends an entry to each string map for each key in `entries`.
 
-    Appended entries come after the existing ones, so that they are the last for their keys.
+    The arrays in `entries` have one text per map; null adds no entry. Appended entries come after the existing ones, so
+    that they are the last for their keys.
     """
     count, added = len(maps), len(entries)
     lists = maps.cast(_ENTRIES)

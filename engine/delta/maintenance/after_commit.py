@@ -61,8 +61,9 @@ class KnownChecksums:
         self._cleaned: dict[str, tuple[int, str, Mapping[str, str | None]]] = {}
 
     def before(self, committed: Committed) -> VersionChecksum | None:
-        """Returns the checksum for the version before a commit, if cached. Another table in the same place has another
-        id.
+        """Returns the checksum for the version before a commit, if cached.
+
+        Another table in the same place has another id.
         """
         version, checksum = self._known.get(committed.storage.root, (-1, None))
         if checksum is None or version != committed.version - 1:

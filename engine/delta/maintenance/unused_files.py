@@ -9,7 +9,7 @@ A full search returns files that are older than the retention and not needed (`n
 - files that no version has had and that are barely older: the storage's clock may be behind this machine's (a local
   file system's by a few milliseconds), so they may have been written since;
 - hidden files and directories, whose names begin with `_` or `.`: the log, and other products' metadata. Directories
-  for change data and indexes, and partition directories, are not hidden, whatever their columns are called;
+  for change data and indexes, and partition directories, are not hidden, even if their columns have names like that;
 - directories that have their own log: a nested table;
 - symbolic links, and everything that they point to.
 

@@ -20,8 +20,9 @@ from engine.types.schema import StructField, StructType
 def stats_columns(
     schema: StructType, partition_columns: Container[str], configuration: Configuration, besides: Iterable[Path] = ()
 ) -> StructType:
-    """Returns the part of `schema` (logical names) whose leaves have statistics: the columns that the properties
-    select, plus the paths in `besides`.
+    """Returns the part of `schema` (logical names) whose leaves have statistics.
+
+    These are the columns that the properties select, plus the paths in `besides`.
     """
     data = tuple(item for item in schema.fields if item.name not in partition_columns)
     return StructType(_union(data, _chosen(data, configuration), _select(data, list(besides), ())))

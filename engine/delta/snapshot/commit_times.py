@@ -108,8 +108,9 @@ class CommitTimes:
         return version + 1 if version < self.latest_version else None
 
     def _search_start(self, timestamp_ms: int, first: int) -> int:
-        """Returns the first version to search. File times and in-commit timestamps each ascend, but maybe not across
-        the two.
+        """Returns the first version to search.
+
+        File times and in-commit timestamps each ascend, but maybe not across the two.
         """
         switch = self.in_commit_from
         if switch is not None and first < switch <= self.latest_version and self.timestamp_ms(switch) <= timestamp_ms:

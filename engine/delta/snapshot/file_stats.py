@@ -59,8 +59,9 @@ _NON_FINITE = r':\s*"(-?Infinity|[+-]?Inf|NaN)"'
 
 
 def stats_schema(schema: StructType, partition_columns: Iterable[str] = ()) -> Any:
-    """Returns the `pyarrow.Schema` for parsed statistics. Both arguments use physical names; partition columns have no
-    statistics.
+    """Returns the `pyarrow.Schema` for parsed statistics.
+
+    Both arguments use physical names; partition columns have no statistics.
     """
     left_out = set(partition_columns)
     data = StructType(tuple(field for field in schema.fields if field.name not in left_out))
@@ -87,9 +88,7 @@ def parse_counts(texts: Array) -> RecordBatch:
 
 
 def _leading_counts(texts: Array) -> npt.NDArray[np.int64] | None:
-    """Returns the numbers after the objects' first keys, digit by digit over all texts; None if one has another
-    form.
-    """
+    """Parses the numbers after the first keys, digit by digit over all texts; None if a text has another form."""
     if not len(texts):
         return np.empty(0, np.int64)
     if pc.all(pc.and_(pc.starts_with(texts, _LEADING_KEY), pc.ends_with(texts, "}"))).as_py() is not True:

@@ -155,9 +155,7 @@ class LiveFiles:
         return found
 
     def derive_some(self, schema: Any, make: Callable[[RecordBatch], RecordBatch], rows: Rows) -> Any:
-        """Returns the rows at `rows` (ascending positions) from the result of `derive`, without computing the
-        others.
-        """
+        """Returns the rows at `rows` (ascending positions) from `derive`, without computing the others."""
         stops = np.cumsum([run.num_rows for run in self.runs], dtype=np.int64)
         cuts = np.searchsorted(rows, stops)
         batches, first, before = [], 0, 0

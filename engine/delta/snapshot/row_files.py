@@ -127,8 +127,9 @@ class DeltaRowFiles:
 
 
 def file_predicate(predicate: Predicate, columns: TableColumns) -> FilePredicate:
-    """Converts a row condition to a file condition: a mask over a `FILES_SCHEMA` batch, true if a row may satisfy
-    it.
+    """Converts a row condition to a file condition.
+
+    The result is a mask over a `FILES_SCHEMA` batch, true if a row in the file may satisfy the condition.
     """
 
     def may_hold(batch: RecordBatch) -> Array:

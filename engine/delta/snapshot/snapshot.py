@@ -117,10 +117,10 @@ class Snapshot:
         commit: FileStatus | None,
         recent: RecentCommits | None = None,
     ) -> None:
-        """Creates a snapshot. `source` provides the files; None replays the segment. `commit` is the version's commit
-        file.
+        """Creates a snapshot.
 
-        `recent` caches commits from this log; None on storage where a read is not a request.
+        `source` provides the files; None replays the segment. `commit` is the version's commit file. `recent` caches
+        commits from this log; None on storage where a read is not a request.
         """
         self.storage = storage
         self.log_segment = segment
@@ -246,10 +246,10 @@ class Snapshot:
 
     @cached_property
     def timestamp_ms(self) -> int:
-        """The commit time in milliseconds since the epoch: the in-commit timestamp if enabled, else the file's
-        modification time.
+        """The commit time in milliseconds since the epoch.
 
-        Raises `MissingCommitInfo`, `MissingCommitTimestamp`.
+        This is the in-commit timestamp if enabled, else the commit file's modification time. Raises
+        `MissingCommitInfo`, `MissingCommitTimestamp`.
         """
         if self.config.is_enabled("inCommitTimestamp"):
             info = self.commit_info
@@ -281,8 +281,7 @@ class Snapshot:
             return source
 
     def ensure_files_allowed(self) -> None:
-        """Raises `LogPathNotAllowed` if a file or deletion vector has a forbidden location, and `MalformedLogEntry` for
-        an invalid size.
+        """Raises `LogPathNotAllowed` for a forbidden file or vector location, `MalformedLogEntry` for an invalid size.
 
         Each file is checked once, in this version or in an earlier one.
         """
@@ -323,8 +322,9 @@ class Snapshot:
         )
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """Raises as `TableConfig.ensure_supported` does; before reads, also if older files have types that cannot be
-        read.
+        """Raises as `TableConfig.ensure_supported` does.
+
+        Before reads, also raises if older files have types that cannot be read as the current ones.
         """
         self.config.ensure_supported(operation)
         if operation is TableOperation.READ:
@@ -377,8 +377,9 @@ class Snapshot:
         return pa.table([texts.column(name).cast(pa.string()) for name in physical], list(self.partition_columns))
 
     def counted_files(self, columns: Collection[str] = ()) -> CountedFiles:
-        """Returns the files with statistics for `columns`, or with row counts only if no data column is requested,
-        which is cheap.
+        """Returns the files with statistics for `columns`.
+
+        If no data column is requested, the statistics contain row counts only, which is cheap.
         """
         self.ensure_files_allowed()
         if set(columns) <= set(self.partition_columns):
@@ -580,8 +581,9 @@ def _replay(
 
 
 def _load(snapshot: Snapshot, source: LogReplay | None, read: Callable[[LogReplay], T]) -> T:
-    """Returns `read(replay)` for the snapshot's version, from its segment or another one that yields the same
-    version.
+    """Returns `read(replay)` for the snapshot's version.
+
+    If a file in its segment is unusable, replays another segment that yields the same version.
     """
     storage, avoid = snapshot.storage, frozenset[str]()
     replay = source

@@ -26,9 +26,7 @@ _PLACE = "path_or_inline_dv"
 
 
 def table_scan(config: TableConfig, storage: Storage, files: pa.Table, relation: str, label: str) -> Scan:
-    """Returns a scan over `files` (`FILES_SCHEMA` or a subset of its columns) in a table with configuration
-    `config`.
-    """
+    """Returns a scan over `files` (`FILES_SCHEMA` or a subset) in a table with configuration `config`."""
     return Scan(
         relation=relation,
         label=label,

@@ -342,8 +342,9 @@ def _eight_digits(words: npt.NDArray[np.uint64], lengths: _Places) -> npt.NDArra
 
 
 def _are_numbers(signs: _Bytes, first: _Places, stop: _Places) -> bool:
-    """Returns whether all values begin and end like JSON numbers. Without exponents, casts are laxer in these points
-    only.
+    """Returns whether all values begin and end like JSON numbers.
+
+    Without exponents, casts are laxer in these points only.
     """
     if not first.size:
         return True

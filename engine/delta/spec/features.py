@@ -48,7 +48,7 @@ _UPKEEP = frozenset({TableOperation.METADATA, TableOperation.CHECKPOINT, TableOp
 
 
 class Removal(Enum):
-    """Whether and how `DROP FEATURE` can remove a feature from the protocol."""
+    """The conditions under which `DROP FEATURE` can remove a feature from the protocol."""
 
     NO = "not removable"
     YES = "removable"
@@ -88,8 +88,9 @@ def metadata_facts(configuration: Configuration, schema_string: str) -> Metadata
 
 @lru_cache(maxsize=256)
 def _schema_facts(schema_string: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Returns the schema's types and column keys. Cached: listing all columns evaluates every table, and schemas
-    repeat.
+    """Returns the schema's types and column keys.
+
+    Cached: listing all columns evaluates every table, and schemas repeat.
     """
     types, keys = set[str](), set[str]()
     _collect(parse_schema(schema_string), types, keys)

@@ -30,8 +30,9 @@ DEFAULT_FEATURES = frozenset({"appendOnly", "invariants"})
 
 @lru_cache(maxsize=64)
 def implied_features(reader_version: int, writer_version: int) -> frozenset[str]:
-    """Returns the features that legacy versions imply. Versions that list features do not imply features for their own
-    side.
+    """Returns the features that legacy versions imply.
+
+    Versions that list features do not imply features for their own side.
     """
     return frozenset(
         name

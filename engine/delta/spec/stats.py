@@ -101,8 +101,9 @@ def upper_bound(value: BoundValue) -> Any:
 
 
 def _cut_above(text: str) -> str:
-    """Truncates the text and appends a character greater than the first omitted one. Short texts are returned
-    unchanged.
+    """Truncates the text and appends a character greater than the first omitted one.
+
+    Short texts are returned unchanged.
     """
     for end in range(STRING_CHARACTERS_MAX, len(text)):
         if text[end] < _ASCII_MAX:
