@@ -29,7 +29,7 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 def worth_merging(files: pa.Table, target_bytes: int) -> Mask:
-    """Returns a mask of files below the target size, for a `FILES_SCHEMA` table."""
+    """Returns a mask of small files and files with many deleted rows, for a `FILES_SCHEMA` table."""
     sizes = files["size"].to_numpy()
     return np.asarray((sizes < target_bytes) | worth_purging(files, DELETED_ROWS_RATIO_MAX), np.bool_)
 

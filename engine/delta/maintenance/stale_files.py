@@ -46,7 +46,10 @@ def with_deleted_rows(snapshot: Snapshot) -> pa.Table:
 
 
 def with_mapped_names(snapshot: Snapshot) -> pa.Table:
-    """Returns all live files in a table with column mapping, in `FILES_SCHEMA`: even equal names require equal ids."""
+    """Returns all live files in a table with column mapping, in `FILES_SCHEMA`.
+
+    Even files with the logical names are included: equal names denote the same column only with equal ids.
+    """
     is_mapped = snapshot.config.column_mapping_mode != NO_MAPPING
     return snapshot.files if is_mapped else snapshot.files.slice(0, 0)
 
