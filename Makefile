@@ -27,7 +27,7 @@ KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format conditions reference bench oracle clean java chromium minio
+.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format conditions reference bench mutation oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ format: $(VENV)/.installed-test ## put the code into form
 
 bench: $(VENV)/.installed-test java $(VENV)/.prepared ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
+
+mutation: $(VENV)/.installed-test ## change the code and count the changes that no test notices, MUTATION="--packages commit --sample 50"
+	$(RUN) tests.mutation $(MUTATION)
 
 oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORACLE)/.installed $(ICEBERG_RUNTIME) $(REST_ORACLE)/.installed $(S3A_ORACLE)/.installed java ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)
