@@ -1,4 +1,4 @@
-"""The settings of how clients show who they are: passwords, a directory, an identity provider, certificates."""
+"""Settings for authentication: passwords, a directory, an identity provider, certificates."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from engine.runtime.identity import Method
 from gateway.configuration.fields import Rule, is_network, setting
 
 _METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.LDAP, Method.TOKEN, Method.JWT, Method.CERTIFICATE)
+# Signature algorithms with public keys.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-"""Signatures that are verified with a public key."""
 
 
 def _are_methods(names: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""The settings of catalogs that are elsewhere, and where their secrets are read from."""
+"""Settings for external catalogs and their secrets."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CatalogsSection:
 
 
 def open_rest_policy(section: CatalogsSection, environment: Mapping[str, str] = os.environ) -> RestPolicy:
-    """What statements may connect to. Raises as `open_rest_catalogs`."""
+    """Builds the policy for catalogs from statements. Raises as `open_rest_catalogs` does."""
     secrets = (
         RestSecret(
             name=each.name,
@@ -109,7 +109,9 @@ def open_rest_policy(section: CatalogsSection, environment: Mapping[str, str] = 
 def open_rest_catalogs(
     section: CatalogsSection, environment: Mapping[str, str] = os.environ
 ) -> tuple[RestOptions, ...]:
-    """With their secrets. Raises `RestCatalogInvalid`, and what reading a file of secrets raises."""
+    """Loads the configured catalogs with their secrets. Raises `RestCatalogInvalid`, and errors from reading secret
+    files.
+    """
     return tuple(_options(table, environment) for table in section.rest)
 
 
@@ -137,7 +139,7 @@ def _options(table: RestCatalogTable, environment: Mapping[str, str]) -> RestOpt
 
 
 def _read(name: str, key: str, reference: str, environment: Mapping[str, str]) -> str:
-    """The secret that a reference leads to."""
+    """Returns the secret for a reference."""
     if not is_reference(reference):
         raise RestCatalogInvalid(name, f"{key} is a secret, which file:, env: or systemd: has to lead to")
     found = find_secret(reference, environment)

@@ -1,7 +1,7 @@
-"""The server's settings: names, types, defaults and texts. The classes below are their only list.
+"""The server's settings: names, types, defaults and descriptions. The classes below are their only list.
 
-`gateway/configuration/loader.py` fills them from a file, the environment and the command line, and writes them out as
-the reference in `deploy/gateway.example.toml`.
+`gateway/configuration/loader.py` fills them from a file, the environment and the command line, and prints them as the
+reference in `deploy/gateway.example.toml`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class LogLevel(StrEnum):
 
 
 class Risk(StrEnum):
-    """What an operator has to say in so many words to have it."""
+    """A risk that an operator must accept explicitly."""
 
     ANYBODY = "anybody on the network may read and change every table"
     CLEARTEXT = "passwords and data cross the network unencrypted"
 
 
 class StatementText(StrEnum):
-    """How the audit trail has the text of statements, besides its digest."""
+    """The form in which the audit log contains a statement's text, in addition to its digest."""
 
     FULL = "full"
     REDACTED = "redacted"
@@ -49,7 +49,7 @@ class StatementText(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What becomes of a statement that cannot be recorded."""
+    """The effect of a failed audit record on the statement."""
 
     REFUSE = "refuse"
     LOG = "log"
@@ -60,13 +60,13 @@ _MEMORY_MIN, _MEMORY_MAX = 512 << 20, 4 << 40
 
 
 def _is_memory(text: str) -> bool:
-    """Spark itself gives up below some 450 MB, and Java above what the address space has."""
+    """Returns True for 512 MB to 4 TB: Spark fails below about 450 MB, and Java above its address space."""
     size = re.fullmatch(r"([0-9]{1,15})([kmgt])b?", text.lower())
     return size is not None and _MEMORY_MIN <= int(size[1]) * _MEMORY_UNITS[size[2]] <= _MEMORY_MAX
 
 
 def _is_usable_folder(text: str) -> bool:
-    """Tried out, since permissions do not tell of a file system that is read-only."""
+    """Returns True if a file can be created there; permissions do not reveal a read-only file system."""
     if not text:
         return True
     try:
@@ -448,12 +448,12 @@ class Config:
 
     @property
     def disk_bytes_per_user_max(self) -> int:
-        """Of one user's results."""
+        """Returns the limit for one user's results."""
         results, users_log_in = self.results, Method.ANONYMOUS not in self.authentication.methods
         return results.disk_bytes_per_user_max or results.disk_bytes_max // (2 if users_log_in else 1)
 
     def limits(self) -> Limits:
-        """The limits as the registry takes them."""
+        """Returns the limits in the registry's form."""
         users_log_in = Method.ANONYMOUS not in self.authentication.methods
         share = (self.sessions.max * 3 + 3) // 4 if users_log_in else 0
         return Limits(
@@ -488,7 +488,7 @@ SECTIONS: Mapping[str, type] = get_type_hints(Config)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting by its full name, such as `server.http_port`."""
+    """One setting with its full name, such as `server.http_port`."""
 
     section: str
     key: str
@@ -501,7 +501,7 @@ class Setting:
 
     @property
     def table(self) -> type | None:
-        """The class of the tables of a setting that is a list of tables."""
+        """Returns the item class for a setting that is a list with tables."""
         item = next(iter(get_args(self.kind)), None)
         return item if isinstance(item, type) and is_dataclass(item) else None
 
@@ -515,13 +515,13 @@ class Setting:
 
 
 def settings() -> Iterator[Setting]:
-    """All settings in the order of the example file."""
+    """Yields all settings in the example file's order."""
     for section, kind in SECTIONS.items():
         yield from settings_of(section, kind)
 
 
 def settings_of(section: str, kind: type) -> Iterator[Setting]:
-    """Those of one section, or of one table of a list."""
+    """Yields the settings in one section, or in one table of a list."""
     hints, defaults = get_type_hints(kind), kind()
     for member in fields(kind):
         yield Setting(section, member.name, hints[member.name], getattr(defaults, member.name), **member.metadata)

@@ -1,4 +1,4 @@
-"""The settings of credentials for storages, and where their secrets are read from."""
+"""Settings for storage credentials, and their secrets."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class StorageSection:
 
 
 def open_credentials(section: StorageSection, environment: Mapping[str, str] = os.environ) -> tuple[Credential, ...]:
-    """With their secrets. Raises `CredentialInvalid`, and what reading a file of secrets raises."""
+    """Loads the credentials with their secrets. Raises `CredentialInvalid`, and errors from reading secret files."""
     found = tuple(_credential(table, environment) for table in section.credentials)
     owners: dict[str, str] = {}
     for credential in found:
