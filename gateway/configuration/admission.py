@@ -14,7 +14,7 @@ _CLASSES = (StatementClass.READ, StatementClass.WRITE, StatementClass.MAINTENANC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTable:
-    """A group, as a table of admission.groups. 0 is no limit where nothing else is said."""
+    """A group in admission.groups. 0 means no limit unless stated otherwise."""
 
     name: str = setting(
         "",
@@ -48,7 +48,7 @@ def _have_own_names(groups: tuple[GroupTable, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionSection:
-    """Who may run how much at once, and who waits."""
+    """Admission control: shares, limits and queues for groups of users."""
 
     groups: tuple[GroupTable, ...] = setting(
         (),

@@ -37,7 +37,7 @@ def _are_networks(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthenticationSection:
-    """How clients show who they are."""
+    """Authentication of clients."""
 
     methods: tuple[str, ...] = setting(
         (Method.ANONYMOUS,),
@@ -80,7 +80,7 @@ class AuthenticationSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LdapSection:
-    """The directory of users, with authentication.methods ldap."""
+    """The user directory, for authentication.methods ldap."""
 
     urls: tuple[str, ...] = setting(
         (),
@@ -110,7 +110,7 @@ class LdapSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JwtSection:
-    """The identity provider whose tokens are accepted (OpenID Connect), with authentication.methods jwt."""
+    """The identity provider whose tokens are accepted (OpenID Connect), for authentication.methods jwt."""
 
     issuer: str = setting(
         "",

@@ -26,7 +26,7 @@ def _is_name(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestCatalogTable:
-    """A REST catalog, as a table of catalogs.rest."""
+    """A REST catalog in catalogs.rest."""
 
     name: str = setting("", "What it is called here.", rule=Rule("a name that no other catalog has", _is_name))
     uri: str = setting("", "Where its paths begin, without /v1.", rule=Rule("a URL", _URL.fullmatch))
@@ -50,7 +50,7 @@ def _have_own_names(tables: tuple[RestCatalogTable, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestSecretTable:
-    """A secret for catalogs that statements make, as a table of catalogs.secrets."""
+    """A secret in catalogs.secrets, for catalogs created by statements."""
 
     name: str = setting("", "What statements call it.")
     value: str = setting("", "The token, or the id and secret of an OAuth2 client.")
@@ -66,7 +66,7 @@ def _are_whole(tables: tuple[RestSecretTable, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogsSection:
-    """Catalogs elsewhere, whose tables are served beside those of the lake."""
+    """External catalogs, whose tables are served in addition to the lake's."""
 
     rest: tuple[RestCatalogTable, ...] = setting(
         (),

@@ -93,7 +93,7 @@ _FOLDER_RULE = Rule("a folder that exists and can be written", _is_usable_folder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSection:
-    """Where the server listens and how it ends."""
+    """Listening addresses and shutdown."""
 
     host: str = setting(
         "127.0.0.1",
@@ -153,7 +153,7 @@ class ServerSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeSection:
-    """Which tables are served."""
+    """The served tables."""
 
     folder: str = setting(
         "",
@@ -192,7 +192,7 @@ class LakeSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionsSection:
-    """Limits of client sessions."""
+    """Limits for client sessions."""
 
     max: int = setting(1000, "Sessions that may be open at once.", low=1)
     per_user_max: int = setting(
@@ -214,7 +214,7 @@ class SessionsSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementsSection:
-    """Limits of statements."""
+    """Limits for statements."""
 
     running_max: int = setting(32, "Statements that run at once; further ones wait their turn.", low=1, high=1024)
     abandoned_max: int = setting(
@@ -241,7 +241,7 @@ class StatementsSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumesSection:
-    """Limits of files that clients upload into volumes."""
+    """Limits for files that clients upload into volumes."""
 
     file_bytes_max: int = setting(5 << 30, "Bytes of one uploaded file; a larger one is refused.", low=1)
     uploads_bytes_max: int = setting(
@@ -253,7 +253,7 @@ class VolumesSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsSection:
-    """Limits of results, which the server holds until they are fetched, most of them in files in spark.local_dir."""
+    """Limits for results, which the server holds until they are fetched, mostly in files in spark.local_dir."""
 
     bytes_max: int = setting(4 << 30, "Bytes of one result; a larger one fails.", low=1)
     memory_bytes_max: int = setting(
@@ -346,7 +346,7 @@ class SparkSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSection:
-    """The record of who did what."""
+    """The audit log."""
 
     folder: str = setting(
         "",
@@ -378,7 +378,7 @@ class AuditSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineageSection:
-    """Events of OpenLineage: which statement read and wrote which tables and columns. They need audit.folder."""
+    """OpenLineage events with the tables and columns that each statement read and wrote. They require audit.folder."""
 
     url: str = setting(
         "",
@@ -392,7 +392,7 @@ class LineageSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracingSection:
-    """Traces of OpenTelemetry: of each statement its stages, Spark's jobs and commits. They need the extra `otel`."""
+    """OpenTelemetry traces with each statement's stages, Spark jobs and commits. They require the extra `otel`."""
 
     url: str = setting(
         "",
@@ -413,7 +413,7 @@ class TracingSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSection:
-    """What the server writes to its standard error."""
+    """The server's log, on standard error."""
 
     level: LogLevel = setting(LogLevel.INFO, "Least severe level that is logged: debug, info, warning or error.")
     format: LogFormat = setting(

@@ -20,7 +20,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+(@[^\s/?#@]+)?(/[^\s?#]*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialTable:
-    """A credential, as a table of storage.credentials."""
+    """A credential in storage.credentials."""
 
     name: str = setting(
         "", "What the log and errors call it.", rule=Rule("a name", re.compile(r"[\w.-]{1,64}").fullmatch)
@@ -47,7 +47,7 @@ def _have_own_names(tables: tuple[CredentialTable, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSection:
-    """Keys for storages."""
+    """Credentials for storage."""
 
     credentials: tuple[CredentialTable, ...] = setting(
         (),
