@@ -1,5 +1,5 @@
-"""Front ends: bytes of wire protocols, sessions, authentication, audit, metrics.
+"""Front ends: wire protocols, sessions, authentication, audit log, metrics.
 
-Knows no SQL and no Delta; front ends share the engine and the sessions alone. Imports the engine and the catalog. Start
-at `server.py`, which puts the parts together, and `sessions/`.
+Does not depend on SQL or Delta; front ends share only the engine and the sessions. Imports the engine and the catalog.
+Start at `server.py`, which composes the parts, and `sessions/`.
 """

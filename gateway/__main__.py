@@ -1,7 +1,7 @@
 """The command line: `delta-gateway serve | sql | users | tokens | audit | config | prepare`, also `python -m gateway`.
 
-A command is a module with a `main(arguments) -> exit code`, which is loaded when it is asked for: `sql` answers in a
-fraction of the time that it takes to load what `serve` needs.
+A command is a module with a `main(arguments) -> exit code`, imported on demand: `sql` responds in a fraction of the
+import time that `serve` needs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command of `arguments`, by default the process's own; the exit code."""
+    """Runs the command in `arguments`, by default the process's own; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _parser().parse_args(given[:1])
     module, _ = _COMMANDS[given[0]]
     if given[0] == "serve" and arguments is None:
-        module = "gateway.process.parent"  # which runs this command again as its child
+        module = "gateway.process.parent"  # runs this command again as its child
     return int(import_module(module).main(given[1:]))
 
 

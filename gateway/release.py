@@ -1,3 +1,3 @@
-"""The release of this program; `pyproject.toml` takes its version from here."""
+"""The program's release; `pyproject.toml` reads its version from here."""
 
 VERSION = "0.1.0"

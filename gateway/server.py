@@ -1,11 +1,11 @@
-"""The composition root: what the server is made of, in which order it starts and how it ends.
+"""The composition root: the server's parts, their start order and the shutdown.
 
-    start   open the audit trail → check authentication, host, ports, port file, certificate → HTTP (health only)
+    start   open the audit log → check authentication, host, ports, port file, certificate → HTTP (health only)
             → engine (catalog, Spark) → registry → Thrift → ready
-    drain   refuse new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
+    drain   reject new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
 
-A part that fails to start takes down those that had started. HTTP starts first and ends last, so that health checks
-are answered all the while.
+If a part fails to start, the parts that had started are stopped. HTTP starts first and ends last, so that health checks
+are always answered.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ EngineFactory = Callable[[Config, Progress, OnFailure], Engine]
 
 
 def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) -> Engine:
-    """The engine over the configured lake; `on_failure` is told when it fails for good."""
+    """Opens the engine over the configured lake; `on_failure` is called when it fails permanently."""
     use_credentials(open_credentials(config.storage))
     options = EngineOptions(
         lake_folder=config.lake.folder,
@@ -96,7 +96,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
 
 
 def open_spool(config: Config) -> OwnedSpool:
-    """The files of results that wait to be fetched, beside those of Spark."""
+    """Opens the spool for results that wait to be fetched, next to Spark's local files."""
     budget = SpoolBudget(
         config.results.disk_bytes_max,
         config.disk_bytes_per_user_max,
@@ -107,9 +107,9 @@ def open_spool(config: Config) -> OwnedSpool:
 
 
 class Server:
-    """`start()` once, then `drain()` once; `progress` is told of each step.
+    """The server: call `start()` once, then `drain()` once; `progress` receives each step.
 
-    `on_death` is told of a thread that ended by itself and without which a front end is dead.
+    `on_death` is called for a thread that ended by itself and that a front end cannot work without.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Server:
         on_death: OnDeath = ignore_death,
         restarts: int = 0,
     ) -> None:
-        """`restarts` is how often the server was started again after a crash."""
+        """Prepares the server; `restarts` is the number of restarts after a crash."""
         self._config = config
         self._progress = progress
         self._engine_factory = engine_factory
@@ -129,7 +129,7 @@ class Server:
         self._parts = ExitStack()
 
     def start(self) -> Ports:
-        """Start everything; returns when clients can connect. Raises one error, and leaves nothing behind then."""
+        """Starts everything; returns when clients can connect. Raises one error, after cleaning up."""
         with ExitStack() as parts:
             ports = self._start(parts)
             self._parts = parts.pop_all()
@@ -137,23 +137,25 @@ class Server:
 
     @property
     def failure(self) -> SqlError | None:
-        """What the server cannot go on after; None while it can."""
+        """Returns the error that requires a shutdown; None if there is no such error."""
         return self._lifecycle.failure
 
     def on_failure(self, callback: Callable[[], None]) -> None:
-        """Call `callback`, on any thread, when the server cannot go on and should be drained."""
+        """Registers a callback, called on any thread, for when the server has failed and should be drained."""
         self._lifecycle.on_failure(callback)
 
     @property
     def leaves_threads(self) -> bool:
-        """After the drain: whether statements still run that nothing ends, so that the interpreter may not end."""
+        """Returns True after the drain if statements still run that cannot be ended, so that the interpreter cannot
+        exit.
+        """
         registry = self._lifecycle.registry
         return registry is not None and registry.abandoned_count > 0
 
     def drain(self) -> None:
-        """Let running statements end, then stop everything."""
+        """Lets running statements end, then stops everything."""
         self._lifecycle.become_draining()
-        with self._parts:  # whatever a statement's end may raise, Spark and the ports are given back
+        with self._parts:  # whatever error a statement's end raises, Spark and the ports are released
             self._progress("draining: no new statements, running ones may end")
             if registry := self._lifecycle.registry:
                 registry.drain(self._config.server.drain_deadline_s)
@@ -239,7 +241,7 @@ class Server:
         return HttpLimits(body_bytes_max=BODY_BYTES_MAX, uploads=uploads)
 
     def _thrift_listener(self, parts: ExitStack) -> socket.socket | None:
-        """Opens the Thrift port early after a crash: clients that connect before Spark is there wait in its backlog."""
+        """Opens the Thrift port early after a crash: clients that connect before Spark is ready wait in its backlog."""
         if not self._lifecycle.restarts:
             return None
         return parts.enter_context(listen(self._config.server.host, self._config.server.thrift_port))

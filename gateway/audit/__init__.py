@@ -1,4 +1,4 @@
-"""The audit log: who did what from where, in lines that cannot be changed without a trace.
+"""The audit log: tamper-evident records with each user's actions and origin.
 
 Imports `gateway.sessions` and `gateway.observability`. Start at `auditor.py` for the records and `trail.py` for the
 file.

@@ -1,13 +1,13 @@
-"""What is recorded, and when: the events of log-ins, sessions and statements as fields of a trail's lines.
+"""Audit records: login, session and statement events as fields in the audit log's lines.
 
-A line has the same fields wherever they apply: `event`, `outcome`, `sqlstate`, `principal`, `real_user`, `method`,
-`client_id`, `groups_sha256`, `peer`, `wire`, `session`, `statement`, `owner` (of a session or statement that another
-user ends). Of a statement there are two lines. The one of its beginning is written when it may run and before it has
-done anything; if that fails, so does the statement. The one of its end tells how it ended, which columns it read and
-wrote and what it committed, and is the only one of a statement that was refused, or failed before it was understood.
+All lines use the same fields if they apply: `event`, `outcome`, `sqlstate`, `principal`, `real_user`, `method`,
+`client_id`, `groups_sha256`, `peer`, `wire`, `session`, `statement`, `owner` (the owner if another user ends a session
+or statement). A statement has two lines. The first is written when it may run and before it has any effect; if that
+write fails, the statement fails. The second contains its outcome, the columns that it read and wrote, and its commits;
+it is the only line for a statement that was denied, or failed before it was analyzed.
 
-Never recorded: passwords and tokens, handles of sessions, rows, values of parameters, and messages of errors, which may
-have values of rows in them.
+Never recorded: passwords and tokens, session handles, rows, parameter values, and error messages, which may contain
+values from rows.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _KNOWN_S, _KNOWN_MAX = 60.0, 10_000
 
 
 class Ended(TypedDict):
-    """A session that is ended, or a statement in it."""
+    """A session that a user ends, or a statement in it."""
 
     session: str
     statement: NotRequired[str]
 
 
 class Auditor(Protocol):
-    """Told of what happens; a method that raises stops what it was told of."""
+    """The interface for audit events; a method that raises prevents the event's action."""
 
     def logged_in(self, identity: Identity, origin: Origin) -> None: ...
 
@@ -69,7 +69,7 @@ class Auditor(Protocol):
     def ended(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None: ...
 
     def trace(self) -> Trace | None:
-        """What is to be filled while a statement runs, for its end; None where nobody asks for it."""
+        """Returns a trace to fill while a statement runs, for its last line; None if it is not needed."""
 
     def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None: ...
 
@@ -83,7 +83,7 @@ class Auditor(Protocol):
 
 
 class NoAudit:
-    """Nothing is recorded."""
+    """An auditor without records."""
 
     def trace(self) -> None:
         return None
@@ -96,29 +96,30 @@ class NoAudit:
 
 
 class TrailAuditor:
-    """Records into a trail; thread-safe."""
+    """Writes events to the audit log; thread-safe."""
 
     def __init__(
         self, trail: Trail, *, text: StatementText, on_failure: OnFailure, events: LineageEvents | None = None
     ) -> None:
-        """`events` are sent elsewhere besides."""
+        """Opens an auditor; `events` are additionally sent to a lineage collector."""
         self._trail = trail
         self._text = text
         self._on_failure = on_failure
         self._events = events
         self._lock = threading.Lock()
+        # Recently recorded logins with their times: HTTP clients send credentials with each request.
         self._known: OrderedDict[tuple[Identity | str | None, str], float] = OrderedDict()
-        """Log-ins that were recorded, and when: clients of HTTP send their credentials with each request."""
 
     def logged_in(self, identity: Identity, origin: Origin) -> None:
-        """Recorded once a minute for each identity and address."""
+        """Records a login once a minute for each identity and address."""
         if self._is_new((identity, origin.peer)):
             self._record("login", "ok", identity, origin)
 
     def refused(self, user: str | None, origin: Origin, error: SqlError) -> None:
-        """`user` is what the client gave for a name, which may be a token. Never raises: the client is told why.
+        """Records a failed login. `user` is the name from the client, which may be a token. Never raises, so that the
+        client gets the original error.
 
-        Attempts that come too fast to be looked at are recorded once a minute for each name and address.
+        Throttled attempts are recorded once a minute for each name and address.
         """
         if isinstance(error, TooManyFailures) and not self._is_new((user, origin.peer)):
             return
@@ -128,7 +129,7 @@ class TrailAuditor:
             self._write({"event": "login", "outcome": "denied", "sqlstate": error.sqlstate, **fields})
 
     def logged_out(self, identity: Identity, origin: Origin) -> None:
-        """Never raises: a log-out is not refused."""
+        """Records a logout. Never raises, because a logout must not fail."""
         with self._lock:
             self._known.pop((identity, origin.peer), None)
         with suppress(AuditNotWritten):
@@ -137,7 +138,9 @@ class TrailAuditor:
     def token_changed(
         self, event: str, outcome: str, identity: Identity, origin: Origin, token_id: str | None = None
     ) -> None:
-        """Raises at the beginning only: what was done is done."""
+        """Records a token's creation or revocation. Raises only for the record before the change, which cannot be
+        undone afterwards.
+        """
         if outcome == "begin":
             self._record(f"{event}.begin", "ok", identity, origin)
             return
@@ -148,12 +151,16 @@ class TrailAuditor:
         self._record("session.open", "ok", identity, origin, session=session, user_agent=origin.user_agent)
 
     def session_closed(self, session: str, identity: Identity, origin: Origin, reason: str) -> None:
-        """`reason`: its client closed it, or has read all of its only statement, it was idle, or had to make room."""
+        """Records a session's end. `reason`: the client closed it, or has read its only statement to the end, it was
+        idle, or it was evicted.
+        """
         with suppress(AuditNotWritten):
             self._record("session.close", "ok", identity, origin, session=session, reason=reason)
 
     def ended(self, event: str, identity: Identity, origin: Origin, owner: Identity, target: Ended) -> None:
-        """Before an administrator ends what is another's, which then has the line of its own end."""
+        """Records that an administrator is about to end another user's session or statement; its own end is recorded
+        separately.
+        """
         self._record(event, "ok", identity, origin, owner=owner.principal, **target)
 
     def trace(self) -> Trace | None:
@@ -187,7 +194,7 @@ class TrailAuditor:
             self._events.began(operation, access, text)
 
     def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None:
-        """Never raises: what was done is done."""
+        """Records a statement's outcome. Never raises, because its effects are final."""
         ended_ms = operation.ended_ms or time.time_ns() // 1_000_000
         text = self._text_fields(operation.text)
         fields = {
@@ -209,11 +216,11 @@ class TrailAuditor:
         operation.trace = None
 
     def link_followed(self, operation: Operation, part: str, origin: Origin) -> None:
-        """The holder of a link is not known: the principal is the one whose result it is."""
+        """Records access by link. The holder is unknown: the principal is the result's owner."""
         self._record("download", "ok", operation.identity, origin, statement=str(operation.id), part=part)
 
     def reloaded(self, file: str, is_usable: bool) -> None:
-        """A file that the configuration names was read again. Never raises."""
+        """Records that a configuration file was reread. Never raises."""
         with suppress(AuditNotWritten):
             self._write({"event": "config.reload", "outcome": "ok" if is_usable else "failed", "file": file})
 
@@ -247,7 +254,7 @@ class TrailAuditor:
         return {"text_sha256": digest, "text": text}
 
     def _identifiers(self, text: str) -> frozenset[str]:
-        """Returns the identifiers that may be recorded of a statement's text, in lower case."""
+        """Returns the identifiers, in lower case, that may be recorded from a statement's text."""
         return frozenset() if self._text is StatementText.NONE else identifiers(redact(text[:TEXT_MAX]))
 
     def _record(self, event: str, outcome: str, identity: Identity, origin: Origin, **fields: Any) -> None:
@@ -277,13 +284,13 @@ class TrailAuditor:
 
 
 def _denied(error: SqlError) -> dict[str, Any]:
-    """What was refused to whom lacks a privilege; the message of no other error is recorded."""
+    """Returns the missing privilege and the object for a denial; no other error's message is recorded."""
     match error:
         case InsufficientPermissions(privilege=privilege, on=on):
             return {"denied": {"privilege": privilege, "on": on}}
         case ViewOwnerLacksPrivileges(on=on):
             return {"denied": {"on": on}}
-        case _:  # errors of any other class
+        case _:  # errors from any other class
             return {}
 
 

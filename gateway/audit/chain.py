@@ -1,13 +1,13 @@
-"""The format of a trail's lines and the chain through them. Pure.
+"""The format of the audit log's lines and their hash chain. Pure.
 
-A line is one JSON object in ASCII. It has the digest of the line before it as `prev` (SHA-256, as hexadecimal digits,
-of the line without its newline) and a number `seq` that counts from 1, both over all files of a trail; the first line
-has :data:`ORIGIN` for the digest of the line before. So a line that is changed, taken out, put in or moved breaks the
-chain behind it. What the chain cannot tell is that the last lines are missing: for that its newest digest has to be
-known from elsewhere (`delta-gateway audit verify` prints it), which signed heads do by themselves (`heads.py`).
+A line is one JSON object in ASCII. Its field `prev` is the preceding line's digest (SHA-256 in hexadecimal, without the
+newline) and `seq` a number that counts from 1, both across all files; the first line has :data:`ORIGIN` as `prev`. A
+line that is changed, removed, inserted or moved therefore breaks the chain after it. The chain cannot show that the
+last lines are missing: that requires the newest digest from another source (`delta-gateway audit verify` prints it), or
+signed heads (`heads.py`).
 
-A process that is killed may leave a last line that is cut. The line behind it is an event `gap`, which has the digest
-of what was cut, and continues the chain from the last whole line.
+A killed process may leave a torn last line. The line after it is an event `gap`, which has the torn line's digest and
+continues the chain from the last whole line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GAP = "gap"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest line of a trail: its number and its digest."""
+    """The log's newest line: its number and its digest."""
 
     seq: int = 0
     digest: str = ORIGIN
@@ -42,18 +42,18 @@ class Broken:
 
 
 def digest_of(line: bytes) -> str:
-    """Of a line without its newline."""
+    """Returns a line's digest, without its newline."""
     return hashlib.sha256(line).hexdigest()
 
 
 def format_line(head: Head, fields: Mapping[str, Any]) -> bytes:
-    """The line that follows `head`, without its newline."""
+    """Returns the line that follows `head`, without its newline."""
     content = {"v": VERSION, "seq": head.seq + 1, **fields, "prev": head.digest}
     return json.dumps(content, separators=(",", ":"), default=str).encode("ascii")
 
 
 def follow(head: Head, line: bytes) -> Head:
-    """The head behind `line`. Raises ValueError, which says why the line does not follow `head`."""
+    """Returns the head after `line`. Raises ValueError with the reason if the line does not follow `head`."""
     try:
         content = json.loads(line)
     except ValueError:
@@ -70,10 +70,11 @@ def follow(head: Head, line: bytes) -> Head:
 def verify(
     files: Iterable[tuple[str, bytes]], head: Head | None = None, signed: Mapping[int, str] = MappingProxyType({})
 ) -> tuple[Head, Broken | None]:
-    """How far the chain holds through `files` (names and contents, in their order), and where it breaks.
+    """Verifies the chain through `files` (names and contents, in order); returns the last valid head and the first
+    break.
 
-    `head` is what is before the first of them. A cut line holds if the line behind it is the gap that names it; the
-    very last line may be cut. `signed` has digests of lines by their numbers, which are known from elsewhere.
+    `head` precedes the first file. A torn line is valid if the next line is the gap that names it; the very last line
+    may be torn. `signed` maps line numbers to digests from another source.
     """
     at = head or Head()
     cut: tuple[str, int, bytes] | None = None
@@ -99,7 +100,7 @@ def verify(
 
 
 def is_cut(line: bytes) -> bool:
-    """Whether it may be the beginning of a line: all whole ones are JSON objects."""
+    """Returns True if it may be a torn line: all whole ones are JSON objects."""
     try:
         json.loads(line)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Signed heads of a trail: what tells that its last lines are missing, or that all of it was replaced.
+"""Signed heads for the audit log: they reveal missing last lines, and a replaced log.
 
-A head is the number and the digest of a line. It is signed with a private key of Ed25519 (RFC 8032) every :data:`LINES`
-lines, and :data:`SECONDS` seconds after a line that no head covers yet. Heads are lines of JSON in a file of their own,
-best on another machine: {"seq", "digest", "time", "signature"}, with the base64 of the signature of the text
+A head is a line's number and digest. It is signed with an Ed25519 private key (RFC 8032) every :data:`LINES` lines, and
+:data:`SECONDS` seconds after a line that no head covers yet. Heads are JSON lines in a separate file, preferably on
+another machine: {"seq", "digest", "time", "signature"}, with the base64 signature over the text
 `delta-gateway-audit-head`, seq, digest and time, each on a line.
 """
 
@@ -33,15 +33,15 @@ logger = logging.getLogger(__name__)
 
 
 class HeadSigner:
-    """Signs the heads that it is told of; thread-safe. A head that cannot be written is logged, and tried again."""
+    """Signs heads; thread-safe. A head that cannot be written is logged and retried."""
 
     def __init__(self, key: Ed25519PrivateKey, file: Path, *, lines: int = LINES, seconds: float = SECONDS) -> None:
-        """Raises `AuditNotWritten`."""
+        """Opens the file; raises `AuditNotWritten`."""
         self._key = key
         self._lines = lines
         self._seconds = seconds
+        # Guards all attributes below.
         self._lock = threading.Lock()
-        """Guards all below."""
         self._newest = self._signed = Head()
         self._timer: threading.Timer | None = None
         self._is_closed = False
@@ -53,7 +53,7 @@ class HeadSigner:
             raise AuditNotWritten(str(file), error.strerror or str(error)) from error
 
     def note(self, head: Head) -> None:
-        """The trail has a new line."""
+        """Registers the log's new line."""
         with self._lock:
             self._newest = head
             if head.seq - self._signed.seq >= self._lines:
@@ -65,7 +65,7 @@ class HeadSigner:
                 self._timer.start()
 
     def close(self) -> None:
-        """Sign the last line."""
+        """Signs the last line."""
         with self._lock:
             self._is_closed = True
             if self._timer is not None:
@@ -94,16 +94,16 @@ class HeadSigner:
 
 
 def format_head(key: Ed25519PrivateKey, head: Head, time_s: float) -> bytes:
-    """The line, without its newline."""
+    """Returns the line, without its newline."""
     moment = dt.datetime.fromtimestamp(time_s, dt.UTC).isoformat(timespec="milliseconds")
     signature = base64.b64encode(key.sign(_signed_text(head.seq, head.digest, moment))).decode()
     return json.dumps({"seq": head.seq, "digest": head.digest, "time": moment, "signature": signature}).encode()
 
 
 def read_heads(lines: Iterable[bytes], key: Ed25519PublicKey) -> Mapping[int, str]:
-    """The digests by the numbers of their lines. Raises ValueError, which names the line that is not signed by `key`.
+    """Returns the digests by line number. Raises ValueError for the first line that is not signed by `key`.
 
-    A line that is cut is left out: a killed server leaves it.
+    A torn line, which a killed server leaves, is skipped.
     """
     found: dict[int, str] = {}
     for number, line in enumerate(lines, 1):
@@ -128,7 +128,9 @@ def _signed_text(seq: object, digest: object, moment: object) -> bytes:
 
 
 def private_key(path: Path) -> Ed25519PrivateKey:
-    """Of a PEM file that nobody else may read. Raises `AuditKeyUnusable`, and what reading a secret raises."""
+    """Loads a private key from a PEM file that only the owner may read. Raises `AuditKeyUnusable`, and errors from
+    reading secrets.
+    """
     try:
         key = load_pem_private_key(read_secret(path), None)
     except (ValueError, TypeError) as error:
@@ -139,7 +141,7 @@ def private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def public_key(path: Path) -> Ed25519PublicKey:
-    """Of a PEM file. Raises `AuditKeyUnusable`."""
+    """Loads a public key from a PEM file. Raises `AuditKeyUnusable`."""
     try:
         key = load_pem_public_key(path.read_bytes())
     except OSError as error:

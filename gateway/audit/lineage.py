@@ -1,12 +1,12 @@
-"""What a statement did, as fields of the trail's line of its end. Pure.
+"""A statement's effects, as fields for the audit log's last line about it. Pure.
 
-`columns`: of each table the columns that were read and written. `lineage`: for each column of a table that was written,
-or of the result, the columns whose values it is made of. `commits`: versions of tables that were made. `rights`: what
-was taken from whom, and given to whom. All are bounded.
+`columns`: each table's columns that were read and written. `lineage`: for each column written to a table or returned in
+the result, its source columns. `commits`: committed table versions. `rights`: revoked and granted privileges. All are
+bounded.
 
-A result's column has its name only if the name is that of the table's column whose values it holds, or an identifier of
-the statement's text. Spark makes the names of other columns from expressions, and so from literals and from values of
-parameters, which the audit log must not hold.
+A result column is named only if its name equals the source table column whose values it contains, or an identifier in
+the statement's text. Spark derives other column names from expressions, and so from literals and parameter values,
+which the audit log must not contain.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ COLUMNS_MAX, SOURCES_MAX = 1000, 5000
 
 
 def traced(trace: Trace, identifiers: Callable[[], Set[str]]) -> dict[str, Any]:
-    """Returns the fields that the end of a statement has.
+    """Returns the fields for a statement's last line.
 
-    `identifiers` returns the identifiers of the statement's text, in lower case; it is called at most once.
+    `identifiers` returns the identifiers in the statement's text, in lower case; it is called at most once.
     """
     columns, others = resolved(trace.lineage)
     columns = list(_recordable(columns, identifiers))
@@ -45,7 +45,7 @@ def traced(trace: Trace, identifiers: Callable[[], Set[str]]) -> dict[str, Any]:
 
 
 def _recordable(columns: Iterable[ColumnLineage], identifiers: Callable[[], Set[str]]) -> Iterator[ColumnLineage]:
-    """Yields `columns` with an empty name for those that Spark named, and of these only the ones with a source."""
+    """Yields `columns` with an empty name for generated names, and omits generated ones without a source."""
     known: Set[str] | None = None
     for column in columns:
         if column.target is None and not _is_copy(column):
@@ -58,7 +58,7 @@ def _recordable(columns: Iterable[ColumnLineage], identifiers: Callable[[], Set[
 
 
 def _is_copy(column: ColumnLineage) -> bool:
-    """Returns whether a result's column has the values and the name of a table's column."""
+    """Returns True if a result column has a table column's values and name."""
     name = column.column.lower()
     return any(
         source.transformation is Transformation.IDENTITY and source.column.lower() == name for source in column.sources
@@ -66,7 +66,7 @@ def _is_copy(column: ColumnLineage) -> bool:
 
 
 def _bounded(columns: Iterable[ColumnLineage]) -> Iterator[ColumnLineage]:
-    """The first ones, up to the limits of columns and of sources of all."""
+    """Yields the first ones, up to the limits for columns and for their sources in total."""
     left = SOURCES_MAX
     for column in islice(columns, COLUMNS_MAX):
         left -= len(column.sources)

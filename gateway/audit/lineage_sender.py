@@ -1,10 +1,10 @@
-"""Sends events to a collector of lineage, each at least once: they are files until the collector has taken them.
+"""Sends lineage events to a collector, at least once: events are files until the collector has accepted them.
 
-A file for each event, the oldest sent first. What cannot be delivered now is tried again, later each time; an event
-that the collector refuses for good, or redirects, is renamed, so that it is in nobody's way. Where too many wait, the
-oldest go, and the log says so: lineage keeps no statement from running.
+Each event is a file, and the oldest is sent first. A failed delivery is retried with growing delays; an event that the
+collector rejects permanently, or redirects, is renamed, so that it does not block others. If too many events are
+pending, the oldest are deleted with a log message: lineage never blocks a statement.
 
-A statement has two events: when it begins to touch tables, and when it has ended.
+A statement has two events: when it begins to access tables, and when it has ended.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ logger = logging.getLogger(__name__)
 
 
 class LineageSender:
-    """Thread-safe; `token` goes with each request as a bearer's."""
+    """Spools and sends events. Thread-safe; `token` is sent as a bearer token with each request."""
 
     def __init__(self, url: str, folder: Path, token: str = "", *, pause_s: float = _PAUSE_S) -> None:
-        """Raises what making a private folder raises."""
+        """Opens the spool folder; raises the same errors as creating a private folder."""
         make_private_folder(folder)
         self._url = url
         self._folder = folder
@@ -50,11 +50,11 @@ class LineageSender:
         self._is_closed = False
         self._count = 0
         self._lock = threading.Lock()
-        self._wake.set()  # an earlier run may have left some
+        self._wake.set()  # an earlier process may have left some
         threading.Thread(target=self._run, name="lineage", daemon=True).start()
 
     def send(self, event: Mapping[str, Any]) -> None:
-        """Spool it. Never raises."""
+        """Spools an event. Never raises."""
         with self._lock:
             self._count += 1
             name = f"{time.time_ns():020}-{self._count:08}.json"
@@ -68,7 +68,7 @@ class LineageSender:
         self._wake.set()
 
     def close(self) -> None:
-        """What is spooled is sent after the next start."""
+        """Stops sending; spooled events are sent after the next start."""
         self._is_closed = True
         self._wake.set()
 
@@ -86,7 +86,7 @@ class LineageSender:
                 logger.exception("events of lineage were not sent")
 
     def _send_all(self) -> bool:
-        """Whether nothing is left that could be sent."""
+        """Sends pending events; returns True if none that could be sent is left."""
         files = sorted(self._folder.glob("*.json"))
         for dropped in files[:-SPOOLED_MAX]:
             logger.error("the event of lineage %s was never sent: more than %d wait", dropped.name, SPOOLED_MAX)
@@ -121,14 +121,16 @@ class LineageSender:
 
 
 class LineageEvents:
-    """Told by the auditor, on the statements' threads; thread-safe."""
+    """Receives events from the auditor, on the statements' threads; thread-safe."""
 
     def __init__(self, sender: LineageSender, namespace: str) -> None:
         self._sender = sender
         self._namespace = namespace
 
     def began(self, operation: Operation, access: StatementAccess, text: Mapping[str, Any]) -> None:
-        """`text` are the fields of the statement's text in the trail. A script begins with its first statement."""
+        """Sends the start event. `text` are the text's fields in the audit log. A script begins with its first
+        statement.
+        """
         if operation.trace is None or operation.trace.accesses:
             return
         job = self._job(access.statement, text)
@@ -138,7 +140,7 @@ class LineageEvents:
             self._sender.send(event)
 
     def ended(self, operation: Operation, text: Mapping[str, Any]) -> None:
-        """Nothing is sent of a statement that touched no tables, or was refused."""
+        """Sends the end event, except for a statement that accessed no tables, or was denied."""
         trace = operation.trace
         if trace is None or not trace.accesses or operation.ended_ms is None:
             return

@@ -1,4 +1,4 @@
-"""An authenticator whose log-ins are recorded, whichever front end and mechanism they come by."""
+"""An authenticator that records logins, for all front ends and mechanisms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gateway.sessions.session import Origin
 
 @dataclass(frozen=True, slots=True)
 class RecordedLogIns:
-    """As `inner`; an identity that cannot be recorded is refused."""
+    """Records `inner`'s logins; an identity that cannot be recorded is rejected."""
 
     inner: Authenticator
     auditor: Auditor

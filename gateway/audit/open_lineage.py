@@ -1,8 +1,8 @@
-"""Events of OpenLineage about statements, made of what the audit trail is told. Pure.
+"""OpenLineage events about statements, from audit data. Pure.
 
-A statement is a run, and the job that it is a run of is its text: the same text again is the same job. Datasets are
-tables and views, and files by their folder, in the namespace of the server. Facets: the column lineage of what was
-written, the text of the statement (as the trail has it), the principal, and the condition of an error, not its message.
+A statement is a run, and its text is the job: the same text again is the same job. Datasets are tables and views, and
+files by folder, in the server's namespace. Facets: the written columns' lineage, the statement's text (as the audit log
+has it), the principal, and an error's condition, not its message.
 
 Source: OpenLineage 2-0-2 (RunEvent), ColumnLineageDatasetFacet 1-2-0, SQLJobFacet 1-1-0, JobTypeJobFacet 2-0-3,
 ErrorMessageRunFacet 1-0-1.
@@ -36,7 +36,7 @@ class EventType(StrEnum):
 def run_event(
     kind: EventType, time_ms: int, run_id: str, job: Mapping[str, Any], run_facets: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """`job` is that of :func:`job_of`, `run_id` a UUID."""
+    """Returns a run event; `job` comes from :func:`job_of`, `run_id` is a UUID."""
     moment = dt.datetime.fromtimestamp(time_ms / 1000, dt.UTC).isoformat(timespec="milliseconds")
     return {
         "eventType": kind,
@@ -51,7 +51,7 @@ def run_event(
 
 
 def job_of(namespace: str, kind: str, text_sha256: str, text: str | None) -> dict[str, Any]:
-    """Of a statement."""
+    """Returns a statement's job."""
     job_type = {"processingType": "BATCH", "integration": "DELTA_GATEWAY", "jobType": "QUERY"}
     facets: dict[str, Any] = {"jobType": _facet("2-0-3/JobTypeJobFacet", **job_type)}
     if text is not None:
@@ -62,7 +62,7 @@ def job_of(namespace: str, kind: str, text_sha256: str, text: str | None) -> dic
 def datasets(
     namespace: str, accesses: Iterable[StatementAccess], trace: Trace | None = None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Inputs and outputs; with a trace, outputs have their column lineage."""
+    """Returns inputs and outputs; with a trace, outputs have their column lineage."""
     objects = [each for access in accesses for each in access.objects if each.use is not Use.DESCRIBE]
     inputs = dict.fromkeys(each.name for each in objects if each.use is Use.READ)
     outputs = dict.fromkeys(each.name for each in objects if each.use in _WRITES and _is_data(each))
@@ -78,7 +78,7 @@ def error_facet(condition: str) -> dict[str, Any]:
 
 
 def user_facet(principal: str, version: str = "1-0-0") -> dict[str, Any]:
-    """Ours: who runs it."""
+    """Returns our own facet with the user who runs the statement."""
     return {"deltaGateway_user": {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}/user/{version}", "name": principal}}
 
 
@@ -118,7 +118,7 @@ def _field(namespace: str, source: ColumnSource) -> dict[str, str]:
 
 
 def _plain(name: str) -> str:
-    """Without SQL's quotes."""
+    """Returns a name without SQL quotes."""
     return _QUOTED.sub(lambda quoted: quoted[1].replace("``", "`"), name)
 
 

@@ -1,4 +1,4 @@
-"""The auditor that a configuration asks for."""
+"""Creates the configured auditor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gateway.configuration.config import AuditSection, LineageSection
 
 
 def make_auditor(section: AuditSection, lineage: LineageSection) -> Auditor:
-    """Raises what keeps a trail from being written."""
+    """Returns the configured auditor; raises an error if the audit log cannot be written."""
     if not section.folder:
         if lineage.url:
             raise LineageWithoutAudit()

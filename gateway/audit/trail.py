@@ -1,8 +1,8 @@
-"""Writes a trail: files of a day each in a folder that nobody else may read, every line whole or not at all.
+"""Writes the audit log: one file per day in a private folder, each line whole or not at all.
 
-A line is written by one call in append mode. Where that fails, or writes a part only, the file is cut back and the
-error is raised, so that what was to be recorded can be refused. Two servers must not write one trail: the folder is
-locked for as long as it is open.
+A line is written by one call in append mode. If that fails, or writes only a part, the file is truncated back and the
+error is raised, so that the action to be recorded can be rejected. Two servers must not write the same log: the folder
+is locked while it is open.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ _MODE, _FOLDER_MODE = 0o600, 0o700
 
 
 class Trail:
-    """Thread-safe. Raises `AuditNotWritten` for a folder or a line that cannot be written, `AuditTrailInUse` for a
-    folder that another process has open, `AuditTrailBroken` for one whose newest file is no trail.
+    """An audit log. Thread-safe. Raises `AuditNotWritten` for a folder or a line that cannot be written,
+    `AuditTrailInUse` for a folder that another process has open, `AuditTrailBroken` if the newest file is not an audit
+    log.
     """
 
     def __init__(self, folder: Path, *, is_synced: bool = False, signer: HeadSigner | None = None) -> None:
-        """`is_synced`: each line is on the disk, and not only with the system, before :meth:`write` answers. `signer`
-        is told of each line.
+        """Opens the folder. `is_synced`: :meth:`write` returns only after the line is on disk. `signer` receives each
+        line's head.
         """
         self._folder = folder
         self._is_synced = is_synced
         self._signer = signer
+        # Guards all attributes below.
         self._mutex = threading.Lock()
-        """Guards all below."""
         self._day = ""
         self._file = -1
         try:
@@ -62,7 +63,7 @@ class Trail:
         return self._head
 
     def write(self, fields: Mapping[str, Any]) -> None:
-        """Add a line with these fields and the time."""
+        """Appends a line with these fields and the time."""
         with self._mutex:
             now_ms = time.time_ns() // 1_000_000
             moment = dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC)
@@ -83,7 +84,7 @@ class Trail:
 
     def _append(self, day: str, line: bytes) -> None:
         try:
-            if day > self._day or self._file < 0:  # and never back, whatever the clock does
+            if day > self._day or self._file < 0:  # never backwards, even if the clock is set back
                 self._open(max(day, self._day))
             size = os.fstat(self._file).st_size
             try:
@@ -106,7 +107,7 @@ class Trail:
         self._day = day
 
     def _recover(self) -> Head:
-        """Where the trail goes on. A line that is cut is told of by the next one."""
+        """Finds the append position; a torn last line is reported in the next record."""
         files = trail_files(self._folder)
         if not files:
             return Head()
@@ -114,7 +115,7 @@ class Trail:
         self._day = day_of(newest)
         lines = newest.read_bytes().splitlines()
         cut = lines.pop() if lines and is_cut(lines[-1]) else None
-        if not lines:  # all there is of it is a line that is cut
+        if not lines:  # the file has only a torn line
             before = [path for path in files[:-1] if path.stat().st_size]
             head = _last_head(before[-1], before[-1].read_bytes().splitlines()[-1]) if before else Head()
         else:
@@ -134,12 +135,12 @@ class Trail:
 
 
 def trail_contents(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Names and contents, for :func:`gateway.audit.chain.verify`."""
+    """Yields names and contents, for :func:`gateway.audit.chain.verify`."""
     return ((path.name, path.read_bytes()) for path in trail_files(folder))
 
 
 def _last_head(path: Path, line: bytes) -> Head:
-    """The head that a line is, whatever is before it."""
+    """Returns a line's head, without checking the preceding lines."""
     try:
         number, prev = _parts(line)
         return follow(Head(number - 1, prev), line)

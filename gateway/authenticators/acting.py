@@ -1,8 +1,9 @@
-"""Who may act for whom: programs that many people use (Hue, Superset) log in as themselves and name their user.
+"""Impersonation: programs with many users (Hue, Superset) log in as themselves and name their user.
 
-Asked for once, when a session is opened (`hive.server2.proxy.user`). The session has the rights of the user alone; who
-really logged in stays with it. Nobody acts for an administrator, nor for somebody while acting for another. Where users
-are looked up (a password file, a directory), the user has to be one, and has the groups that they have there.
+The user is named once, when a session is opened (`hive.server2.proxy.user`). The session has only that user's rights,
+and records the program's own identity. Impersonation of administrators is forbidden, and so is chained impersonation.
+If users are looked up (in a password file or a directory), the named user must exist there, and has the groups from
+there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gateway.authenticators.peer import Peer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyRule:
-    """What one program may do: for these users and the members of these groups, from these networks (empty: any)."""
+    """A program's permission: for these users and the members of these groups, from these networks (empty: any)."""
 
     users: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
@@ -27,7 +28,7 @@ class ProxyRule:
 
     @classmethod
     def parse(cls, users: str, networks: str) -> ProxyRule:
-        """`users` is a list of names, @groups, or *."""
+        """Parses a rule; `users` is a list with names, @groups, or *."""
         names = [name.strip() for name in users.split(",") if name.strip()]
         return cls(
             users=frozenset(fold_name(name) for name in names if not name.startswith("@") and name != "*"),
@@ -45,14 +46,14 @@ class ProxyRule:
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """`rules` by the folded name of the program's user."""
+    """Impersonation rules by the folded name of the program's user."""
 
     rules: Mapping[str, ProxyRule] = field(default_factory=dict)
     directory: UserDirectory | None = None
 
     def identity(self, own: Identity, user: str, peer: Peer) -> Identity:
-        """`user`, for whom `own` acts, without what only a log-in of their own gives. Raises
-        :class:`ProxyUserNotAllowed`, the same for a user who does not exist.
+        """Returns the identity of `user`, impersonated by `own`, without rights that require the user's own login.
+        Raises :class:`ProxyUserNotAllowed`, also for a user who does not exist.
         """
         rule = self.rules.get(fold_name(own.principal))
         if rule is None or own.real_user is not None or Scope.SQL not in own.scopes:

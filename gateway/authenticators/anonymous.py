@@ -1,4 +1,4 @@
-"""No authentication: any name is believed, and nobody is kept from anything."""
+"""No authentication: any name is accepted, without restrictions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from engine.runtime.identity import Identity
 from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse_plain
 from gateway.authenticators.peer import Peer
 
+# The principal for a client without a name; JDBC drivers also send it for a missing name.
 ANONYMOUS = "anonymous"
-"""The principal of a client that gives no name; also what JDBC drivers send for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anonymous:
-    """Believes every name without a password; from other machines only where `is_open`."""
+    """Accepts every name without a password; from other machines only if `is_open`."""
 
     is_open: bool = False
     mechanisms: tuple[Mechanism, ...] = (Mechanism.PLAIN, Mechanism.BEARER, Mechanism.ANONYMOUS)
@@ -24,11 +24,11 @@ class Anonymous:
         return _Believing(mechanism, peer.is_loopback or self.is_open)
 
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
-        """Who wants to be another logs in as that."""
+        """Always rejects impersonation: a client can log in under the other name."""
         raise ProxyUserNotAllowed(identity.principal, user)
 
     def ensure_current(self, identity: Identity) -> None:
-        """An identity that nobody checked does not end."""
+        """Does nothing: an unauthenticated identity does not expire."""
 
 
 @dataclass(frozen=True, slots=True)

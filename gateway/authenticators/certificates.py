@@ -1,9 +1,10 @@
-"""The method `certificate`: clients whose TLS certificate is of an authority that the server trusts for that.
+"""The method `certificate`: clients with a TLS certificate from an authority that the server trusts for client
+authentication.
 
-TLS has verified the certificate when this method sees its names: `email:`, `uri:` and `dns:` of its subjectAltName, and
-`cn:` of its subject last. The first name that a pattern matches as a whole is the principal's, as the pattern's
-group has it. Where users are looked up (a password file, a directory), the principal has to be one of them, and has the
-groups that it has there.
+TLS has verified the certificate before this method receives its names: `email:`, `uri:` and `dns:` from its
+subjectAltName, and `cn:` from its subject last. The first name that fully matches a pattern determines the principal,
+by the pattern's group. If users are looked up (in a password file or a directory), the principal must exist there, and
+has the groups from there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Certificates:
     users: UserDirectory | None = None
 
     def log_in(self, names: tuple[str, ...]) -> Identity:
-        """Raises :class:`CredentialsRefused`."""
+        """Returns the identity for a certificate's names; raises :class:`CredentialsRefused`."""
         for name in names:
             for pattern in self.patterns:
                 if match := pattern.fullmatch(name):
@@ -30,7 +31,7 @@ class Certificates:
         raise CredentialsRefused()
 
     def ensure_current(self, identity: Identity) -> None:
-        """Raise :class:`LogInEnded` if the user is gone or has other groups."""
+        """Raises :class:`LogInEnded` if the user is gone or has other groups."""
         if identity.real_user is not None or self.users is None:
             return
         found = self._find(identity.principal)

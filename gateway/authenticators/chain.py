@@ -1,21 +1,21 @@
-"""Which method checks which credentials.
+"""The choice of the authentication method for given credentials.
 
-The shape of a secret decides, and one method alone sees it:
+The format of a secret decides, and only one method receives it:
 
     dgp_…                                   a personal access token
     eyJ…, three parts with dots             a JWT
     anything else                           a password
     none, over TLS with a certificate       the certificate
 
-Tokens come as HTTP's Bearer, or where a client only has a user and a password (Basic, SASL PLAIN, OpenSession): as the
-password of the user `token`, or of the one that they belong to. Secrets are taken over TLS, or from this machine.
+Tokens are sent as HTTP's Bearer, or, by a client that has only a user and a password (Basic, SASL PLAIN, OpenSession),
+as the password for the user `token`, or for the token's owner. Secrets are accepted over TLS, or from this machine.
 
-Guesses of passwords are slowed down; there is nothing to guess about a token. A method that is not configured refuses
-like one that is. Who was refused goes to the log, without the secret.
+Password guessing is throttled; tokens cannot be guessed. An unconfigured method rejects credentials exactly as a
+configured one. Rejected logins are logged, without the secret.
 
-A password that was right a moment ago is not verified again: clients of HTTP send theirs with every request, and
-drivers open many connections at once, while a verification takes a core for some 30 ms, or a directory its time. The
-table has an HMAC of user and password under a key of this process, and nothing of which a password could be made.
+A recently verified password is not verified again: HTTP clients send it with every request, and drivers open many
+connections concurrently, while a verification takes about 30 ms of CPU time, or a directory request. The table has an
+HMAC over user and password with a key of this process, and nothing from which a password could be derived.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ENTRIES_MAX = 10_000
 
 
 class RecentLogIns:
-    """Thread-safe; `clock` is in seconds."""
+    """Recently verified passwords. Thread-safe; `clock` is in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -63,7 +63,7 @@ class RecentLogIns:
         self._entries: OrderedDict[bytes, tuple[Identity, float]] = OrderedDict()
 
     def find(self, user: str, password: str, generation: int) -> Identity | None:
-        """Who logged in with them lately, in the same generation of the users."""
+        """Returns the identity that these credentials recently verified, in the same user generation."""
         with self._lock:
             identity, until = self._entries.get(self._digest(user, password, generation), (None, 0.0))
         return identity if self._clock() < until else None
@@ -83,18 +83,18 @@ class RecentLogIns:
 
 logger = logging.getLogger(__name__)
 
+# The user name for clients that have a token but must send a user name.
 TOKEN_USER = "token"
-"""Whom clients name that have a token and must name somebody."""
 _SECRET_BYTES_MAX = 16 << 10
+# User and password that JDBC drivers send if none were given.
 _NOBODY = ("anonymous", "anonymous")
-"""User and password that JDBC drivers send where they were given none."""
 _JWT = re.compile(r"eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
 
 
 class PasswordMethod(Protocol):
-    """Knows users by name; raises :class:`CredentialsRefused` and :class:`LogInEnded`.
+    """A method with named users; raises :class:`CredentialsRefused` and :class:`LogInEnded`.
 
-    When `generation` changes, passwords that were right may be wrong now.
+    A change of `generation` invalidates verified passwords.
     """
 
     @property
@@ -108,7 +108,7 @@ class PasswordMethod(Protocol):
 
 
 class TokenMethod(Protocol):
-    """Knows users by a token; raises :class:`CredentialsRefused` and :class:`LogInEnded`."""
+    """A method with tokens; raises :class:`CredentialsRefused` and :class:`LogInEnded`."""
 
     def log_in(self, token: str) -> Identity: ...
 
@@ -116,7 +116,7 @@ class TokenMethod(Protocol):
 
 
 class PersonalTokenMethod(TokenMethod, Protocol):
-    """Knows users by tokens that they made when they had logged in by another method."""
+    """A method with tokens that users created after a login by another method."""
 
     def owner_method(self, identity: Identity) -> str:
         """Returns the method by which the token's owner had logged in, or an empty text."""
@@ -125,7 +125,7 @@ class PersonalTokenMethod(TokenMethod, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Methods:
-    """Those that the server has."""
+    """The configured methods."""
 
     password: PasswordMethod | None = None
     token: PersonalTokenMethod | None = None
@@ -135,8 +135,8 @@ class Methods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """`admins` are principals, some with the method that knows them (`jwt:ann`), `admin_groups` are folded names; with
-    `takes_plaintext` secrets may come in the clear.
+    """Administrators and transport rules. `admins` are principals, some with their method (`jwt:ann`), `admin_groups`
+    are folded names; with `takes_plaintext` secrets may be sent unencrypted.
     """
 
     admins: frozenset[str] = frozenset()
@@ -146,7 +146,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The authenticator of a server that has methods; see the module. Thread-safe."""
+    """The authenticator for a server with methods; see the module. Thread-safe."""
 
     methods: Methods
     rules: Rules = Rules()
@@ -164,7 +164,9 @@ class Chain:
         return _OneMessage(self, mechanism, peer)
 
     def authenticate(self, user: str | None, secret: str, peer: Peer) -> Identity:
-        """Who has this secret; `user` is None for a token that comes alone. Raises an error of class 28 or 53."""
+        """Returns the identity for a secret; `user` is None for a token without a user name. Raises an error in class
+        28 or 53.
+        """
         if not (peer.is_encrypted or peer.is_loopback or self.rules.takes_plaintext):
             raise PlaintextRefused()
         try:
@@ -185,7 +187,7 @@ class Chain:
         return found
 
     def knows_user(self, name: str) -> bool:
-        """Returns whether the password file or the directory has a user of exactly this name."""
+        """Returns True if the password file or the directory has a user with exactly this name."""
         try:
             found = self.methods.password.find(name) if self.methods.password else None
         except DirectoryUnavailable as error:
@@ -198,7 +200,7 @@ class Chain:
             raise LogInEnded()
         try:
             self._ensure_known(identity)
-        except DirectoryUnavailable as error:  # nobody can say that anything has changed
+        except DirectoryUnavailable as error:  # a change cannot be determined
             logger.warning("%.80r goes on unchecked: %s", identity.principal, error.reason)
 
     def _ensure_known(self, identity: Identity) -> None:
@@ -209,7 +211,7 @@ class Chain:
         if identity.real_user is None:
             method.ensure_current(identity)
             return
-        if users:  # both have to be there
+        if users:  # both must exist
             users.ensure_current(replace(identity, client_id=None))
             if users.find(identity.real_user) is None:
                 raise LogInEnded()
@@ -217,7 +219,7 @@ class Chain:
             method.ensure_current(identity)
 
     def _by_certificate(self, user: str | None, peer: Peer) -> Identity:
-        """The user of the certificate, whom clients may name or not."""
+        """Returns the certificate's user; the client may omit the user name."""
         if self.methods.certificate is None:
             raise CredentialsRefused()
         identity = self.methods.certificate.log_in(peer.certificate_names)
@@ -253,7 +255,7 @@ class Chain:
         if identity := self.recent.find(user, password, generation):
             return identity
         with self.throttle.attempt(fold_name(user), peer):
-            identity = self.recent.find(user, password, generation)  # of an attempt that this one waited for
+            identity = self.recent.find(user, password, generation)  # found by an attempt that this one waited for
             identity = identity or method.log_in(user, password)
         self.recent.add(user, password, generation, identity)
         return identity
@@ -275,20 +277,22 @@ class Chain:
 
     def _is_admin(self, identity: Identity) -> bool:
         name, source = identity.principal, self._source(identity)
-        # as spelled: a provider may have another of that name
+        # compared as spelled: a provider may have another principal with that name
         is_named = f"{source}:{name}" in self.rules.admins or (source is self._home and name in self.rules.admins)
         is_member = not self.rules.admin_groups.isdisjoint(map(fold_name, identity.groups))
         return (is_named or is_member) and Scope.SQL in identity.scopes
 
     @property
     def _home(self) -> Method:
-        """The method whose users are named without a method: that with passwords, or the first of the others."""
+        """Returns the method whose users are named without a method: the one with passwords, or the first of the
+        others.
+        """
         if self.methods.password is not None:
             return Method.PASSWORD
         return Method.JWT if self.methods.jwt is not None else Method.CERTIFICATE
 
     def _source(self, identity: Identity) -> Method:
-        """Returns the method that knows the principal; `password` also for a directory."""
+        """Returns the method that the principal comes from; `password` also for a directory."""
         match identity.method:
             case Method.JWT:
                 return Method.JWT

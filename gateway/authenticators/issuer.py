@@ -1,10 +1,9 @@
-"""An identity provider: its metadata (OpenID Connect Discovery 1.0) and the keys with which it signs (RFC 7517).
+"""An identity provider: its metadata (OpenID Connect Discovery 1.0) and its signing keys (RFC 7517).
 
-Both are fetched at the start, which fails without them. Keys are fetched again when they are :data:`REFRESH_S` old, and
-when a token names one that is not there, but no sooner than :data:`UNKNOWN_KEY_S` after the last time, for all clients
-together: nobody makes this server ask another one as often as they like. While the provider cannot be reached, the last
-keys are good for a day. No address in a token is ever followed, only those of the configured provider, over TLS and
-without redirects.
+Both are fetched at startup, which fails without them. Keys are fetched again when they are :data:`REFRESH_S` old, and
+when a token names an unknown key, but at most once per :data:`UNKNOWN_KEY_S` for all clients together, so that clients
+cannot trigger arbitrarily many requests. While the provider is unreachable, the last keys are valid for a day. URLs in
+a token are never followed; only the configured provider's URLs are used, over TLS and without redirects.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ PublicKey = RSAKey | ECKey | OKPKey
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where clients of the provider get tokens, for those that ask this server for it."""
+    """The provider's endpoints for tokens, returned to clients that request them."""
 
     issuer: str
     authorization_endpoint: str
@@ -47,7 +46,7 @@ class Endpoints:
 
 
 class Issuer:
-    """Thread-safe; `clock` is in seconds."""
+    """An identity provider. Thread-safe; `clock` is in seconds."""
 
     def __init__(self, issuer: str, *, ca_file: str = "", clock: Callable[[], float] = time.monotonic) -> None:
         """Fetches both documents. Raises :class:`IssuerUnusable`."""
@@ -68,7 +67,7 @@ class Issuer:
         self._fetched = self._asked = clock()
 
     def key(self, key_id: str | None) -> PublicKey | None:
-        """The key of that id; the only one, where a token names none."""
+        """Returns the key with that id; the only key, if a token names none."""
         self._refresh(REFRESH_S)
         keys = self._newest_keys()
         if key_id is None:
@@ -81,7 +80,7 @@ class Issuer:
         return self._keys if self._clock() - self._fetched < STALE_S else {}
 
     def _refresh(self, age_s: float) -> None:
-        """Fetch the keys if nobody has asked for them for so long; one caller does, and the others go on."""
+        """Fetches the keys if they are older than `age_s`; one caller does, and the others continue."""
         if self._clock() - self._asked < age_s or not self._lock.acquire(blocking=False):
             return
         try:
@@ -122,7 +121,7 @@ class Issuer:
 
 
 def _public(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys that verify: none that are shared, none that are for encryption, and nothing that is private."""
+    """Returns the keys that can verify: without shared keys, encryption keys, and private parts."""
     members = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
     return {
         "keys": [

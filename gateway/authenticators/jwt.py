@@ -1,12 +1,12 @@
-"""The method `jwt`: tokens that an identity provider has signed (RFC 7519, RFC 9068).
+"""The method `jwt`: tokens signed by an identity provider (RFC 7519, RFC 9068).
 
-    header    an algorithm of the list, which has public keys only; a key id; nothing that brings a key along
-    signature by the provider's key of that id
-    claims    iss is the provider, aud is this server, exp has not come, nbf and iat have; azp is one of the clients
-    identity  the first of the principal's claims that is there; the groups' claim
+    header    a permitted algorithm, all of which use public keys; a key id; no embedded key
+    signature by the provider's key with that id
+    claims    iss is the provider, aud is this server, exp is in the future, nbf and iat are not; azp is a known client
+    identity  the first present principal claim; the groups claim
 
-The algorithm is checked before the key is looked for, and the key before anything of the token is believed. Whatever is
-wrong, the client hears the same, and the log has the reason without the token.
+The algorithm is checked before the key is looked up, and the key before any part of the token is trusted. Every
+rejection has the same text for the client, and the log has the reason without the token.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _GROUPS_MAX = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JwtRules:
-    """What a token has to say. `clients` are those that may have asked for it; empty: any."""
+    """Required token contents. `clients` are the permitted requesters; empty: any."""
 
     issuer: str
     audiences: tuple[str, ...]
@@ -48,11 +48,11 @@ class JwtRules:
 
 
 class _Refused(Exception):
-    """Why, for the log."""
+    """A rejection with its reason, for the log."""
 
 
 class JwtTokens:
-    """Thread-safe; `clock` is in seconds since the epoch."""
+    """Verifies tokens. Thread-safe; `clock` is in seconds since the epoch."""
 
     def __init__(self, rules: JwtRules, issuer: Issuer, clock: Callable[[], float] = time.time) -> None:
         self._rules = rules
@@ -60,7 +60,7 @@ class JwtTokens:
         self._clock = clock
 
     def log_in(self, token: str) -> Identity:
-        """Raises :class:`CredentialsRefused`."""
+        """Verifies a token, and returns its identity; raises :class:`CredentialsRefused`."""
         try:
             return self._identity(self._verified(token))
         except (_Refused, JoseError, SqlError, ValueError, KeyError, TypeError) as error:
@@ -68,7 +68,7 @@ class JwtTokens:
             raise CredentialsRefused() from None
 
     def ensure_current(self, identity: Identity) -> None:
-        """A token that was good is so until it expires, unless the provider is another by now."""
+        """Checks an earlier token: it remains valid until it expires, unless the provider has changed."""
         if identity.method is not Method.JWT:
             raise LogInEnded()
 
@@ -116,7 +116,7 @@ class JwtTokens:
         for name in self._rules.principal_claims:
             value = _at(claims, name)
             if value is None or (name == "email" and claims.get("email_verified") is not True):
-                continue  # users of a provider can write any address into a profile
+                continue  # users can set any address in their provider profile
             if not isinstance(value, str):
                 raise _Refused(f"the claim {name}")
             return value
@@ -141,7 +141,9 @@ def _header(token: str) -> Mapping[str, Any]:
 
 
 def _at(claims: Mapping[str, Any], path: str) -> Any:
-    """A claim, also one inside of another: `realm_access.roles`. A claim whose name has dots is found first."""
+    """Returns a claim, also a nested one: `realm_access.roles`. A claim whose own name contains dots takes
+    precedence.
+    """
     if path in claims:
         return claims[path]
     value: Any = claims
@@ -157,8 +159,8 @@ def _strings(value: Any) -> Sequence[str]:
     return found
 
 
+# The largest time in a claim: some 34,000 years, so that milliseconds fit into 64 bits.
 _SECONDS_MAX = 1 << 40
-"""The largest time in a claim: some 34,000 years, so that milliseconds are a whole number of 64 bits."""
 
 
 def _seconds(value: Any) -> float:

@@ -1,20 +1,20 @@
-"""The method `ldap`: users of a directory (RFC 4511), who log in by a bind with their password.
+"""The method `ldap`: directory users (RFC 4511), who log in by a bind with their password.
 
-Where users are found:
+Users are found by one of:
 
-    bind template      the DN of a user follows from the name, `uid={},ou=people,dc=example,dc=com`; or, as Active
-                       Directory takes it, a name in its domain, `{}@corp.example`
-    search             the service account searches for the one entry of that name, and the entry's DN binds on a
-                       connection of its own
+    bind template      the user's DN follows from the name, `uid={},ou=people,dc=example,dc=com`; or, for Active
+                       Directory, a name in its domain, `{}@corp.example`
+    search             the service account searches for the single entry with that name, and the entry's DN binds on
+                       a separate connection
 
-Names go into DNs and filters escaped (RFC 4514, RFC 4515); an empty password, with which many servers let anybody in
-(RFC 4513, section 5.1.2), is refused before a server sees it; so is whatever `names.py` calls no name. The principal is
-the name as the directory has it, since directories take `ANN` and `ann` for one user. Connections have TLS with a
-certificate that is verified, or go to this machine.
+Names are escaped in DNs and filters (RFC 4514, RFC 4515). An empty password, which many servers accept (RFC 4513,
+section 5.1.2), is rejected before a request; so are names that `names.py` rejects. The principal is the name as the
+directory spells it, since directories treat `ANN` and `ann` as the same user. Connections use TLS with a verified
+certificate, or are local.
 
-Groups are those that have the user as a member, and those that have these, in at most :data:`DEPTH_MAX` levels; who has
-more cannot log in, since a group may be what keeps somebody from something. They are looked up at the log-in, and again
-for open sessions when they are :data:`GROUPS_GOOD_FOR_S` old.
+Groups are the ones with the user as a member, and their parent groups, up to :data:`DEPTH_MAX` levels; a user with more
+levels cannot log in, since a group may restrict access. They are looked up at login, and again for open sessions when
+they are :data:`GROUPS_GOOD_FOR_S` old.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ _OUT_S = 30.0
 _SUCCESS, _SIZE_LIMIT_EXCEEDED, _NO_SUCH_OBJECT = 0, 4, 32
 _OF_PRIMARY_GROUP = ("objectSid", "primaryGroupID")
 _SID_BYTES_MIN = 12
+# Result codes after which another server is tried.
 _BUSY = (51, 52)
-"""Results of a server that another one may stand in for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LdapRules:
-    """Where the directory is and what its entries are like.
+    """The directory's servers and schema.
 
-    With `bind_template` nobody is searched for to log in; groups are found with the user's own connection then, unless
-    there is a service account (`bind_dn`).
+    With `bind_template` a login needs no search; groups are then found with the user's own connection, unless there is
+    a service account (`bind_dn`).
     """
 
     urls: tuple[str, ...]
@@ -76,12 +76,12 @@ class LdapRules:
 class _Entry:
     dn: str
     name: str
+    # SID of the user's primary group, whose members Active Directory does not list.
     primary_group: bytes | None = None
-    """The SID of the group that Active Directory lists no member of, since it is the user's primary one."""
 
 
 class LdapDirectory:
-    """Thread-safe; `clock` is in seconds."""
+    """A directory. Thread-safe; `clock` is in seconds."""
 
     generation = 0
 
@@ -96,7 +96,9 @@ class LdapDirectory:
         self._seen: dict[str, tuple[Identity | None, float]] = {}
 
     def log_in(self, user: str, password: str) -> Identity:
-        """Raises :class:`CredentialsRefused`, and :class:`DirectoryUnavailable` where nobody can say."""
+        """Authenticates a user; raises :class:`CredentialsRefused`, and :class:`DirectoryUnavailable` if no server
+        responds.
+        """
         try:
             ensure_name(user)
         except UserNameInvalid:
@@ -108,7 +110,7 @@ class LdapDirectory:
         return identity
 
     def find(self, user: str) -> Identity | None:
-        """A user who did not log in; None also where there is no service account that could search."""
+        """Returns a user without a login; None also if there is no service account for a search."""
         seen, until = self._seen.get(fold_name(user), (None, 0.0))
         if self._clock() < until:
             return seen
@@ -121,7 +123,9 @@ class LdapDirectory:
         return found
 
     def ensure_current(self, identity: Identity) -> None:
-        """Raise :class:`LogInEnded` if the user is gone or has other groups, where an account can look them up."""
+        """Raises :class:`LogInEnded` if the user is gone or has other groups, provided that an account can look them
+        up.
+        """
         if not self._rules.bind_dn:
             return
         found = self.find(identity.principal)
@@ -157,7 +161,7 @@ class LdapDirectory:
                 return self._identity(connection, entry)
 
     def _search_user(self, connection: ldap3.Connection, user: str) -> _Entry | None:
-        """The one entry of that name; none where there are several."""
+        """Returns the single entry with that name; None if there are several."""
         text = self._rules.user_filter.replace("{}", escape_filter_chars(user))
         attribute = self._rules.user_attribute
         found = list(_search(connection, self._rules.user_base, text, (attribute, *_OF_PRIMARY_GROUP), limit=2))
@@ -179,7 +183,7 @@ class LdapDirectory:
         return Identity(principal, groups, method=Method.LDAP)
 
     def _groups(self, connection: ldap3.Connection, entry: _Entry) -> set[str]:
-        """Level by level; a group that was found is not looked into again, so cycles end."""
+        """Finds groups level by level; each group is expanded once, so cycles end."""
         rules = self._rules
         if not rules.group_base:
             return set()
@@ -214,7 +218,7 @@ class LdapDirectory:
 
     @contextmanager
     def _service(self) -> Iterator[ldap3.Connection]:
-        """A connection of the service account."""
+        """Opens a connection for the service account."""
         try:
             connection = self._open(self._rules.bind_dn, self._rules.bind_password)
         except _BindRefused:
@@ -224,7 +228,7 @@ class LdapDirectory:
 
     @contextmanager
     def _own(self, dn: str, password: str) -> Iterator[ldap3.Connection]:
-        """A connection of a user, whose password it shows to be right."""
+        """Opens a user's connection, which verifies the password."""
         try:
             connection = self._open(dn, password)
         except _BindRefused:
@@ -233,7 +237,7 @@ class LdapDirectory:
             yield connection
 
     def _open(self, dn: str, password: str) -> ldap3.Connection:
-        """A bound connection to the first of the servers that answers. Raises :class:`DirectoryUnavailable`."""
+        """Returns a bound connection to the first server that responds. Raises :class:`DirectoryUnavailable`."""
         reason = "no server is configured"
         for url in self._in_order():
             connection = self._connection(url, dn, password)
@@ -252,7 +256,7 @@ class LdapDirectory:
                 return connection
             code = connection.result["result"]
             message = connection.result.get("message")
-            logger.info("a bind was refused with code %s: %.200s", code, message)  # locked, expired: for the log alone
+            logger.info("a bind was refused with code %s: %.200s", code, message)  # locked, expired: only for the log
             _close(connection)
             if code not in _BUSY:
                 raise _BindRefused()
@@ -260,7 +264,7 @@ class LdapDirectory:
         raise DirectoryUnavailable(reason)
 
     def _in_order(self) -> Sequence[str]:
-        """Servers that did not answer a moment ago come last."""
+        """Returns the servers, with recently unreachable ones last."""
         now = self._clock()
         return sorted(self._rules.urls, key=lambda url: self._out_until.get(url, 0.0) > now)
 
@@ -278,12 +282,12 @@ class LdapDirectory:
 
 
 class _BindRefused(Exception):
-    """The password is wrong, or the account is none that may log in."""
+    """The password is wrong, or the account may not log in."""
 
 
 @contextmanager
 def _used(connection: ldap3.Connection) -> Iterator[None]:
-    """Close the connection after the body, whose failures are the directory's."""
+    """Closes the connection after the block, and converts its failures to the directory's."""
     try:
         yield
     except (LDAPException, OSError) as error:
@@ -295,10 +299,10 @@ def _used(connection: ldap3.Connection) -> Iterator[None]:
 def _search(
     connection: ldap3.Connection, base: str, text: str, attributes: Sequence[str], limit: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """DN and attributes of each entry, at most `limit` of them (0: all).
+    """Yields DN and attributes for each entry, at most `limit` entries (0: all).
 
-    Raises :class:`DirectoryUnavailable` for a search that is refused, or has more entries than the server gives: who is
-    kept from something by a group must not lose it.
+    Raises :class:`DirectoryUnavailable` if a search is rejected, or exceeds the server's result limit: a user whose
+    access a group restricts must not lose that group.
     """
     connection.search(base, text, attributes=list(attributes), size_limit=limit, time_limit=_TIMEOUT_S)
     code = connection.result["result"]
@@ -307,20 +311,22 @@ def _search(
     for entry in connection.response or ():
         if entry.get("type") == "searchResEntry":
             found: dict[str, Any] = entry["attributes"]
-            for name in _OF_PRIMARY_GROUP:  # whose bytes count, whatever they mean as text
+            for name in _OF_PRIMARY_GROUP:  # compared as bytes, regardless of their text decoding
                 found[name] = entry["raw_attributes"].get(name)
             yield entry["dn"], found
 
 
 def _first(attributes: dict[str, Any], name: str) -> str | None:
-    """The first value of an attribute, if it is a text."""
+    """Returns an attribute's first value, if it is a text."""
     values = attributes.get(name)
     value = values[0] if isinstance(values, list) and values else values
     return value if isinstance(value, str) else None
 
 
 def _primary_group(attributes: dict[str, Any]) -> bytes | None:
-    """Its SID is the user's with another last part (Microsoft's MS-DTYP, section 2.4.2.2: 32 bits, little-endian)."""
+    """Returns the primary group's SID: the user's with another last part (Microsoft's MS-DTYP, section 2.4.2.2: 32
+    bits, little-endian).
+    """
     sids, ids = (attributes.get(name) or [b""] for name in _OF_PRIMARY_GROUP)
     sid, number = bytes(sids[0]), bytes(ids[0])
     if len(sid) < _SID_BYTES_MIN or len(sid) != 8 + 4 * sid[1] or not number.isdigit() or int(number) >= 1 << 32:

@@ -1,10 +1,10 @@
-"""Names of users and groups. One person is one principal, however the name is typed.
+"""User and group names. One person is one principal, regardless of the typed spelling.
 
-A name is compared in Unicode's form NFKC without regard to case, and the principal is the name as the file or the
-directory spells it. What looks like another name, or like none, is no name: control characters, blanks at its ends,
-the characters that separate fields and lists, and the name of the group that has everybody.
+Names are compared in Unicode form NFKC without case, and the principal is the name as the file or the directory spells
+it. Names that resemble other names, or nothing, are rejected: control characters, leading and trailing blanks,
+separators for fields and lists, and the name of the group with all users.
 
-A :class:`UserDirectory` looks up users who are not there to log in.
+A :class:`UserDirectory` looks up users without a login.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _SEPARATORS = frozenset(":,*")
 
 
 def fold_name(name: str) -> str:
-    """The form in which names are compared."""
+    """Returns the form in which names are compared."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def ensure_name(name: str) -> str:
-    """`name`, if a user or a group may have it. Raises :class:`UserNameInvalid`."""
+    """Returns `name` if it is valid for a user or a group. Raises :class:`UserNameInvalid`."""
     if not name or name != name.strip():
         raise UserNameInvalid(name, "it is empty, or begins or ends with a blank")
     if len(name.encode("utf-8", "replace")) > NAME_BYTES_MAX:
@@ -40,5 +40,5 @@ def ensure_name(name: str) -> str:
 
 class UserDirectory(Protocol):
     def find(self, user: str) -> Identity | None:
-        """The user as they are now; None for nobody."""
+        """Returns the user's current identity; None if the user does not exist."""
         ...

@@ -1,6 +1,6 @@
-"""Users with passwords in a file of lines `name:hash[:group,group…]`, hashes as `passwords.py` makes them.
+"""Users with passwords in a file with lines `name:hash[:group,group…]`; `passwords.py` creates the hashes.
 
-The file is read again when it changes. While it cannot be used, nobody logs in, and those who have go on.
+The file is reread when it changes. While it is unusable, no user can log in, but logged-in users continue.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """One line of the file."""
+    """One line in the file."""
 
     name: str
     password_hash: str
@@ -35,19 +35,19 @@ class User:
         return ":".join((self.name, self.password_hash, *([",".join(self.groups)] if self.groups else [])))
 
 
+# Users by folded name.
 Users = Mapping[str, User]
-"""By folded name."""
 
 
 def parse_users(content: bytes, path: str) -> Users:
-    """The users of a file's content. Raises :class:`SecretUnusable` for a line that is none."""
+    """Parses a file's content. Raises :class:`SecretUnusable` for a malformed line."""
     users: dict[str, User] = {}
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         try:
             user = _parse_user(line)
-        except (UserNameInvalid, ValueError) as error:  # without the line, which has a hash
+        except (UserNameInvalid, ValueError) as error:  # without the line, because it contains a hash
             raise SecretUnusable(path, f"line {number} is not name:argon2id-hash[:group,group]: {error}") from None
         if fold_name(user.name) in users:
             raise SecretUnusable(path, f"line {number} has a user whom a line before has too")
@@ -71,7 +71,7 @@ def load_users(path: Path) -> Users:
 
 
 def store_user(path: Path, user: User) -> bool:
-    """Add `user`, or replace the line of that name; whether there was one. The file is made if there is none."""
+    """Adds `user`, or replaces its line; returns True if it existed. Creates the file if necessary."""
     with locked(path):
         users = dict(load_users(path)) if path.exists() else {}
         key = fold_name(user.name)
@@ -81,7 +81,7 @@ def store_user(path: Path, user: User) -> bool:
 
 
 def remove_user(path: Path, name: str) -> User | None:
-    """The one that was there, or None."""
+    """Removes and returns the user; None if it does not exist."""
     with locked(path):
         users = load_users(path)
         removed = users.get(fold_name(name))
@@ -92,7 +92,7 @@ def remove_user(path: Path, name: str) -> User | None:
 
 def _write(path: Path, users: Iterable[User]) -> None:
     content = "".join(f"{user.format()}\n" for user in users).encode()
-    parse_users(content, str(path))  # never a file that the server would refuse
+    parse_users(content, str(path))  # never writes a file that the server would reject
     write_secret(path, content)
 
 
@@ -101,7 +101,7 @@ def _identity(user: User) -> Identity:
 
 
 def _fingerprint(user: User) -> str:
-    """What changes with the password."""
+    """Returns a value that changes with the password."""
     return f"password:{hashlib.sha256(user.password_hash.encode()).hexdigest()[:16]}"
 
 
@@ -111,7 +111,7 @@ class PasswordFile:
     def __init__(
         self, path: Path, verifier: PasswordVerifier | None = None, on_reload: OnReload = ignore_reload
     ) -> None:
-        """Raises :class:`SecretUnusable` or :class:`SecretReadable`."""
+        """Opens the file; raises :class:`SecretUnusable` or :class:`SecretReadable`."""
         self._path = path
         self._verifier = verifier or PasswordVerifier()
         self._on_reload = on_reload
@@ -123,12 +123,12 @@ class PasswordFile:
 
     @property
     def generation(self) -> int:
-        """How often the file has changed."""
+        """Returns the number of changes to the file."""
         self._newest()
         return self._generation
 
     def log_in(self, user: str, password: str) -> Identity:
-        """Raises :class:`CredentialsRefused`, or :class:`TooManyLogIns`."""
+        """Verifies a password; raises :class:`CredentialsRefused`, or :class:`TooManyLogIns`."""
         users = self._newest()
         found = users.get(fold_name(user)) if self._is_usable else None
         if not self._verifier.matches(password, found.password_hash if found else None) or found is None:
@@ -136,12 +136,12 @@ class PasswordFile:
         return replace(_identity(found), client_id=_fingerprint(found))
 
     def find(self, user: str) -> Identity | None:
-        """A user who did not log in, for somebody who acts for them."""
+        """Returns a user without a login, for impersonation."""
         found = self._newest().get(fold_name(user))
         return _identity(found) if found else None
 
     def ensure_current(self, identity: Identity) -> None:
-        """Raise :class:`LogInEnded` if the user is gone, or has other groups or another password."""
+        """Raises :class:`LogInEnded` if the user is gone, or has other groups or another password."""
         found = self._newest().get(fold_name(identity.principal))
         if found is None or found.name != identity.principal or frozenset(found.groups) != identity.groups:
             raise LogInEnded()

@@ -1,8 +1,8 @@
-"""Passwords as argon2id (RFC 9106): how they are stored, and how many are verified at once.
+"""Password hashing with argon2id (RFC 9106), and the limit on concurrent verifications.
 
-The cost is OWASP's second choice, 19 MiB and two passes (some 30 ms of a core), so that as many verifications as there
-are cores take little memory. The rest wait some seconds, and are then refused: log-ins are not to take the cores from
-statements. A user who does not exist costs what one who exists does.
+The cost is OWASP's second choice, 19 MiB and two passes (about 30 ms of CPU time), so that one verification per core
+takes little memory. Further attempts wait some seconds, and are then rejected: logins must not take the CPU from
+statements. A nonexistent user costs the same time as an existing one.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from argon2.low_level import Type
 from catalog.conditions import PasswordInvalid, TooManyLogIns
 
 PASSWORD_BYTES_MAX = 1024
+# For new passwords; NIST SP 800-63B, section 5.1.1.2.
 PASSWORD_CHARACTERS_MIN = 8
-"""Of new passwords; NIST SP 800-63B, section 5.1.1.2."""
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1, type=Type.ID)
 _WAIT_S = 10.0
 
 
 def hash_password(password: str) -> str:
-    """The text to store. Raises :class:`PasswordInvalid` for one that nobody could log in with."""
+    """Returns the text to store. Raises :class:`PasswordInvalid` for a password that could not be used for a login."""
     ensure_password(password)
     return _HASHER.hash(_prepared(password))
 
 
 def ensure_password(password: str) -> None:
-    """Raise :class:`PasswordInvalid` for what no password may be."""
+    """Raises :class:`PasswordInvalid` for an invalid password."""
     if not password:
         raise PasswordInvalid("it is empty")
     if "\0" in password or len(password.encode("utf-8", "replace")) > PASSWORD_BYTES_MAX:
@@ -40,19 +40,19 @@ def ensure_password(password: str) -> None:
 
 
 def ensure_new_password(password: str) -> None:
-    """Raises :class:`PasswordInvalid` for a password that a user may not get."""
+    """Raises :class:`PasswordInvalid` for a password that is not permitted for a new user."""
     ensure_password(password)
     if len(_prepared(password)) < PASSWORD_CHARACTERS_MIN:
         raise PasswordInvalid(f"it has fewer than {PASSWORD_CHARACTERS_MIN} characters")
 
 
 def is_password_hash(text: str) -> bool:
-    """Whether :func:`hash_password`, or another program with costs of its own, made it."""
+    """Returns True for a hash from :func:`hash_password`, or from another program with its own costs."""
     return text.startswith("$argon2id$") and text.count("$") == 5
 
 
 class PasswordVerifier:
-    """Verifies passwords, as many at once as there are cores; thread-safe."""
+    """Verifies passwords, concurrently up to the number of cores; thread-safe."""
 
     def __init__(self, places: int | None = None, wait_s: float = _WAIT_S) -> None:
         self._places = threading.BoundedSemaphore(places or os.cpu_count() or 1)
@@ -60,7 +60,7 @@ class PasswordVerifier:
         self._nobodys = _HASHER.hash(secrets.token_hex(16))
 
     def matches(self, password: str, stored: str | None) -> bool:
-        """Whether it is the password of `stored`; None for a user who does not exist, which takes as long.
+        """Returns True if the password matches `stored`; None for a nonexistent user, which takes the same time.
 
         Raises :class:`TooManyLogIns`.
         """
@@ -76,5 +76,5 @@ class PasswordVerifier:
 
 
 def _prepared(password: str) -> str:
-    """Keyboards differ in how they compose characters (RFC 8265, OpaqueString)."""
+    """Normalizes a password, because keyboards compose characters differently (RFC 8265, OpaqueString)."""
     return unicodedata.normalize("NFC", password)

@@ -1,4 +1,4 @@
-"""The other end of a connection, as far as its transport tells."""
+"""The client's side of a connection, as its transport reports it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A client at an IP address; `is_encrypted` says that nobody on the way can read what it sends.
+    """A client at an IP address; `is_encrypted` means that nobody on the network can read its messages.
 
-    `certificate_names` are those of its certificate, as `gateway/process/tls.py` spells them; none where it showed
-    none.
+    `certificate_names` are its certificate's names, as `gateway/process/tls.py` spells them; empty without a
+    certificate.
     """
 
     address: str
@@ -22,20 +22,20 @@ class Peer:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is on this machine."""
+        """Returns True for a client on this machine."""
         address = _parse(self.address)
         return address is not None and address.is_loopback
 
     @property
     def client(self) -> str:
-        """The addresses that one client has at its disposal: an address of IPv4, a /64 of IPv6."""
+        """Returns the address range that one client controls: an IPv4 address, an IPv6 /64."""
         address = _parse(self.address)
         if address is None or address.version == 4:
             return str(address or self.address)
         return str(ipaddress.ip_network((address, 64), strict=False))
 
     def is_within(self, networks: tuple[str, ...]) -> bool:
-        """Whether its address is one of these, or in one of these networks."""
+        """Returns True if its address equals one of these, or is in one of these networks."""
         address = _parse(self.address)
         return address is not None and any(address in ipaddress.ip_network(one, strict=False) for one in networks)
 

@@ -1,9 +1,9 @@
-"""The authenticator that a configuration asks for, and what is refused at the start.
+"""Creates the configured authenticator, and rejects unsafe configurations at startup.
 
-an address that other machines reach, without authentication or TLS (`listening.py` has the exceptions)
-a method without what it needs; settings of a method that is not used; anonymous with another method (`config.py`)
-a catalog or a secret below the lake or an allowed root, which are the folders that clients read and write
-a file of secrets that others on this machine can read
+- an address that other machines can reach, without authentication or TLS (`listening.py` has the exceptions)
+- a method without its required settings; settings for an unused method; anonymous with another method (`config.py`)
+- a catalog or a secret below the lake or an allowed root, which clients read and write
+- a secret file that other users on this machine can read
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def make_authenticator(
     issuer: Issuer | None = None,
     on_reload: OnReload = ignore_reload,
 ) -> Authenticator:
-    """Raises the error that keeps the server from starting; `tokens` are those of `open_tokens`, and `issuer` is that
-    of `open_issuer`.
+    """Returns the authenticator; raises the error that prevents startup. `tokens` come from `open_tokens`, and `issuer`
+    from `open_issuer`.
     """
     section, server = config.authentication, config.server
     _ensure_used(config)
@@ -55,7 +55,7 @@ def make_authenticator(
         return Anonymous(is_open=Risk.ANYBODY in server.accepted_risks)
     _ensure_outside_lake(config)
     if "://" not in config.lake.catalog_folder:
-        make_private_folder(Path(config.lake.catalog_folder))  # grants are in it
+        make_private_folder(Path(config.lake.catalog_folder))  # it contains grants
     if server.tls_certificate:
         ensure_private(Path(server.tls_key or server.tls_certificate))
     passwords = _password_method(config, on_reload)
@@ -78,7 +78,7 @@ def make_authenticator(
 
 
 def _ensure_used(config: Config) -> None:
-    """Raises `AuthenticationNotUsed` for settings of a method that is not one of `authentication.methods`."""
+    """Raises `AuthenticationNotUsed` for settings whose method is not in `authentication.methods`."""
     section = config.authentication
     settings = (
         ("authentication.password_file", section.password_file, Method.PASSWORD),
@@ -121,7 +121,7 @@ def _proxy_rules(config: Config) -> dict[str, ProxyRule]:
 
 
 def _ldap_rules(config: Config) -> LdapRules:
-    """Raises for a directory that would be asked in the clear, or cannot be searched."""
+    """Builds the directory's rules; raises for a directory without encryption, or one that cannot be searched."""
     section = config.ldap
     for url in section.urls or [_needed(Method.LDAP, "ldap.urls", "")]:
         parts = urlsplit(url)
@@ -152,7 +152,7 @@ def _ldap_rules(config: Config) -> LdapRules:
 
 
 def token_file(config: Config) -> Path:
-    """Where tokens are; nowhere that a client reads."""
+    """Returns the token file's path, outside all folders that clients read."""
     section, lake = config.authentication, config.lake
     is_local = lake.catalog_folder and "://" not in lake.catalog_folder
     file = section.token_file or (f"{lake.catalog_folder}/tokens.json" if is_local else "")
@@ -160,12 +160,12 @@ def token_file(config: Config) -> Path:
 
 
 def open_tokens(config: Config) -> TokenStore | None:
-    """The tokens of a server that takes them."""
+    """Opens the tokens if the server accepts them."""
     return TokenStore(token_file(config)) if Method.TOKEN in config.authentication.methods else None
 
 
 def open_issuer(config: Config) -> Issuer | None:
-    """The identity provider of a server that takes its tokens; it is asked for its keys."""
+    """Opens the identity provider if the server accepts its tokens; fetches its keys."""
     if Method.JWT not in config.authentication.methods:
         return None
     return Issuer(_needed(Method.JWT, "jwt.issuer", config.jwt.issuer), ca_file=config.jwt.ca_file)
@@ -213,7 +213,7 @@ def _ensure_outside_lake(config: Config) -> None:
 
 
 def _is_below(path: str, root: str) -> bool:
-    """Whether a client who may read what is below `root` may read `path`."""
+    """Returns True if a client that may read below `root` may read `path`."""
     if "://" in path or "://" in root:
         return f"{path.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
     inner, outer = os.path.realpath(path), os.path.realpath(root)

@@ -1,13 +1,13 @@
-"""Guesses of passwords get slower: after some failures, the next attempt has to wait, twice as long each time.
+"""Throttles password guessing: after some failures, the next attempt must wait, twice as long each time.
 
-Failures are counted by user and client, by user, and by client, each with a number of them that is free. So one
-client that guesses, many that guess one user's password, and one that tries many users are all slowed down. A client
-is an address, so that neighbors in a network do not lock out each other. Whoever has logged in from an address before
-is only kept by failures of that user there: nobody can lock out others by failing.
+Failures are counted by user and client, by user, and by client, each with a number of free failures. This slows down
+one client that guesses, many that guess one user's password, and one that tries many users. A client is an address, so
+that neighbors in a network do not lock out each other. For a user who has logged in from an address before, only that
+user's failures at that address count: failures elsewhere lock out nobody.
 
-As many attempts run at the same time as failures are free, one at least, so that they are no way around it. The others
-wait until one of those has ended, and are judged by what came of it: correct ones all succeed. A failure is answered no
-sooner than :data:`FAILURE_S` after it began.
+At most as many attempts run concurrently as failures are free, and at least one, so that concurrency does not bypass
+the limit. Others wait until one has ended, and depend on its result: correct passwords all succeed. The response to a
+failure is sent no sooner than :data:`FAILURE_S` after its begin.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from gateway.authenticators.peer import Peer
 FAILURE_S = 0.25
 _FREE = 5
 _FREE_OF_CLIENT = 20
+# From all clients; NIST SP 800-63B, section 5.2.2.
 _FREE_OF_USER = 100
-"""From all clients; the number of NIST SP 800-63B, section 5.2.2."""
 _WAIT_S, _WAIT_S_MAX = 1.0, 60.0
 _FORGOTTEN_S = 900.0
 _ENTRIES_MAX = 20_000
@@ -37,7 +37,7 @@ _Key = tuple[str | None, str | None]
 
 @dataclass(slots=True)
 class _Failures:
-    """Failed attempts, the time of the last one in seconds, and attempts that have not ended."""
+    """Failed attempts, the last one's time in seconds, and running attempts."""
 
     count: int = 0
     last: float = 0.0
@@ -45,7 +45,9 @@ class _Failures:
 
 
 class Throttle:
-    """Thread-safe; `clock` is in seconds, `sleep` waits so many. Attempts wait at most `turn_s` seconds for others."""
+    """Counts failures. Thread-safe; `clock` is in seconds, `sleep` waits in seconds. Attempts wait at most `turn_s`
+    seconds for others.
+    """
 
     def __init__(
         self,
@@ -62,7 +64,7 @@ class Throttle:
 
     @contextlib.contextmanager
     def attempt(self, user: str, peer: Peer) -> Iterator[None]:
-        """Runs one login of `user` (folded), whose body may raise :class:`CredentialsRefused`.
+        """Runs one login for `user` (folded); its block may raise :class:`CredentialsRefused`.
 
         Raises :class:`TooManyFailures`, or :class:`TooManyLogIns` if other attempts do not end.
         """
@@ -74,7 +76,7 @@ class Throttle:
             self._end(keys, has_failed=True)
             self._sleep(max(0.0, FAILURE_S - (self._clock() - began)))
             raise
-        except BaseException:  # nothing was found out about the password
+        except BaseException:  # the password was not checked
             self._end(keys)
             raise
         with self._ended:
@@ -86,7 +88,7 @@ class Throttle:
         self._end(keys)
 
     def _begin(self, pair: _Pair) -> tuple[_Key, ...]:
-        """Waits for a turn; returns the keys by which the attempt is counted."""
+        """Waits for a turn; returns the keys under which the attempt is counted."""
         end = time.monotonic() + self._turn_s
         with self._ended:
             while True:
@@ -105,7 +107,7 @@ class Throttle:
         return tuple(counted)
 
     def _counted(self, pair: _Pair) -> dict[_Key, int]:
-        """Returns the keys by which an attempt is counted, each with the number of its free failures."""
+        """Returns the keys under which an attempt is counted, each with its number of free failures."""
         user, client = pair
         everywhere: dict[_Key, int] = (
             {} if pair in self._known else {(user, None): _FREE_OF_USER, (None, client): _FREE_OF_CLIENT}

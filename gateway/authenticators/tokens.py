@@ -1,8 +1,8 @@
 """The method `token`: personal access tokens (`catalog/grants/tokens.py`).
 
-A token acts as its owner with the groups that the owner has now, so it ends with its owner. Where users have no
-password here (they log in at an identity provider), nobody can be asked, and the groups are those of the log-in that
-made the token.
+A token acts as its owner with the owner's current groups, so it ends with its owner. If users have no password here
+(they log in at an identity provider), they cannot be looked up, and the groups are from the login that created the
+token.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _IN_DIRECTORY = (Method.PASSWORD, Method.LDAP)
 
 
 class Tokens:
-    """Thread-safe."""
+    """Authenticates by token. Thread-safe."""
 
     def __init__(self, store: TokenStore, users: UserDirectory | None) -> None:
         self._store = store
@@ -37,12 +37,12 @@ class Tokens:
         )
 
     def owner_method(self, identity: Identity) -> str:
-        """Returns the method by which the token's owner had logged in; empty for one that the CLI made."""
+        """Returns the method by which the token's owner had logged in; empty for a token from the command line."""
         entry = self._store.get(identity.client_id or "")
         return entry.owner.method if entry else ""
 
     def ensure_current(self, identity: Identity) -> None:
-        """Raise :class:`LogInEnded` if the token was revoked, or its owner is gone or has other groups."""
+        """Raises :class:`LogInEnded` if the token was revoked, or its owner is gone or has other groups."""
         entry = self._store.get(identity.client_id or "")
         groups = self._groups(entry) if entry else None
         if entry is None or groups is None or entry.owner.principal != (identity.real_user or identity.principal):
@@ -51,7 +51,7 @@ class Tokens:
             raise LogInEnded()
 
     def _groups(self, entry: TokenEntry) -> frozenset[str] | None:
-        """Of the owner; None where there is no such user any more."""
+        """Returns the owner's groups; None if the user no longer exists."""
         if entry.owner.method not in _IN_DIRECTORY:
             return frozenset(entry.owner.groups)
         found = self._users.find(entry.owner.principal) if self._users else None

@@ -1,4 +1,4 @@
-"""The commands of `delta-gateway`, a module each.
+"""The commands of `delta-gateway`, one module each.
 
-Imports everything below `gateway`. Start at `serve.py`; `gateway/__main__.py` chooses.
+Imports everything below `gateway`. Start at `serve.py`; `gateway/__main__.py` selects the command.
 """

@@ -1,8 +1,8 @@
-"""`delta-gateway audit verify FOLDER [--heads FILE --key PEM]`: whether an audit trail is as it was written.
+"""`delta-gateway audit verify FOLDER [--heads FILE --key PEM]`: verifies that an audit log is unmodified.
 
-Prints the number and the digest of the last line that holds. A trail whose end was cut off by whole lines holds too, so
-keep the newest number elsewhere now and then, or have heads signed (`audit.signing_key`) and give them here. Exit code
-1: the trail is broken, and the first broken line is named.
+Prints the last valid line's number and digest. A log whose last lines were removed as a whole is valid too; to detect
+that, record the newest number elsewhere, or have heads signed (`audit.signing_key`) and pass them here. Exit code 1:
+the log is broken; the first broken line is printed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A small client of the HTTP API for the command line: submit, wait, fetch chunks, close."""
+"""A small HTTP API client for the command line: submit, wait, fetch chunks, close."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rows = list[list[str | None]]
 
 
 class ClientError(Exception):
-    """The statement failed, or the server cannot be asked; the text is for people."""
+    """The statement failed, or the server is unreachable; the text is for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Column:
 
 
 class Statement:
-    """A statement that succeeded and whose rows are fetched."""
+    """A successful statement whose rows are fetched."""
 
     def __init__(self, client: ApiClient, answer: Mapping[str, Any]) -> None:
         self._client = client
@@ -43,7 +43,7 @@ class Statement:
         self._chunk_count = manifest["total_chunk_count"]
 
     def row_chunks(self) -> Iterator[Rows]:
-        """Rows as text, a chunk at a time."""
+        """Yields rows as text, one chunk at a time."""
         result = self._answer["result"]
         while True:
             yield result.get("data_array", [])
@@ -52,16 +52,16 @@ class Statement:
             result = self._client.ask("GET", f"{self._path}/result/chunks/{result['next_chunk_index']}")
 
     def documents(self, content_type: str) -> Iterator[bytes]:
-        """The chunks as documents of `content_type`."""
+        """Yields the chunks as documents with `content_type`."""
         for index in range(self._chunk_count):
             yield self._client.fetch("GET", f"{self._path}/result/chunks/{index}", accept=content_type)
 
     def file(self, format_: str) -> Iterator[bytes]:
-        """The whole result as a file, in pieces as they arrive."""
+        """Yields the whole result as a file, in pieces as they arrive."""
         return self._client.pieces(f"{self._path}/result/file?format={format_}")
 
     def close(self) -> None:
-        """Let the server forget the result now; where it cannot be told, the result expires there."""
+        """Releases the result on the server; if the request fails, the result expires there."""
         with contextlib.suppress(ClientError):
             self._client.ask("DELETE", self._path)
 
@@ -70,7 +70,7 @@ class ApiClient:
     """One connection to a server; not thread-safe."""
 
     def __init__(self, server: str, authorization: str = "", ca_file: str = "") -> None:
-        """`authorization` is the header of that name; `ca_file` has the authorities of an https server."""
+        """Connects; `authorization` is the header's value; `ca_file` has the certificate authorities for https."""
         self._server = server
         self._authorization = authorization
         self._connection: http.client.HTTPConnection
@@ -99,7 +99,7 @@ class ApiClient:
         self._connection.close()
 
     def hang_up(self) -> None:
-        """End what is being asked; the next question connects again."""
+        """Aborts the current request; the next one reconnects."""
         self._connection.close()
 
     def run(
@@ -112,9 +112,10 @@ class ApiClient:
         session_id: str | None = None,
         on_wait: Callable[[str], None] | None = None,
     ) -> Statement:
-        """Run to the end, in a session or in one of its own; raises :class:`ClientError` with the statement's error.
+        """Runs a statement to the end, in a session or in its own; raises :class:`ClientError` with the statement's
+        error.
 
-        `on_wait`, where it is given, is told the statement's id each second until then.
+        `on_wait`, if set, receives the statement's id each second until then.
         """
         wait = _WAIT if on_wait is None else _SHORT_WAIT
         asked = {"statement": text, "catalog": catalog, "schema": schema, "session_id": session_id}
@@ -130,7 +131,7 @@ class ApiClient:
         return Statement(self, answer)
 
     def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Ask for JSON."""
+        """Sends a request, and returns the JSON response."""
         content = self.fetch(method, path, body=body)
         try:
             answer = json.loads(content)
@@ -145,14 +146,14 @@ class ApiClient:
             return bytes(response.read())
 
     def pieces(self, path: str) -> Iterator[bytes]:
-        """A document of any length."""
+        """Yields a document's pieces, regardless of its length."""
         with self._answered("GET", path, None, "*/*") as response:
             while piece := response.read(_PIECE_BYTES):
                 yield piece
 
     @contextlib.contextmanager
     def _answered(self, method: str, path: str, body: object, accept: str) -> Iterator[http.client.HTTPResponse]:
-        """An answer that is no error, to be read in the block."""
+        """Sends a request; the response, if it is not an error, is read within the block."""
         headers = {"Accept": accept} | ({"Content-Type": "application/json"} if body is not None else {})
         headers |= {"Authorization": self._authorization} if self._authorization else {}
         content = json.dumps(body).encode() if body is not None else None

@@ -1,4 +1,4 @@
-"""`delta-gateway config`: all settings with their defaults, as a configuration file to start from."""
+"""`delta-gateway config`: prints all settings with their defaults, as an initial configuration file."""
 
 from __future__ import annotations
 

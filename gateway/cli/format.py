@@ -1,7 +1,7 @@
-"""Rows of text for people (an aligned table) and for programs (JSON); both write chunk by chunk.
+"""Output of text rows for people (an aligned table) and for programs (JSON); both write chunk by chunk.
 
-The widths of a table come from its first chunk, so that a result of any size needs the memory of one chunk; a longer
-cell later on moves the rest of its line.
+The column widths come from the first chunk, so that a result of any size needs only one chunk's memory; a longer cell
+later on shifts the rest of its line.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ _NOT_FINITE = frozenset(("NaN", "Infinity", "-Infinity"))
 
 
 def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) -> None:
-    """Aligned columns, numbers to the right, NULL for null; then the number of rows.
+    """Writes aligned columns, numbers to the right, NULL for null; then the number of rows.
 
-    A single cell of several lines, such as a plan or what SHOW CREATE TABLE answers, is a text to read, and is written
-    as it is.
+    A single cell with several lines, such as a plan or the result of SHOW CREATE TABLE, is written unchanged.
     """
     if not columns:
         out.write("OK\n")
@@ -51,7 +50,7 @@ def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) 
 
 
 def write_json(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) -> None:
-    """A list with an object for each row, one a line; numbers, booleans and nested values as JSON has them."""
+    """Writes a list with an object per row, one per line; numbers, booleans and nested values are JSON values."""
     names = [json.dumps(column.name, ensure_ascii=False) for column in columns]
     separator = "["
     for row in chain.from_iterable(chunks):
@@ -82,14 +81,14 @@ def _shown(cell: str | None) -> str:
 
 
 def _printable(text: str) -> str:
-    """Control characters escaped, so that a cell stays on its line and cannot command the terminal."""
+    """Escapes control characters, so that a cell stays on its line and cannot control the terminal."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _width(text: str) -> int:
-    """Columns on a terminal: two for wide characters, none for combining ones."""
+    """Returns the number of terminal columns: two for wide characters, none for combining ones."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)

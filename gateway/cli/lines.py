@@ -1,4 +1,4 @@
-"""Reads lines on a terminal, with a history that is kept, and Tab to complete keywords and names of the catalog."""
+"""Line editing on a terminal, with a saved history, and Tab completion for keywords and catalog names."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ WITH""".split()
 
 
 class Completer:
-    """Names are asked for at the first Tab, and again where the session went elsewhere; without any, keywords are left.
+    """Completes words. Names are requested at the first Tab, and again after the session's schema changed; without
+    names, only keywords are completed.
 
-    The names of a catalog are completed without it too, and tables of one schema without that.
+    A catalog's names are completed without the catalog too, and one schema's tables without the schema.
     """
 
     def __init__(self, client: ApiClient, catalog: str | None, schema: str | None = None) -> None:
-        """`catalog` None: the one that statements begin in; `schema` None: all of its schemas."""
+        """Creates a completer. `catalog` None: the initial one; `schema` None: all schemas in the catalog."""
         self._client = client
         self._catalog = catalog
         self._schema = schema
@@ -36,13 +37,13 @@ class Completer:
         self._asked = False
 
     def follow(self, catalog: str, schema: str) -> None:
-        """Where the session's names lie from now on."""
+        """Sets the session's current catalog and schema."""
         self._catalog = catalog
         self._schema = schema
         self._asked = False
 
     def __call__(self, text: str, state: int) -> str | None:
-        """As `readline` asks: the completions of `text` one by one."""
+        """Returns the completions for `text` one by one, as `readline` requests them."""
         if state == 0:
             self._found = self.matches(text)
         return self._found[state] if state < len(self._found) else None
@@ -75,7 +76,7 @@ class Completer:
 
 
 def join_history(lines: Sequence[str]) -> None:
-    """Make one entry of these, where they are the last ones, so that a statement of several comes back as a whole."""
+    """Joins the last lines into one history entry, so that a multi-line statement is recalled as a whole."""
     end = readline.get_current_history_length()
     start = end - len(lines)
     if [readline.get_history_item(at + 1) for at in range(start, end)] != list(lines):
@@ -86,7 +87,9 @@ def join_history(lines: Sequence[str]) -> None:
 
 
 def line_reader(completer: Completer) -> Callable[[str], str]:
-    """Reads a line after a prompt; its user's lines are kept in `$XDG_STATE_HOME/delta-gateway/history`."""
+    """Returns a function that reads a line after a prompt; lines are saved in
+    `$XDG_STATE_HOME/delta-gateway/history`.
+    """
     file = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "delta-gateway" / "history"
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)

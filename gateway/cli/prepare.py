@@ -1,7 +1,8 @@
-"""`delta-gateway prepare`: what starts are faster with, made once for this environment (`engine/spark/class_files.py`).
+"""`delta-gateway prepare`: creates files once for this environment that speed up each start
+(`engine/spark/class_files.py`).
 
-Java's archive has the classes of whatever ran before it is written, so statements of each kind run here, over a sample
-lake in a temporary folder.
+Java's archive contains the classes that were loaded before it is written, so statements of each kind run here, over a
+sample lake in a temporary folder.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from engine.spark.session import SparkOptions
 from gateway.observability.log_format import LogFormat, set_up_log
 
 EXIT_FAILED = 1
+# Writing takes about 15 seconds.
 _ARCHIVE_S = 300.0
-"""It takes about 15 seconds to write."""
+# For a Java process that runs for seconds: the second compiler and more threads cost more time than they save.
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a Java that runs for seconds: a second compiler and more threads take more time than they give."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make what is missing; the exit code."""
+    """Creates missing files; returns the exit code."""
     argparse.ArgumentParser(prog="delta-gateway prepare", description=__doc__).parse_args(arguments)
     set_up_log("ERROR", LogFormat.TEXT, sys.stderr)
     try:

@@ -1,10 +1,10 @@
-"""`delta-gateway serve`: start, say what happens and how to connect, drain on a signal.
+"""`delta-gateway serve`: starts, prints progress and connection settings, drains on a signal.
 
-The first SIGTERM or SIGINT drains, during the start it ends the start; a second one ends the process at once. A thread
-that ends by itself and leaves a port without an owner ends the process too, as does a part that fails for good: the
-exit code tells a supervisor to start it again.
+The first SIGTERM or SIGINT drains, or aborts the start; a second one ends the process immediately. The process also
+ends if a thread that serves a port ends by itself, or if a part fails permanently: the exit code makes a supervisor
+restart it.
 
-Without a configured folder a sample lake is served, next to the other files of the working directory.
+Without a configured folder a sample lake is served, next to the other files in the working directory.
 """
 
 from __future__ import annotations
@@ -41,13 +41,12 @@ logger = logging.getLogger(__name__)
 EXIT_START_FAILED = 2
 EXIT_FAILED = 3
 _EXIT_FORCED = 1
+# Values for the signal queue that are not signal numbers.
 _THREAD_DIED, _PART_FAILED = 0, -1
-"""In the queue of signals, where no signal has these numbers."""
 _AFTER_DRAINING_S = 20.0
+# Python's defaults, but full collections are ten times less frequent. With the columns of ten thousand tables each
+# takes up to a second, in which no other thread runs.
 _COLLECTED_EVERY = (700, 10, 100)
-"""Python's defaults, but all objects are looked at a tenth as often. With the columns of ten thousand tables each look
-takes up to a second, in which no other thread runs.
-"""
 
 
 class StopRequested(Exception):
@@ -55,7 +54,7 @@ class StopRequested(Exception):
 
 
 class Console:
-    """What the operator sees: a line for each step, with the seconds since the start."""
+    """Operator output: a line for each step, with the seconds since the start."""
 
     def __init__(self, stream: TextIO, signals: SimpleQueue[int]) -> None:
         self._stream = stream
@@ -76,7 +75,7 @@ class Console:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until a signal; the exit code."""
+    """Serves until a signal; returns the exit code."""
     chosen = _parser().parse_args(arguments)
     gc.set_threshold(*_COLLECTED_EVERY)
     lifeline = take_lifeline()
@@ -99,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
     except SqlError as error:
         console.say(f"delta-gateway: [{error.condition}] {error.full_message}", logging.ERROR)
         return EXIT_START_FAILED
-    except Exception as error:  # whatever it is, the operator gets one line
+    except Exception as error:  # the operator gets one line for any error
         logger.debug("the start failed", exc_info=error)
         reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         console.say(f"delta-gateway: {StartFailed(reason).full_message}", logging.ERROR)
@@ -118,19 +117,19 @@ def main(arguments: Sequence[str]) -> int:
         console.say(f"delta-gateway: [{failure.condition}] {failure.full_message}", logging.ERROR)
         code = EXIT_FAILED
     if server.leaves_threads:
-        os._exit(code)  # the interpreter would wait for what these wait for
+        os._exit(code)  # the interpreter would wait for the remaining threads
     return code
 
 
 def _on_former_ports(config: Config, lifeline: Lifeline) -> Config:
-    """Sets ports that may be any to those in use before a crash: clients connect to these again."""
+    """Replaces unspecified ports by the ones used before a crash: clients reconnect to these."""
     server, former = config.server, lifeline.ports
     thrift, http = server.thrift_port or former.get("thrift", 0), server.http_port or former.get("http", 0)
     return replace(config, server=replace(server, thrift_port=thrift, http_port=http))
 
 
 def _end_with_error(server: Server, config: Config, console: Console) -> int:
-    """Let running statements end, but end in any case: whatever broke the thread may keep others from ending."""
+    """Drains, but ends in any case: the failure that ended the thread may prevent others from ending."""
     console.step("a port has no thread that serves it any more (the log has the reason); stopping")
     forced = threading.Timer(config.server.drain_deadline_s + _AFTER_DRAINING_S, os._exit, [EXIT_FAILED])
     forced.daemon = True
@@ -164,7 +163,7 @@ def _listen_to_signals(signals: SimpleQueue[int]) -> None:
         if seen:
             os._exit(_EXIT_FORCED)
         seen.append(number)
-        signals.put(number)  # the one queue that a signal handler may use
+        signals.put(number)  # the only queue that a signal handler may use
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, handle)
@@ -207,12 +206,12 @@ SAMPLE_LAKE = "sample-lake"
 
 
 def with_lake(config: Config, progress: Callable[[str], None]) -> Config:
-    """`config` with a folder that is there; writes the sample lake if none is configured. Raises LakeNotFound."""
+    """Returns `config` with an existing folder; writes the sample lake if none is configured. Raises LakeNotFound."""
     folder = config.lake.folder
     if not folder:
         folder = os.path.abspath(SAMPLE_LAKE)
         ensure_sample_lake(folder, progress)
-    elif ":" not in folder.partition("/")[0]:  # no URI; those are asked when they are first listed
+    elif ":" not in folder.partition("/")[0]:  # not a URI; a URI is accessed when it is first listed
         folder = os.path.abspath(folder)
         if not os.path.isdir(folder):
             raise LakeNotFound(folder)

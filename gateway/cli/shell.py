@@ -1,8 +1,8 @@
-"""`delta-gateway sql` on a terminal: statements of several lines in one session, with history and completion.
+"""`delta-gateway sql` on a terminal: multi-line statements in one session, with history and completion.
 
-A statement ends with `;` at the end of a line, outside of quotes and comments. A script (`BEGIN … END`) has such lines
-inside, so it ends with a line that is `/`, as any statement may. Lines that begin with a backslash are commands.
-While a statement runs, a line on standard error says how far it is; Ctrl-C cancels it, and ends no shell.
+A statement ends with `;` at the end of a line, outside quotes and comments. A script (`BEGIN … END`) contains such
+lines, so it ends with a line `/`, as any statement may. Lines that begin with a backslash are commands. While a
+statement runs, a line on standard error shows its progress; Ctrl-C cancels it without ending the shell.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any, TextIO
 from gateway.cli.client import ApiClient, ClientError, Statement
 
 SESSIONS, STATEMENTS = "/api/2.0/sql/sessions", "/api/2.0/sql/statements"
+# Formats whose rows are included in the responses.
 INLINE = ("table", "json")
-"""Formats whose rows come with the answers."""
 PROMPT, FURTHER_PROMPT = "sql> ", "  -> "
 HELP = """\\d NAME        columns of a table or view     \\l          catalogs
 \\dt [SCHEMA]   tables                         \\dn         schemas
@@ -67,7 +67,7 @@ def syntax_help(words: str) -> str:
 
 
 def is_complete(text: str) -> bool:
-    """Whether a statement ends where `text` does: with a semicolon that is not in quotes or a comment."""
+    """Returns True if a statement ends at the end of `text`: with a semicolon that is not in quotes or a comment."""
     if _SCRIPT.match(text):
         return False
     last = ""
@@ -86,26 +86,28 @@ def _nothing(_: object) -> None:
 
 @dataclass
 class Shell:
-    """`read_line` shows a prompt and gives a line without its end; it raises EOFError at the end of all."""
+    """An interactive shell. `read_line` shows a prompt and returns a line without its end; it raises EOFError at the
+    end of the input.
+    """
 
     client: ApiClient
     writers: Mapping[str, Writer]
     out: TextIO
     err: TextIO
     read_line: Callable[[str], str]
+    # Receives a multi-line statement.
     on_lines: Callable[[Sequence[str]], None] = _nothing
-    """Told of a statement of several lines."""
     format: str = "table"
+    # Output file for rows; empty: `out`.
     file: str = ""
-    """Where rows are written; empty: `out`."""
     session: str = ""
+    # Receives the current catalog and schema after a statement has changed them.
     on_place: Callable[[str, str], None] | None = None
-    """Told of the current catalog and schema where a statement has changed them."""
     last: str = ""
     typed: list[str] = field(default_factory=list)
 
     def run(self, catalog: str | None, schema: str | None) -> int:
-        """Until the end of the input; the exit code."""
+        """Runs until the end of the input; returns the exit code."""
         self.session = str(self.client.ask("POST", SESSIONS, {"catalog": catalog, "schema": schema})["session_id"])
         try:
             while self._step():
@@ -115,7 +117,7 @@ class Shell:
         return 0
 
     def _step(self) -> bool:
-        """One line; False where it was the last."""
+        """Processes one line; returns False after the last."""
         try:
             line = self.read_line(FURTHER_PROMPT if self.typed else PROMPT)
         except EOFError:
@@ -175,7 +177,7 @@ class Shell:
             self.out.write("\n")
 
     def _execute(self, text: str) -> bool:
-        """Whether the statement succeeded; what it fails with is written."""
+        """Runs a statement and prints its error; returns True on success."""
         began = time.monotonic()
         running = list[str]()
 
@@ -204,15 +206,15 @@ class Shell:
             self.err.write(f"{error}\n")
         except KeyboardInterrupt:
             self._clear()
-            self.client.hang_up()  # which cancels what the server still waits for
+            self.client.hang_up()  # cancels statements that the server is waiting for
             for statement_id in running:
-                with suppress(ClientError):  # it has ended, or the server has
+                with suppress(ClientError):  # the statement or the server has ended
                     self.client.ask("POST", f"{STATEMENTS}/{statement_id}/cancel")
             self.err.write("cancelled\n")
         return False
 
     def _tell_place(self, tell: Callable[[str, str], None]) -> None:
-        """Only the server knows how it took the name."""
+        """Requests the current catalog and schema, because only the server resolves the name."""
         statement = self.client.run("SHOW CURRENT NAMESPACE", rows_inline=True, session_id=self.session)
         try:
             for catalog, schema in chain.from_iterable(statement.row_chunks()):
@@ -237,7 +239,7 @@ class Shell:
 
 
 def progress_text(profile: Mapping[str, Any]) -> str:
-    """A line on how far a statement is."""
+    """Returns a line with a statement's progress."""
     tasks, reads = profile["tasks"], profile["reads"]
     said = [f"statement {profile['statements_begun']}"] if profile["statements_begun"] else []
     said.append(profile["stage"] or "starting")

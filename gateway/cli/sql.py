@@ -1,9 +1,9 @@
-"""`delta-gateway sql`: run a statement over the HTTP API and write its rows, chunk by chunk as they arrive.
+"""`delta-gateway sql`: runs a statement over the HTTP API and writes its rows, chunk by chunk as they arrive.
 
-Without a statement it is a shell on a terminal (`cli_shell.py`).
+Without a statement on a terminal it is a shell (`shell.py`).
 
-Ctrl-C, or the end of this process by whatever means, cancels the statement: the server sees the connection go on which
-the request waits for the end.
+Ctrl-C, or this process's end for any reason, cancels the statement: the server sees the disconnected client on the
+connection of the waiting request.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PASSWORD, _TOKEN = "DELTA_GATEWAY_PASSWORD", "DELTA_GATEWAY_TOKEN"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one statement; the exit code."""
+    """Runs one statement; returns the exit code."""
     chosen = _parser().parse_args(arguments)
     try:
         if chosen.statement is None and chosen.file is None and sys.stdin.isatty():
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
                 time.sleep(chosen.watch)
                 _run_once(client, chosen, text)
     except (ClientError, OSError) as error:
-        if isinstance(error, BrokenPipeError):  # the reader of our output has enough of it
+        if isinstance(error, BrokenPipeError):  # the output's reader has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
             return 0
         sys.stderr.write(f"delta-gateway: {error}\n")
@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _authorization(arguments: argparse.Namespace) -> str:
-    """The header that logs in. No secret is an argument, which others on this machine could see."""
+    """Returns the header for the login. Secrets are never arguments, which other users on this machine could see."""
     if arguments.user is not None:
         password = os.environ.get(_PASSWORD) or getpass.getpass(f"Password of {arguments.user}: ")
         return "Basic " + b64encode(f"{arguments.user}:{password}".encode()).decode()
@@ -144,7 +144,7 @@ def _write_arrow(statement: Statement, out: TextIO) -> None:
 
 
 def _join_arrow(documents: Iterator[bytes], out: BinaryIO) -> None:
-    """One stream of several with the same schema."""
+    """Joins several streams with the same schema into one."""
     writer: pa.ipc.RecordBatchStreamWriter | None = None
     for document in documents:
         with pa.ipc.open_stream(document) as reader:

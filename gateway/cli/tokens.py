@@ -1,4 +1,4 @@
-"""`delta-gateway tokens create | list | revoke`: personal access tokens, for users that may change their file."""
+"""`delta-gateway tokens create | list | revoke`: personal access tokens, for users with write access to their file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _create(store: TokenStore, given: argparse.Namespace) -> None:
 
 
 def _owner(given: argparse.Namespace) -> TokenOwner:
-    """A user who is looked up, unless the groups are given."""
+    """Returns the owner, looked up as a user unless the groups are given."""
     name = ensure_name(given.name)
     if given.groups is None:
         return TokenOwner(principal=name, method=Method.PASSWORD)

@@ -1,4 +1,6 @@
-"""`delta-gateway users add | remove | list`: the users of a password file. A running server sees the change at once."""
+"""`delta-gateway users add | remove | list`: the users in a password file. A running server applies changes
+immediately.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def read_secret_line(prompt: str) -> str | None:
-    """One line of the standard input, or what is typed twice at a terminal; None where the two differ."""
+    """Reads one line from standard input, or a twice-typed value on a terminal; None if the two differ."""
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
     first = getpass.getpass(f"{prompt}: ")

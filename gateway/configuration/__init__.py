@@ -1,4 +1,4 @@
-"""Settings: their declarations, and how they are read from a file, the environment and the command line.
+"""Settings: their declarations, and the loader for file, environment and command line.
 
-Imports values of the parts that they configure. Start at `config.py`; `loader.py` reads them.
+Imports values from the configured parts. Start at `config.py`; `loader.py` reads the settings.
 """

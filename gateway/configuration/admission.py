@@ -1,4 +1,4 @@
-"""The settings of who may run how much at once; `gateway/sessions/admission.py` says how they work together."""
+"""Settings for admission control; `gateway/sessions/admission.py` describes how they interact."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLASSES = (StatementClass.READ, StatementClass.WRITE, StatementClass.MAINTENANC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTable:
-    """A group, as a table of admission.groups. 0 is no limit where nothing else is said."""
+    """A group in admission.groups. 0 means no limit unless stated otherwise."""
 
     name: str = setting(
         "",
@@ -48,7 +48,7 @@ def _have_own_names(groups: tuple[GroupTable, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionSection:
-    """Who may run how much at once, and who waits."""
+    """Admission control: shares, limits and queues for groups of users."""
 
     groups: tuple[GroupTable, ...] = setting(
         (),
@@ -76,7 +76,7 @@ class AdmissionSection:
 def admission_rules(
     section: AdmissionSection, *, running_max: int, abandoned_max: int, scan_bytes_max: int, users_log_in: bool
 ) -> AdmissionRules:
-    """`running_max` and `abandoned_max` are those of the whole server."""
+    """Builds the admission rules; `running_max` and `abandoned_max` are the whole server's limits."""
     abandoned_share = max(1, abandoned_max * 3 // 4)
 
     def per_user(group_max: int, said: int) -> int:

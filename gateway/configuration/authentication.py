@@ -1,4 +1,4 @@
-"""The settings of how clients show who they are: passwords, a directory, an identity provider, certificates."""
+"""Settings for authentication: passwords, a directory, an identity provider, certificates."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from engine.runtime.identity import Method
 from gateway.configuration.fields import Rule, is_network, setting
 
 _METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.LDAP, Method.TOKEN, Method.JWT, Method.CERTIFICATE)
+# Signature algorithms with public keys.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-"""Signatures that are verified with a public key."""
 
 
 def _are_methods(names: tuple[str, ...]) -> bool:
@@ -37,7 +37,7 @@ def _are_networks(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthenticationSection:
-    """How clients show who they are."""
+    """Authentication of clients."""
 
     methods: tuple[str, ...] = setting(
         (Method.ANONYMOUS,),
@@ -80,7 +80,7 @@ class AuthenticationSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LdapSection:
-    """The directory of users, with authentication.methods ldap."""
+    """The user directory, for authentication.methods ldap."""
 
     urls: tuple[str, ...] = setting(
         (),
@@ -110,7 +110,7 @@ class LdapSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JwtSection:
-    """The identity provider whose tokens are accepted (OpenID Connect), with authentication.methods jwt."""
+    """The identity provider whose tokens are accepted (OpenID Connect), for authentication.methods jwt."""
 
     issuer: str = setting(
         "",

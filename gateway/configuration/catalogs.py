@@ -1,4 +1,4 @@
-"""The settings of catalogs that are elsewhere, and where their secrets are read from."""
+"""Settings for external catalogs and their secrets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _is_name(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestCatalogTable:
-    """A REST catalog, as a table of catalogs.rest."""
+    """A REST catalog in catalogs.rest."""
 
     name: str = setting("", "What it is called here.", rule=Rule("a name that no other catalog has", _is_name))
     uri: str = setting("", "Where its paths begin, without /v1.", rule=Rule("a URL", _URL.fullmatch))
@@ -50,7 +50,7 @@ def _have_own_names(tables: tuple[RestCatalogTable, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestSecretTable:
-    """A secret for catalogs that statements make, as a table of catalogs.secrets."""
+    """A secret in catalogs.secrets, for catalogs created by statements."""
 
     name: str = setting("", "What statements call it.")
     value: str = setting("", "The token, or the id and secret of an OAuth2 client.")
@@ -66,7 +66,7 @@ def _are_whole(tables: tuple[RestSecretTable, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogsSection:
-    """Catalogs elsewhere, whose tables are served beside those of the lake."""
+    """External catalogs, whose tables are served in addition to the lake's."""
 
     rest: tuple[RestCatalogTable, ...] = setting(
         (),
@@ -93,7 +93,7 @@ class CatalogsSection:
 
 
 def open_rest_policy(section: CatalogsSection, environment: Mapping[str, str] = os.environ) -> RestPolicy:
-    """What statements may connect to. Raises as `open_rest_catalogs`."""
+    """Builds the policy for catalogs from statements. Raises as `open_rest_catalogs` does."""
     secrets = (
         RestSecret(
             name=each.name,
@@ -109,7 +109,9 @@ def open_rest_policy(section: CatalogsSection, environment: Mapping[str, str] = 
 def open_rest_catalogs(
     section: CatalogsSection, environment: Mapping[str, str] = os.environ
 ) -> tuple[RestOptions, ...]:
-    """With their secrets. Raises `RestCatalogInvalid`, and what reading a file of secrets raises."""
+    """Loads the configured catalogs with their secrets. Raises `RestCatalogInvalid`, and errors from reading secret
+    files.
+    """
     return tuple(_options(table, environment) for table in section.rest)
 
 
@@ -137,7 +139,7 @@ def _options(table: RestCatalogTable, environment: Mapping[str, str]) -> RestOpt
 
 
 def _read(name: str, key: str, reference: str, environment: Mapping[str, str]) -> str:
-    """The secret that a reference leads to."""
+    """Returns the secret for a reference."""
     if not is_reference(reference):
         raise RestCatalogInvalid(name, f"{key} is a secret, which file:, env: or systemd: has to lead to")
     found = find_secret(reference, environment)

@@ -1,7 +1,7 @@
-"""The server's settings: names, types, defaults and texts. The classes below are their only list.
+"""The server's settings: names, types, defaults and descriptions. The classes below are their only list.
 
-`gateway/configuration/loader.py` fills them from a file, the environment and the command line, and writes them out as
-the reference in `deploy/gateway.example.toml`.
+`gateway/configuration/loader.py` fills them from a file, the environment and the command line, and prints them as the
+reference in `deploy/gateway.example.toml`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class LogLevel(StrEnum):
 
 
 class Risk(StrEnum):
-    """What an operator has to say in so many words to have it."""
+    """A risk that an operator must accept explicitly."""
 
     ANYBODY = "anybody on the network may read and change every table"
     CLEARTEXT = "passwords and data cross the network unencrypted"
 
 
 class StatementText(StrEnum):
-    """How the audit trail has the text of statements, besides its digest."""
+    """The form in which the audit log contains a statement's text, in addition to its digest."""
 
     FULL = "full"
     REDACTED = "redacted"
@@ -49,7 +49,7 @@ class StatementText(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What becomes of a statement that cannot be recorded."""
+    """The effect of a failed audit record on the statement."""
 
     REFUSE = "refuse"
     LOG = "log"
@@ -60,13 +60,13 @@ _MEMORY_MIN, _MEMORY_MAX = 512 << 20, 4 << 40
 
 
 def _is_memory(text: str) -> bool:
-    """Spark itself gives up below some 450 MB, and Java above what the address space has."""
+    """Returns True for 512 MB to 4 TB: Spark fails below about 450 MB, and Java above its address space."""
     size = re.fullmatch(r"([0-9]{1,15})([kmgt])b?", text.lower())
     return size is not None and _MEMORY_MIN <= int(size[1]) * _MEMORY_UNITS[size[2]] <= _MEMORY_MAX
 
 
 def _is_usable_folder(text: str) -> bool:
-    """Tried out, since permissions do not tell of a file system that is read-only."""
+    """Returns True if a file can be created there; permissions do not reveal a read-only file system."""
     if not text:
         return True
     try:
@@ -93,7 +93,7 @@ _FOLDER_RULE = Rule("a folder that exists and can be written", _is_usable_folder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSection:
-    """Where the server listens and how it ends."""
+    """Listening addresses and shutdown."""
 
     host: str = setting(
         "127.0.0.1",
@@ -153,7 +153,7 @@ class ServerSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeSection:
-    """Which tables are served."""
+    """The served tables."""
 
     folder: str = setting(
         "",
@@ -192,7 +192,7 @@ class LakeSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionsSection:
-    """Limits of client sessions."""
+    """Limits for client sessions."""
 
     max: int = setting(1000, "Sessions that may be open at once.", low=1)
     per_user_max: int = setting(
@@ -214,7 +214,7 @@ class SessionsSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementsSection:
-    """Limits of statements."""
+    """Limits for statements."""
 
     running_max: int = setting(32, "Statements that run at once; further ones wait their turn.", low=1, high=1024)
     abandoned_max: int = setting(
@@ -241,7 +241,7 @@ class StatementsSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumesSection:
-    """Limits of files that clients upload into volumes."""
+    """Limits for files that clients upload into volumes."""
 
     file_bytes_max: int = setting(5 << 30, "Bytes of one uploaded file; a larger one is refused.", low=1)
     uploads_bytes_max: int = setting(
@@ -253,7 +253,7 @@ class VolumesSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsSection:
-    """Limits of results, which the server holds until they are fetched, most of them in files in spark.local_dir."""
+    """Limits for results, which the server holds until they are fetched, mostly in files in spark.local_dir."""
 
     bytes_max: int = setting(4 << 30, "Bytes of one result; a larger one fails.", low=1)
     memory_bytes_max: int = setting(
@@ -346,7 +346,7 @@ class SparkSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSection:
-    """The record of who did what."""
+    """The audit log."""
 
     folder: str = setting(
         "",
@@ -378,7 +378,7 @@ class AuditSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineageSection:
-    """Events of OpenLineage: which statement read and wrote which tables and columns. They need audit.folder."""
+    """OpenLineage events with the tables and columns that each statement read and wrote. They require audit.folder."""
 
     url: str = setting(
         "",
@@ -392,7 +392,7 @@ class LineageSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracingSection:
-    """Traces of OpenTelemetry: of each statement its stages, Spark's jobs and commits. They need the extra `otel`."""
+    """OpenTelemetry traces with each statement's stages, Spark jobs and commits. They require the extra `otel`."""
 
     url: str = setting(
         "",
@@ -413,7 +413,7 @@ class TracingSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSection:
-    """What the server writes to its standard error."""
+    """The server's log, on standard error."""
 
     level: LogLevel = setting(LogLevel.INFO, "Least severe level that is logged: debug, info, warning or error.")
     format: LogFormat = setting(
@@ -448,12 +448,12 @@ class Config:
 
     @property
     def disk_bytes_per_user_max(self) -> int:
-        """Of one user's results."""
+        """Returns the limit for one user's results."""
         results, users_log_in = self.results, Method.ANONYMOUS not in self.authentication.methods
         return results.disk_bytes_per_user_max or results.disk_bytes_max // (2 if users_log_in else 1)
 
     def limits(self) -> Limits:
-        """The limits as the registry takes them."""
+        """Returns the limits in the registry's form."""
         users_log_in = Method.ANONYMOUS not in self.authentication.methods
         share = (self.sessions.max * 3 + 3) // 4 if users_log_in else 0
         return Limits(
@@ -488,7 +488,7 @@ SECTIONS: Mapping[str, type] = get_type_hints(Config)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting by its full name, such as `server.http_port`."""
+    """One setting with its full name, such as `server.http_port`."""
 
     section: str
     key: str
@@ -501,7 +501,7 @@ class Setting:
 
     @property
     def table(self) -> type | None:
-        """The class of the tables of a setting that is a list of tables."""
+        """Returns the item class for a setting that is a list with tables."""
         item = next(iter(get_args(self.kind)), None)
         return item if isinstance(item, type) and is_dataclass(item) else None
 
@@ -515,13 +515,13 @@ class Setting:
 
 
 def settings() -> Iterator[Setting]:
-    """All settings in the order of the example file."""
+    """Yields all settings in the example file's order."""
     for section, kind in SECTIONS.items():
         yield from settings_of(section, kind)
 
 
 def settings_of(section: str, kind: type) -> Iterator[Setting]:
-    """Those of one section, or of one table of a list."""
+    """Yields the settings in one section, or in one table of a list."""
     hints, defaults = get_type_hints(kind), kind()
     for member in fields(kind):
         yield Setting(section, member.name, hints[member.name], getattr(defaults, member.name), **member.metadata)

@@ -1,4 +1,4 @@
-"""How a setting is declared, and rules for values that several have."""
+"""Declarations for settings, and shared rules for values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a value must be beyond its type; `expected` says it in the error for one that is not."""
+    """A constraint on a value beyond its type; `expected` describes it in errors."""
 
     expected: str
     holds: Callable[[Any], object]
@@ -19,7 +19,7 @@ class Rule:
 def setting(
     default: Any, doc: str, *, low: float | None = None, high: float | None = None, rule: Rule | None = None
 ) -> Any:
-    """A documented setting; `low` and `high` bound a number, both inclusive."""
+    """Declares a documented setting; `low` and `high` are a number's inclusive bounds."""
     metadata = {"doc": doc, "low": low, "high": high, "rule": rule}
     if isinstance(default, Mapping):
         return field(default_factory=lambda: dict(default), metadata=metadata)

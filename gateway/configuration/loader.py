@@ -1,13 +1,13 @@
-"""From a TOML file, the environment and the command line to one :class:`~gateway.configuration.config.Config`.
+"""Loads a :class:`~gateway.configuration.config.Config` from a TOML file, the environment and the command line.
 
-Later sources win: defaults, the file, `GATEWAY_<SECTION>_<KEY>` variables, command-line flags. Whatever is not a
-setting is refused by name, wherever it comes from, since a misspelled limit is a limit that does not hold.
+Later sources win: defaults, the file, `GATEWAY_<SECTION>_<KEY>` variables, command-line flags. An unknown setting is
+rejected with an error that names it, whatever its source, since a misspelled limit would have no effect.
 
-A variable's value is a string as it is, and TOML for every other type (`8080`, `true`, `["/a", "/b"]`,
+A variable's value is a plain string, and TOML for every other type (`8080`, `true`, `["/a", "/b"]`,
 `{"spark.ui.enabled" = "false"}`).
 
-msgspec converts each value. It does not convert whole sections, since its error for an unknown or wrong key has neither
-the source of the value nor a suggestion: keys would have to be walked a second time to find them.
+msgspec converts each value. It does not convert whole sections, since its error for an unknown or wrong key contains
+neither the value's source nor a suggestion: keys would have to be walked a second time to find them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from msgspec import ValidationError, convert
 from catalog.conditions import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
 from gateway.configuration.config import ENVIRONMENT_PREFIX, SECTIONS, Config, Setting, settings, settings_of
 
-# Kubernetes sets these for a service that is called `gateway`; the last one belongs to this repository's tests.
+# Kubernetes sets these for a service called `gateway`; the last one belongs to this repository's tests.
 _FOREIGN_VARIABLES = re.compile(r"GATEWAY_(SERVICE_(HOST|PORT)|PORT(_|$)|TESTDATA$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A value for a setting and where it comes from, for the error that names it."""
+    """A setting's value and its source, for errors."""
 
     name: str
     value: object
@@ -42,9 +42,9 @@ class Given:
 
 
 def load_config(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, object]) -> Config:
-    """The configuration; `flags` are values of the command line by full name, None where a flag was not given.
+    """Returns the configuration; `flags` are command-line values by full name, None for a flag that was not given.
 
-    Raises a named error for an unreadable file, an unknown key, or a value of the wrong type or range.
+    Raises a named error for an unreadable file, an unknown key, or a value with the wrong type or range.
     """
     given = [*(_read_file(file) if file else ()), *_read_environment(environment)]
     given += [Given(name, value, "the command line") for name, value in flags.items() if value is not None]
@@ -59,7 +59,7 @@ def load_config(file: Path | None, environment: Mapping[str, str], flags: Mappin
 
 
 def format_example() -> str:
-    """The reference of all settings as a TOML file in which every line is the default, commented out."""
+    """Returns the reference for all settings as a TOML file in which every line is the default, commented out."""
     lines = [
         "# Configuration of delta-gateway; every setting with its default. `delta-gateway config` prints this file.",
         "# Variables named GATEWAY_<SECTION>_<KEY> win over it, command-line flags over both.",
@@ -120,13 +120,13 @@ def _typed(setting: Setting, entry: Given) -> object:
     if isinstance(value, int | float) and not _is_within(value, setting):
         raise ConfigInvalidValue(setting.name, entry.source, shown, _expected(setting))
     if setting.rule and not setting.rule.holds(value):
-        shown = "what is there" if setting.table else shown  # tables may hold a secret
+        shown = "what is there" if setting.table else shown  # tables may contain a secret
         raise ConfigInvalidValue(setting.name, entry.source, shown, setting.rule.expected)
     return value
 
 
 def _tables(setting: Setting, kind: type, entry: Given) -> object:
-    """A list of tables as values of `kind`. Raises for what a table has and should not."""
+    """Converts a list with tables to `kind` values. Raises an error for an unknown key or an invalid value."""
     found = []
     for position, item in enumerate(convert(entry.value, list[dict[str, Any]])):
         place = f"{setting.name}[{position}]"
@@ -169,7 +169,7 @@ def _expected(setting: Setting) -> str:
 
 
 def _nearest(name: str, known: Mapping[str, object]) -> str:
-    """The known name most like `name`; a key in the wrong section is looked for by its own name first."""
+    """Returns the known name closest to `name`; a key in the wrong section is first matched by its own name."""
     key = name.rpartition(".")[2]
     same_key = [candidate for candidate in known if candidate.rpartition(".")[2] == key]
     return (same_key or get_close_matches(name, known, n=1, cutoff=0.0))[0]
@@ -186,5 +186,5 @@ def _to_toml(value: object) -> str:
             return f"[{', '.join(map(_to_toml, value))}]"
         case dict():
             return f"{{{', '.join(f'{_to_toml(key)} = {_to_toml(item)}' for key, item in value.items())}}}"
-        case _:  # a number, a text or a truth value
+        case _:  # a number, a text or a Boolean value
             return json.dumps(value)

@@ -1,4 +1,4 @@
-"""Secrets of the configuration, which names where they are and never what they are."""
+"""References to secrets; the configuration contains references, never the secrets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def is_reference(value: str) -> bool:
 
 
 def find_secret(reference: str, environment: Mapping[str, str]) -> str | None:
-    """What `file:/path`, `env:NAME` or `systemd:NAME` leads to; None where that is nothing.
+    """Returns the secret for `file:/path`, `env:NAME` or `systemd:NAME`; None if it does not exist.
 
-    Raises what reading a file of secrets raises.
+    Raises errors from reading secret files.
     """
     kind, _, rest = reference.partition(":")
     if kind == "env":

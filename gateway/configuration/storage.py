@@ -1,4 +1,4 @@
-"""The settings of credentials for storages, and where their secrets are read from."""
+"""Settings for storage credentials, and their secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+(@[^\s/?#@]+)?(/[^\s?#]*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialTable:
-    """A credential, as a table of storage.credentials."""
+    """A credential in storage.credentials."""
 
     name: str = setting(
         "", "What the log and errors call it.", rule=Rule("a name", re.compile(r"[\w.-]{1,64}").fullmatch)
@@ -47,7 +47,7 @@ def _have_own_names(tables: tuple[CredentialTable, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSection:
-    """Keys for storages."""
+    """Credentials for storage."""
 
     credentials: tuple[CredentialTable, ...] = setting(
         (),
@@ -60,7 +60,7 @@ class StorageSection:
 
 
 def open_credentials(section: StorageSection, environment: Mapping[str, str] = os.environ) -> tuple[Credential, ...]:
-    """With their secrets. Raises `CredentialInvalid`, and what reading a file of secrets raises."""
+    """Loads the credentials with their secrets. Raises `CredentialInvalid`, and errors from reading secret files."""
     found = tuple(_credential(table, environment) for table in section.credentials)
     owners: dict[str, str] = {}
     for credential in found:

@@ -1,12 +1,12 @@
-"""Rows as the Arrow batches that Databricks' clients read: which type a column travels as, and the bytes of a batch.
+"""Arrow batches for Databricks' clients: column types on the wire, and batch bytes.
 
-A client says with each statement which types it can read as Arrow's own (TSparkArrowTypes); a column of another type
-travels as text, complex ones as JSON. A nested column is Arrow's own where all that is in it may be. Instants carry the
-session's time zone, so that they show as they would in a row of text. What SQL calls a column stands in the metadata of
-its field under :data:`SQL_NAME`, where these clients look for types that only travel as text, such as variant.
+With each statement a client declares which types it can read as Arrow types (TSparkArrowTypes); other columns are sent
+as text, complex ones as JSON. A nested column is sent as an Arrow type if all its parts may be. Instants have the
+session's time zone, so that they appear as in a text row. A field's metadata contains the column's SQL type under
+:data:`SQL_NAME`, which these clients read for types that are only sent as text, such as variant.
 
 The schema message is sent once, in the result's metadata, and each batch as a message without it, LZ4-compressed (one
-frame for each message) where the client says that it can read that. All functions are pure.
+frame per message) if the client declares support. All functions are pure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UTC = "UTC"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrowTypes:
-    """Which types a client reads as Arrow's own."""
+    """The types that a client reads as Arrow types."""
 
     timestamps: bool = False
     decimals: bool = False
@@ -37,7 +37,7 @@ class ArrowTypes:
     nulls: bool = False
 
     def allow(self, kind: pa.DataType) -> bool:
-        """Whether values of Arrow type `kind` travel as they are."""
+        """Returns True if values with Arrow type `kind` are sent unchanged."""
         if pa.types.is_nested(kind):
             return self.nested and all(self.allow(kind.field(index).type) for index in range(kind.num_fields))
         if pa.types.is_timestamp(kind):
@@ -52,7 +52,7 @@ class ArrowTypes:
 
 
 def arrow_schema(schema: pa.Schema, types: ArrowTypes, time_zone: str) -> pa.Schema:
-    """The schema in which rows of `schema` travel."""
+    """Returns the schema in which rows with `schema` are sent."""
     zone = arrow_zone(time_zone)
     return pa.schema(
         [
@@ -67,7 +67,7 @@ def arrow_schema(schema: pa.Schema, types: ArrowTypes, time_zone: str) -> pa.Sch
 
 
 def arrow_batches(rows: pa.Table, schema: pa.Schema, time_zone: str) -> Iterator[pa.RecordBatch]:
-    """`rows` in `schema`, which :func:`arrow_schema` made."""
+    """Yields `rows` in `schema`, from :func:`arrow_schema`."""
     for batch in rows.to_batches():
         columns = [
             _converted(column, field, target.type, time_zone)
@@ -77,7 +77,7 @@ def arrow_batches(rows: pa.Table, schema: pa.Schema, time_zone: str) -> Iterator
 
 
 def batch_message(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
-    """The IPC message of a batch, without its schema."""
+    """Returns a batch's IPC message, without its schema."""
     message = batch.serialize()
     return lz4_frame(message) if compressed else message.to_pybytes()
 
@@ -87,10 +87,10 @@ def schema_message(schema: pa.Schema) -> bytes:
 
 
 def arrow_zone(time_zone: str) -> str:
-    """A zone as Arrow spells it: by its name in the tz database, or `+HH:MM`, to which seconds are rounded."""
+    """Returns a time zone as Arrow spells it: by its tz database name, or as `+HH:MM`, rounding seconds."""
     offset = fixed_offset(time_zone)
     if offset is None:
-        return time_zone if find_zone(time_zone) else _UTC  # which Java alone knows
+        return time_zone if find_zone(time_zone) else _UTC  # known only to Java
     minutes = round(offset / timedelta(minutes=1))
     sign = "-" if minutes < 0 else "+"
     return f"{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}" if minutes else _UTC
@@ -105,7 +105,7 @@ def _converted(column: pa.Array, field: pa.Field, target: pa.DataType, time_zone
 
 
 def _zoned(kind: pa.DataType, zone: str) -> pa.DataType:
-    """`kind` with `zone` for the zone of all instants in it."""
+    """Returns `kind` with `zone` as the time zone for all instants in it."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", zone if kind.tz else None)
     if pa.types.is_list(kind):

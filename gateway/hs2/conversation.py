@@ -1,8 +1,9 @@
-"""The same calls over an interface that is not a connection: bytes in, bytes out, for one identity at a time.
+"""The same calls over an interface without connections: bytes in, bytes out, for one identity at a time.
 
-HTTP carries one call per request, and says with each who calls. A session of such a client belongs to its identity
-and to no connection, so it ends by CloseSession, or with what it runs when no call came for too long. A client that
-hangs up while a synchronous statement runs, of which it has no handle yet, ends that statement: nobody else can.
+HTTP carries one call per request, each with its caller's credentials. A client's session belongs to its identity and
+not to a connection, so it ends by CloseSession, or expires with its statements when no call has arrived for too long.
+If a client disconnects during a synchronous statement, for which it has no handle yet, the statement is cancelled:
+nobody else can cancel it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ logger = logging.getLogger(__name__)
 
 
 class Conversation:
-    """The calls of one HTTP connection, one after the other; what is remembered of one speeds up the next."""
+    """The calls on one HTTP connection, one after the other; state from one call speeds up the next."""
 
     def __init__(self, service: Service, watch: Watch, peer: Peer, descriptor: int) -> None:
-        """`descriptor` is of the client's socket, open for as long as a call is answered."""
+        """Begins a conversation; `descriptor` is the client's socket, open while a call is processed."""
         self._service = service
         self._watch = watch
         self._peer = peer
@@ -34,10 +35,10 @@ class Conversation:
         self._dispatcher = Dispatcher(service, self._client)
 
     def answer(self, message: bytes, identity: Identity, links: RowLinks | None, agent: str = "") -> bytes:
-        """The reply to one message of the program `agent`; rows may be `links`, where there are some. Raises
-        :class:`MalformedThriftMessage` for bytes that are none.
+        """Returns the response to one message from the program `agent`; rows may be `links`, if given. Raises
+        :class:`MalformedThriftMessage` for malformed bytes.
         """
-        if self._client.identity != identity:  # a proxy sends the requests of many users on one connection
+        if self._client.identity != identity:  # a proxy sends many users' requests on one connection
             self._client = Client(self._peer, identity, is_connected=False)
             self._dispatcher = Dispatcher(self._service, self._client)
         self._client.links = links
@@ -52,7 +53,7 @@ class Conversation:
             self._service.detach_sessions(self._client)
 
     def recall(self, message: bytes, identity: Identity) -> bytes | None:
-        """The reply if it is known from the message before, at once."""
+        """Returns the response immediately if it is known from the preceding message."""
         return self._dispatcher.recall(message) if identity == self._client.identity else None
 
     def _hang_up(self) -> None:
@@ -63,16 +64,16 @@ class Conversation:
 
 
 class Conversations:
-    """Made by the Thrift server, mounted on the HTTP port."""
+    """Created by the Thrift server, mounted on the HTTP port."""
 
     def __init__(self, service: Service, watch: Watch) -> None:
         self._service = service
         self._watch = watch
 
     def begin(self, peer: Peer, descriptor: int) -> Conversation:
-        """For a new connection of the client at `peer`."""
+        """Begins a conversation on a new connection from the client at `peer`."""
         return Conversation(self._service, self._watch, peer, descriptor)
 
     def linked_rows(self, rows: LinkedRows, peer: Peer) -> bytes:
-        """The document that a link leads to, which the client at `peer` follows; who has the link may read it."""
+        """Returns a link's document for the client at `peer`; holding the link is the permission."""
         return self._service.linked_rows(rows, peer)

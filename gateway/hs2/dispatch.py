@@ -1,16 +1,16 @@
-"""One message in, one message out: finds the RPC, decodes, calls the service, and turns any failure into an answer.
+"""Dispatch of one message: finds the RPC, decodes, calls the service, and converts failures to responses.
 
-What can go wrong has three levels, and the connection survives all but the last:
+There are three levels of failures, and the connection survives all but the last:
 
-* the service raises: a response of the same RPC whose status is the error;
-* the method is unknown, or the body is no such struct: a TApplicationException, which clients such as impyla provoke on
-  purpose to learn what they talk to. Unknown bodies are never decoded, since the message's end is known;
-* the bytes are no message: :class:`~gateway.hs2.messages.MalformedMessage`, after which nothing on the connection can
-  be trusted.
+* the service raises: the RPC's response contains the error as its status;
+* the method is unknown, or the body is malformed: a TApplicationException, which clients such as impyla provoke
+  deliberately to detect the server. Unknown bodies are never decoded, since the message's end is known;
+* the bytes are not a message: :class:`~gateway.hs2.messages.MalformedMessage`, after which the connection cannot be
+  used.
 
-hive-jdbc asks for the status of a finished statement before every single row. Such a request is, but for its sequence
-number, the bytes of the one before, so :class:`StatusMemo` answers it with the bytes of the answer before, as long as
-the statement is in the state it had then.
+hive-jdbc requests a finished statement's status before every single row. Except for its sequence number, that request
+equals the preceding one, so :class:`StatusMemo` returns the preceding response while the statement's state is
+unchanged.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SUCCESS_FIELD, _STOP = b"\x0c\x00\x00", b"\x00"
 
 @dataclass(frozen=True, slots=True)
 class Rpc:
-    """One method: the class of its arguments, what runs it, and its response for an error's status, if it has any."""
+    """One method: its arguments' class, its implementation, and its response for an error status, if it has one."""
 
     arguments: type[Any]
     handle: Callable[[Service, Any, Client], Any]
@@ -67,7 +67,7 @@ RPCS: Mapping[str, Rpc] = dict(
         _rpc("OpenSession", Service.open_session, lambda status: t.TOpenSessionResp(status, HIVE_VERSION)),
         _rpc("CloseSession", Service.close_session, t.TCloseSessionResp),
         _rpc("SetClientInfo", Service.set_client_info, t.TSetClientInfoResp),
-        # `infoValue` is required: without one, Java's clients cannot read the status beside it.
+        # `infoValue` is required: without one, Java's clients cannot read the status.
         _rpc("GetInfo", Service.get_info, lambda status: t.TGetInfoResp(status, t.TGetInfoValue(stringValue=""))),
         _rpc("ExecuteStatement", Service.execute_statement, t.TExecuteStatementResp),
         _rpc("GetOperationStatus", Service.get_operation_status, t.TGetOperationStatusResp),
@@ -96,7 +96,7 @@ RPCS: Mapping[str, Rpc] = dict(
 
 @dataclass(frozen=True, slots=True)
 class StatusMemo:
-    """A GetOperationStatus of an ended statement and its answer, both split around the sequence number."""
+    """An ended statement's GetOperationStatus and its response, both split around the sequence number."""
 
     request: tuple[bytes, bytes]
     answer: tuple[bytes, bytes]
@@ -112,7 +112,7 @@ class StatusMemo:
 
 
 class Dispatcher:
-    """Answers the messages of one client."""
+    """Processes one client's messages."""
 
     def __init__(self, service: Service, client: Client) -> None:
         self._service = service
@@ -120,9 +120,9 @@ class Dispatcher:
         self._memo: StatusMemo | None = None
 
     def answer(self, message: bytes) -> Pieces:
-        """The reply to one message, in pieces: rows are not copied for what is around them.
+        """Returns the response to one message, in pieces, so that rows are not copied.
 
-        Raises :class:`~gateway.hs2.messages.MalformedMessage` for bytes that are none.
+        Raises :class:`~gateway.hs2.messages.MalformedMessage` for malformed bytes.
         """
         recalled = self.recall(message)
         if recalled is not None:
@@ -148,13 +148,13 @@ class Dispatcher:
         return self._memorize(message, header, reply)
 
     def recall(self, message: bytes) -> bytes | None:
-        """The reply if it is known from the message before; None otherwise. At once, whatever others do."""
+        """Returns the response if it is known from the preceding message, else None. Never blocks."""
         return self._memo.recall(message) if self._memo else None
 
     def follow_up(self) -> None:
-        """To be called when the answer was made, at best when it was sent: what is begun here runs on other threads.
+        """Starts follow-up work on other threads; called after the response was created, preferably after it was sent.
 
-        Never raises: the answer does not depend on it.
+        Never raises: the response does not depend on it.
         """
         afterwards, self._client.afterwards = self._client.afterwards, None
         try:
@@ -164,9 +164,9 @@ class Dispatcher:
             logger.exception("what follows an answer to %s could not begin", self._client.peer.address)
 
     def _call(self, rpc: Rpc, request: Any) -> Pieces | None:
-        """The response struct, None for an error that the RPC cannot express.
+        """Returns the response struct, or None for an error that the RPC cannot express.
 
-        The second of the three rims where any exception is caught; `describe` logs those that are bugs.
+        The second of the three outermost handlers that catch any exception; `describe` logs unexpected ones.
         """
         try:
             response = rpc.handle(self._service, request, self._client)
@@ -176,11 +176,11 @@ class Dispatcher:
             return (encode_struct(rpc.refuse(status)),) if rpc.refuse else None
 
     def _memorize(self, message: bytes, header: Header, pieces: Pieces) -> Pieces:
-        """`pieces`, kept if they are the status of a statement that has ended."""
+        """Returns `pieces`, and caches them if they are an ended statement's status."""
         operation = self._client.settled
         if operation is not None:
             reply = b"".join(pieces)
-            at = header.body_at - 4  # the sequence number is at the same place in both
+            at = header.body_at - 4  # the sequence number has the same position in both
             self._memo = StatusMemo(
                 (message[:at], message[header.body_at :]),
                 (reply[:at], reply[header.body_at :]),

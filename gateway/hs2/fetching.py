@@ -1,4 +1,4 @@
-"""The pages that FetchResults answers: how many rows and bytes, from where, and how long they are waited for."""
+"""Pages for FetchResults: rows and bytes, start position, and waiting time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gateway.results.result_buffer import Page
 from gateway.results.row_links import RowLinks
 from gateway.sessions.operation import FetchFrom, Operation
 
+# Limits per response; clients with Thrift 0.25 reject single strings from 15.6 MiB on.
 FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20
-"""One answer's rows and bytes; clients of Thrift 0.25 refuse single strings from 15.6 MiB on."""
+# Maximum number of links per response.
 LINKS_MAX = 32
-"""Of one answer."""
+# Byte limit per response for clients that declare their own.
 EXTENDED_BYTES_MAX = 32 << 20
-"""One answer's bytes for clients that say how many they take."""
+# Time in seconds that a response without rows is delayed, for clients that fetch again.
 ROWS_S = 20.0
-"""How long an answer without rows is held for those that ask again."""
 _STARTS = {
     t.TFetchOrientation.FETCH_NEXT: FetchFrom.NEXT,
     t.TFetchOrientation.FETCH_PRIOR: FetchFrom.PRIOR,
@@ -36,19 +36,19 @@ def fetch_log(operation: Operation, orientation: int | None) -> Page:
 def fetch_links(
     shaped: ShapedResult, operation: Operation, orientation: int | None, links: RowLinks, with_metadata: bool
 ) -> Pieces:
-    """A TFetchResultsResp of links to the next rows."""
+    """Returns a TFetchResultsResp with links to the next rows."""
     pages = [fetch(operation, orientation, None, None, is_sent=False, wait_s=ROWS_S)]
     while pages[-1].has_more and len(pages) < LINKS_MAX:
         page = fetch(operation, None, None, None, is_sent=False, wait_s=0)
         if not page.rows.num_rows:
-            break  # the query still computes them
+            break  # the query is still computing them
         pages.append(page)
     urls = [links.link(operation.id, page.row_offset, page.rows.num_rows) for page in pages]
     return shaped.linked(pages, urls, with_metadata=with_metadata)
 
 
 def page_limits(rows_max: int | None, bytes_max: int | None) -> tuple[int, int]:
-    """The rows and bytes of an answer to a client that asks for so many."""
+    """Returns the limits for a response, from the client's requested rows and bytes."""
     rows = max(1, min(rows_max or FETCH_ROWS_MAX, FETCH_ROWS_MAX))
     return rows, min(bytes_max, EXTENDED_BYTES_MAX) if bytes_max and bytes_max > 0 else FETCH_BYTES_MAX
 
@@ -62,7 +62,7 @@ def fetch(
     is_sent: bool = True,
     wait_s: float | None = None,
 ) -> Page:
-    """Returns the next rows, or the first ones; fewer where they pass the bytes, or have yet to be computed."""
+    """Returns the next rows, or the first ones; fewer if they exceed the bytes, or have yet to be computed."""
     start = _fetch_start(operation, orientation)
     if not operation.has_rows:
         return _NO_ROWS
@@ -71,7 +71,7 @@ def fetch(
 
 
 def _fetch_start(operation: Operation, orientation: int | None) -> FetchFrom:
-    """Returns where the fetch begins; raises the error of an operation that has no result."""
+    """Returns the position at which the fetch begins; raises the error for an operation without a result."""
     start = FetchFrom.NEXT if orientation is None else _STARTS.get(orientation)
     if start is None:
         names = {member.value: member.name for member in t.TFetchOrientation}
@@ -81,10 +81,11 @@ def _fetch_start(operation: Operation, orientation: int | None) -> FetchFrom:
 
 
 def fetch_all(operation: Operation, orientation: int | None, rows_max: int | None) -> Page:
-    """Returns `rows_max` rows, or those up to the end of the result, and waits for them.
+    """Returns `rows_max` rows, or the ones up to the result's end, and waits for them.
 
-    Raises :class:`PageTooLarge` for first rows that pass the bytes of an answer: the client would take those that fit
-    for all. After other rows fewer are answered, since a client that goes on reads until an answer without rows.
+    Raises :class:`PageTooLarge` for first rows that exceed a response's byte limit: the client would take a partial
+    page for the whole result. Later pages may be partial, since a client that continues reads until a response without
+    rows.
     """
     start = _fetch_start(operation, orientation)
     if not operation.has_rows:

@@ -1,4 +1,4 @@
-"""Handles of sessions and operations: an id, and a secret made from it, so that an id out of a log opens nothing."""
+"""Session and operation handles: an id and a derived secret, so that an id from a log grants no access."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gateway.hs2.gen import ttypes as t
 
 
 class Handles:
-    """Makes handles and reads them; those of another server process are malformed."""
+    """Creates and parses handles; another server process's handles are malformed."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
 
     def handle(self, handle_id: uuid.UUID) -> Any:
-        """The THandleIdentifier of an id."""
+        """Returns an id's THandleIdentifier."""
         return t.THandleIdentifier(handle_id.bytes, self._secret(handle_id.bytes))
 
     def parse(self, handle: Any) -> uuid.UUID:
-        """The id of a THandleIdentifier, or of None; raises `MalformedHandle` for one that was not made here."""
+        """Returns the id in a THandleIdentifier; raises `MalformedHandle` for None or a foreign one."""
         guid, secret = (handle.guid, handle.secret) if handle else (None, None)
         if guid is None or secret is None or not hmac.compare_digest(secret, self._secret(guid)):
             raise MalformedHandle()

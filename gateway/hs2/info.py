@@ -1,8 +1,8 @@
-"""GetInfo: what drivers ask about the server before they ask it anything else. One table, every type answered.
+"""GetInfo: server properties that drivers request first. One table, with a value for every type.
 
 The types are ODBC's SQLGetInfo. `CLI_DBMS_NAME` is "Spark SQL" and `CLI_DBMS_VER` Spark's own version, because tools
 choose their SQL dialect by them and the dialect is Spark's; the version must start with two numbers for JDBC's
-getDatabaseMajorVersion. `CLI_SERVER_NAME` says who really answers.
+getDatabaseMajorVersion. `CLI_SERVER_NAME` names the actual server.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _ANSWERS: Mapping[int, _Answer] = {
 
 
 def info_value(info_type: int, principal: str) -> TGetInfoValue:
-    """The answer to one type; raises :class:`InfoTypeUnknown` for a number that is none."""
+    """Returns one type's value; raises :class:`InfoTypeUnknown` for an undefined number."""
     answer = _ANSWERS.get(info_type)
     if answer is None:
         raise InfoTypeUnknown(info_type)
@@ -106,6 +106,6 @@ def info_value(info_type: int, principal: str) -> TGetInfoValue:
 
 
 def info_values(info_types: Sequence[int], principal: str) -> list[TGetInfoValue]:
-    """The answers to the types that a client asks with its session; an empty text where a number is no type."""
+    """Returns the values that a client requests with its session; an empty text for an undefined number."""
     nothing = _text("")
     return [_ANSWERS.get(info_type, nothing)(principal) for info_type in info_types]

@@ -1,4 +1,4 @@
-"""SQL types in JDBC's terms: codes of java.sql.Types, sizes and digits, as GetColumns and GetTypeInfo answer them."""
+"""SQL types in JDBC's terms: java.sql.Types codes, sizes and digits for GetColumns and GetTypeInfo."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _SEARCHABLE, _UNSEARCHABLE = 3, 0
 
 @dataclass(frozen=True, slots=True)
 class JdbcType:
-    """`size`: digits of a number, characters of a text or of a value as text. `radix` 10: those are decimal digits."""
+    """A JDBC type. `size`: digits for a number, characters for a text or a value as text. `radix` 10: decimal
+    digits.
+    """
 
     name: str
     code: int
@@ -52,7 +54,7 @@ JDBC_TYPES: Mapping[str, JdbcType] = {
 
 
 def describe_type(sql_type: str) -> JdbcType:
-    """The type of a column in Spark's short spelling. Its name is that of `DataType.sql`."""
+    """Returns the type for Spark's short spelling. Its name is `DataType.sql`'s."""
     head = _HEAD.match(sql_type)
     base = JDBC_TYPES.get(head[1], JDBC_TYPES["string"]) if head else JDBC_TYPES["string"]
     base = replace(base, name=_upper(sql_type))
@@ -68,7 +70,7 @@ def _upper(sql_type: str) -> str:
     while at < len(sql_type):
         colon = sql_type.find(":", at)
         if kinds[-1] == "struct" and sql_type[at - 1] in "<," and sql_type[at] != ">" and colon > 0:
-            text, at = f"{text}{sql_type[at:colon]}: ", colon + 1  # a field's name, whose case counts
+            text, at = f"{text}{sql_type[at:colon]}: ", colon + 1  # a field name, which is case-sensitive
             continue
         piece = _PIECE.match(sql_type, at)
         assert piece is not None  # any character is a piece
@@ -103,7 +105,7 @@ def _type_row(name: str, kind: JdbcType) -> Mapping[str, Any]:
     }
 
 
+# GetTypeInfo's rows, ordered by type code as JDBC requires.
 TYPE_INFO: tuple[Mapping[str, Any], ...] = tuple(
     _type_row(name, kind) for name, kind in sorted(JDBC_TYPES.items(), key=lambda item: (item[1].code, item[0]))
 )
-"""Rows of GetTypeInfo, by type code as JDBC asks."""

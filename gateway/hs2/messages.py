@@ -1,8 +1,8 @@
-"""Thrift messages as bytes: the header, the body by the runtime's C codec, and where an unframed message ends.
+"""Thrift messages as bytes: the header, the body by the runtime's C codec, and the end of an unframed message.
 
-The strict binary protocol starts each message with 0x8001, a zero byte and the kind of message, then the method's name
-(u32 length and bytes) and an i32 sequence number, which an answer repeats; the body is one struct. Everything here is
-pure; all that foreign bytes can cause is :class:`MalformedMessage`.
+In the strict binary protocol each message starts with 0x8001, a zero byte and the message type, then the method's name
+(u32 length and bytes) and an i32 sequence number, which a response repeats; the body is one struct. All functions here
+are pure; malformed input can only cause :class:`MalformedMessage`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from thrift.Thrift import TApplicationException, TMessageType, TType
 from thrift.transport.TTransport import TMemoryBuffer
 
 STRICT_VERSION = 0x8001
+# An unframed strict message's first byte.
 FIRST_BYTE = 0x80
-"""What an unframed strict message starts with."""
 _DEPTH_MAX = 32
 _CONTAINER_MAX = 100_000
 _NAME_BYTES_MAX = 256
@@ -36,12 +36,12 @@ _FIXED_SIZES = {
 
 
 class MalformedMessage(Exception):
-    """The bytes are no message of the protocol; the text says why."""
+    """The bytes are not a protocol message; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """`body_at` is where the message's struct begins."""
+    """A message header; `body_at` is the offset of the message's struct."""
 
     name: str
     kind: int
@@ -67,7 +67,7 @@ def format_header(name: str, kind: int, sequence: int) -> bytes:
 
 
 def decode_struct(kind: type[Any], content: bytes) -> Any:
-    """A struct of generated class `kind`; fields it does not know are skipped, of whatever bytes they are."""
+    """Decodes a struct with generated class `kind`; unknown fields are skipped without being interpreted."""
     buffer = TMemoryBuffer(content)
     protocol = TBinaryProtocolAccelerated(
         buffer,
@@ -78,7 +78,7 @@ def decode_struct(kind: type[Any], content: bytes) -> Any:
     value = kind()
     try:
         value.read(protocol)
-    except Exception as error:  # the codec raises some ten kinds for bytes that are no such struct
+    except Exception as error:  # the codec raises about ten classes for malformed structs
         raise MalformedMessage(f"no {kind.__name__}: {type(error).__name__} {error}".rstrip()) from error
     return value
 
@@ -90,19 +90,19 @@ def encode_struct(value: Any) -> bytes:
 
 
 def format_exception(name: str, sequence: int, kind: int, text: str) -> bytes:
-    """A message that tells the client its call failed below the service: an unknown method, a malformed body."""
+    """Returns a message that reports a failure below the service: an unknown method, a malformed body."""
     buffer = TMemoryBuffer()
     TApplicationException(kind, text).write(TBinaryProtocolAccelerated(buffer))
     return format_header(name, TMessageType.EXCEPTION, sequence) + bytes(buffer.getvalue())
 
 
 class _Copy:
-    """Bytes that a walk over a message has taken from its source."""
+    """Bytes that a walk over a message has read from its source."""
 
     def __init__(self, take: Callable[[int], bytes], bytes_max: int) -> None:
         self._take = take
         self._left = bytes_max
-        self.content = bytearray()  # and no list of pieces, which would take many times the bytes of small fields
+        self.content = bytearray()  # not a list with pieces, which would take many times the memory for small fields
 
     def take(self, count: int) -> bytes:
         self._left -= count
@@ -118,9 +118,9 @@ class _Copy:
 
 
 def read_message(take: Callable[[int], bytes], bytes_max: int) -> bytes:
-    """One unframed message: its end is found by walking it, since nothing says its length beforehand.
+    """Reads one unframed message: its end is found by walking it, since it has no length prefix.
 
-    `take(n)` answers exactly `n` bytes or raises.
+    `take(n)` returns exactly `n` bytes or raises.
     """
     copy = _Copy(take, bytes_max)
     version, _, _, length = _START.unpack(copy.take(_START.size))
@@ -132,7 +132,7 @@ def read_message(take: Callable[[int], bytes], bytes_max: int) -> bytes:
 
 
 def _walk(copy: _Copy, kind: int, depth: int) -> None:
-    """Take one value of type `kind`."""
+    """Reads one value with type `kind`."""
     if depth == 0:
         raise MalformedMessage("the message is nested too deeply")
     if kind in _FIXED_SIZES:

@@ -1,8 +1,8 @@
-"""JDBC's metadata calls: which columns each answers, and how the engine's neutral lists become them. Pure.
+"""JDBC's metadata calls: their columns, and the conversion from the engine's lists. Pure.
 
-The column sets, their names, order and types are those of java.sql.DatabaseMetaData as Hive's drivers read them. The
-engine lists schemas, tables, columns, functions and keys (`engine/statements/shows.py`, `List…`); a :class:`Shape`
-turns those batches into JDBC's. What has no list in the engine (type info, table types) is a constant table here.
+Column sets, names, order and types are java.sql.DatabaseMetaData's as Hive's drivers read them. The engine lists
+schemas, tables, columns, functions and keys (`engine/statements/shows.py`, `List…`); a :class:`Shape` converts those
+batches to JDBC's. Lists that the engine lacks (type info, table types) are constant tables here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ARROW = {
 
 
 def _schema(columns: str) -> pa.Schema:
-    """`NAME type` pairs, a comma between; `string` where no type is said."""
+    """Parses `NAME type` pairs, separated by commas; the default type is `string`."""
     pairs = [(*column.split(), "string")[:2] for column in columns.split(",")]
     return pa.schema([sql_field(name, _ARROW[sql_type], sql_type) for name, sql_type in pairs])
 
@@ -59,8 +59,8 @@ CROSS_REFERENCES = _schema(
     "FKCOLUMN_NAME, KEY_SEQ smallint, UPDATE_RULE smallint, DELETE_RULE smallint, FK_NAME, PK_NAME, "
     "DEFERRABILITY smallint"
 )
+# The result for a statement without rows, for clients that treat every statement as a query.
 RESULT = _schema("Result")
-"""What a statement without rows answers, for clients that take every statement for a query."""
 OPERATION_LOG = _schema("operation_log")
 
 _FUNCTION_RETURNS_VALUE = 1
@@ -68,7 +68,7 @@ _NO_ACTION, _NOT_DEFERRABLE = 3, 7
 _TABLE_TYPES = {
     "TABLE": "TABLE",
     "VIEW": "VIEW",
-    # Hive's own names, which some of its clients filter by
+    # Hive's own names, by which some of its clients filter
     "MANAGED_TABLE": "TABLE",
     "EXTERNAL_TABLE": "TABLE",
     "EXTERNAL TABLE": "TABLE",
@@ -76,19 +76,19 @@ _TABLE_TYPES = {
 }
 
 Row = Mapping[str, Any]
+# Each column's values as an array or a list, or one value for all rows.
 Cells = Mapping[str, Any]
-"""Of each column its values as an array or a list, or the one value that all rows have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Turns a neutral list into rows of `schema`, a batch at a time; a column that `cells` leaves out is null."""
+    """Converts an engine list to rows with `schema`, batch by batch; a column that `cells` omits is null."""
 
     schema: pa.Schema
     cells: Callable[[pa.RecordBatch], Cells]
 
     def __call__(self, stream: ResultStream) -> ResultStream:
-        """The stream with its batches reshaped as they are pulled."""
+        """Returns the stream with its batches converted as they are pulled."""
         return replace(stream, schema=self.schema, source=self._batches(stream))
 
     def _batches(self, stream: ResultStream) -> Iterator[pa.RecordBatch]:
@@ -107,12 +107,12 @@ def _array(cells: Any, kind: pa.DataType, count: int) -> pa.Array:
 
 
 def rows_batch(schema: pa.Schema, rows: Iterable[Row]) -> pa.RecordBatch:
-    """Rows by column name as one batch."""
+    """Returns rows by column name as one batch."""
     return pa.RecordBatch.from_pylist([dict(row) for row in rows], schema)
 
 
 def constant(schema: pa.Schema, rows: Iterable[Row] = ()) -> ResultStream:
-    """A result that is at hand."""
+    """Returns a constant result."""
     return ResultStream(schema=schema, source=(rows_batch(schema, rows),))
 
 
@@ -125,14 +125,14 @@ def table_types() -> ResultStream:
 
 
 def parse_table_types(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The kinds a client wants, () for all; None where it wants only kinds that there are none of."""
+    """Returns the table types that a client requests, () for all; None if it requests only unknown types."""
     if not names:
         return ()
     return tuple(sorted({_TABLE_TYPES[name.upper()] for name in names if name.upper() in _TABLE_TYPES})) or None
 
 
 def parse_pattern(pattern: str | None) -> str | None:
-    """A name's pattern with JDBC's wildcards, None for all; impyla writes `.*`, Hive's shell `*`."""
+    """Returns a name pattern with JDBC's wildcards, None for all; impyla sends `.*`, Hive's shell `*`."""
     if not pattern:
         return None
     pattern = pattern.replace(".*", "%").replace("*", "%")
@@ -140,7 +140,9 @@ def parse_pattern(pattern: str | None) -> str | None:
 
 
 def parse_catalog(name: str | None) -> str | None:
-    """A catalog's name, None for all. It is a pattern to JDBC, so some clients escape the underscores in it."""
+    """Returns a catalog's name, None for all. JDBC defines it as a pattern, so some clients escape underscores in
+    it.
+    """
     pattern = parse_pattern(name)
     return pattern and re.sub(r"\\(.)", r"\1", pattern)
 
@@ -182,7 +184,7 @@ def _column_cells(batch: pa.RecordBatch) -> Cells:
         "REMARKS": pc.fill_null(batch["comment"], ""),
         "COLUMN_DEF": batch["default"],
         "CHAR_OCTET_LENGTH": described((kind.size if kind.code == string else None for kind in kinds), pa.int32()),
-        # From 0, as Spark's server and Databricks count: ADBC's Spark driver and Databricks' JDBC driver add 1.
+        # From 0, as in Spark's server and Databricks: ADBC's Spark driver and Databricks' JDBC driver add 1.
         "ORDINAL_POSITION": pc.subtract(batch["position"], 1),
         "IS_NULLABLE": pc.if_else(nullable, "YES", "NO"),
         "IS_AUTO_INCREMENT": "NO",

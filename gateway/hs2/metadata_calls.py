@@ -1,4 +1,4 @@
-"""The RPCs for JDBC's metadata as a table: what each asks of the engine and how its answer is shaped."""
+"""The RPCs for JDBC's metadata as a table: each one's engine request and result shape."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from gateway.hs2 import metadata
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.metadata import Shape, parse_catalog, parse_pattern, parse_table_types
 
+# A statement for the engine and its result's shape, or a constant result.
 Plan = tuple[Statement, Shape] | ResultStream
-"""A statement for the engine and the shape of its answer, or a result that is at hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataCall:
-    """One RPC; `response` is the class of its answer."""
+    """One RPC; `response` is its response's class."""
 
     name: str
     operation_type: t.TOperationType
@@ -86,7 +86,7 @@ def _cross_reference(request: Any) -> Plan:
 
 
 def _names(*parts: str | None) -> tuple[str | None, str | None, str | None]:
-    """A table's catalog, schema and name, which are no patterns; an empty one is any."""
+    """Returns a table's catalog, schema and name, which are not patterns; an empty one matches any."""
     catalog, schema, table = (part or None for part in parts)
     return catalog, schema, table
 

@@ -1,8 +1,8 @@
-"""The next answer to FetchResults, made while its client reads the one before.
+"""Prefetch of the next FetchResults response, while its client reads the preceding one.
 
-Clients ask for a result's pages one after the other, with the same limits, and are busy with each for longer than it
-takes to make. So a page is made ahead, of rows that are there; it is given out if the next call asks for just that, and
-else forgotten. Pages that nobody asked for yet are bounded together, the oldest go first.
+Clients request a result's pages one after the other, with the same limits, and process each for longer than it takes to
+create. So the next page is created in advance, from available rows; it is used if the next call requests exactly that
+page, and discarded otherwise. All prefetched pages together are bounded; the oldest are evicted first.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from gateway.results.result_buffer import Page
 from gateway.sessions.operation import Operation
 
 _THREADS = 2
+# A page's rows and bytes, and True if it includes the result's metadata.
 Limits = tuple[int, int, bool]
-"""Rows and bytes of a page, and whether the result's metadata goes with it."""
 Pieces = tuple[bytes, ...]
 
 
@@ -30,7 +30,7 @@ class _Made:
 
 
 class NextPages:
-    """Thread-safe; holds at most about `bytes_max`."""
+    """Prefetched pages. Thread-safe; holds at most about `bytes_max`."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -39,7 +39,7 @@ class NextPages:
         self._pages: WeakKeyDictionary[Operation, tuple[Limits, Future[_Made | None]]] = WeakKeyDictionary()
 
     def take(self, operation: Operation, limits: Limits) -> tuple[Page, Pieces] | None:
-        """The operation's next page with these limits, if it was made ahead; the operation moves on behind it."""
+        """Returns the operation's prefetched page with these limits, if there is one, and advances the operation."""
         with self._lock:
             asked, future = self._pages.pop(operation, (None, None))
         if future is None or asked != limits or future.cancel():
@@ -48,7 +48,7 @@ class NextPages:
         return (made.page, made.pieces) if made is not None and operation.skip(made.page) else None
 
     def make(self, operation: Operation, limits: Limits, encode: Callable[[Page], Pieces]) -> None:
-        """Begin to make the operation's next page."""
+        """Starts creating the operation's next page."""
         rows_max, bytes_max, _ = limits
 
         def run() -> _Made | None:

@@ -1,7 +1,7 @@
-"""How far a statement has come, as the table that beeline draws while it waits. Pure.
+"""A statement's progress, as the table that beeline draws while it waits. Pure.
 
-Hive fills the table with the vertices of a Tez job; here its rows are the tables that are read, with the data files of
-each and those that are left after pruning, and the tasks of Spark. beeline prints nine columns, no more and no less.
+Hive fills the table with a Tez job's vertices; here its rows are the tables that are read, with the data files in each
+and the files remaining after pruning, and Spark's tasks. beeline prints exactly nine columns.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _HEADERS = ["VERTICES", "MODE", "STATUS", "TOTAL", "COMPLETED", "RUNNING", "PEND
 
 
 def progress_update(profile: Profile, started_ms: int, *, has_ended: bool) -> Any:
-    """A TProgressUpdateResp."""
-    tasks = profile.now.tasks  # of a script: those of the statement in it that runs
+    """Returns a TProgressUpdateResp."""
+    tasks = profile.now.tasks  # for a script: the running statement's
     rows = [_row(read.label, "files", "PRUNED", read.files_total, read.files) for read in profile.reads]
     state = "ENDED" if has_ended else "RUNNING" if tasks.total else "PLANNING"
     pending = max(0, tasks.total - tasks.done - tasks.running)
@@ -32,6 +32,6 @@ def progress_update(profile: Profile, started_ms: int, *, has_ended: bool) -> An
 
 
 def _row(name: str, mode: str, state: str, *numbers: int) -> list[str]:
-    """A row with zeros for the numbers that are not given."""
+    """Returns a row with zeros for missing numbers."""
     counted = [*map(str, numbers)]
     return [name, mode, state, *counted, *["0"] * (len(_HEADERS) - 3 - len(counted))]

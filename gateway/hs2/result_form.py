@@ -1,8 +1,8 @@
-"""In which form a statement's rows reach its client: chosen once, when the statement is sent, and kept with it.
+"""The wire format for a statement's rows: chosen once, when the statement is sent, and then fixed.
 
-Hive's clients get columns, those before V6 rows; intervals are strings to those before V8, which have no types for
-them. Databricks' clients get columns of nulls as strings. They say with each statement what they can read, and are told
-in the metadata what they get. Metadata calls and logs are columns for everybody.
+Hive's clients receive columns, or rows before V6; intervals are strings before V8, which has no types for them.
+Databricks' clients receive null columns as strings. They declare with each statement what formats they can read, and
+the metadata names the chosen one. Metadata calls and logs are always columns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Pieces = tuple[bytes, ...]
 
 
 class RowSetKind(Enum):
-    """What a TRowSet has its rows in, and how the extensions call that."""
+    """A TRowSet's row format, and its name in the extensions."""
 
     ROWS = t.TSparkRowSetType.ROW_BASED_SET
     COLUMNS = t.TSparkRowSetType.COLUMN_BASED_SET
@@ -45,8 +45,9 @@ class RowSetKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultForm:
-    """`is_extended`: the client knows the extensions, and is told of the form. `has_intervals`: it knows the types of
-    intervals. `may_link`: a large result may be links to Arrow documents, which the client fetches several at once.
+    """A wire format. `is_extended`: the client supports the extensions, and the format is reported. `has_intervals`: it
+    supports interval types. `may_link`: a large result may be links to Arrow documents, which the client fetches
+    concurrently.
     """
 
     kind: RowSetKind
@@ -57,13 +58,13 @@ class ResultForm:
     may_link: bool = False
 
     def of(self, schema: pa.Schema, time_zone: str) -> ShapedResult:
-        """This form of a result with the columns `schema`."""
+        """Returns this format applied to a result with the columns `schema`."""
         return ShapedResult(form=self, schema=schema, time_zone=time_zone)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShapedResult:
-    """A result as it travels; `time_zone` is that in which timestamps show."""
+    """A result in its wire format; `time_zone` is used to display timestamps."""
 
     form: ResultForm
     schema: pa.Schema
@@ -71,8 +72,8 @@ class ShapedResult:
     is_staging: bool = False
 
     def metadata(self) -> Any:
-        """A TGetResultSetMetadataResp."""
-        # Databricks has no NULL_TYPE: its connector's types and its dialect of SQLAlchemy do not know the name.
+        """Returns a TGetResultSetMetadataResp."""
+        # Databricks has no NULL_TYPE: its connector's types and its SQLAlchemy dialect lack the name.
         described = table_schema(self.schema, has_intervals=self.form.has_intervals, has_void=not self.form.is_extended)
         response = t.TGetResultSetMetadataResp(SUCCESS, described)
         if self.form.is_extended:
@@ -84,7 +85,7 @@ class ShapedResult:
         return response
 
     def document(self, page: Page) -> bytes:
-        """Rows as an Arrow stream, the target of a link."""
+        """Returns rows as an Arrow stream, a link's target."""
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self._arrow_schema) as writer:
             for batch in arrow_batches(page.rows, self._arrow_schema, self.time_zone):
@@ -93,7 +94,7 @@ class ShapedResult:
         return lz4_frame(content) if self.form.is_compressed else content.to_pybytes()
 
     def linked(self, pages: Sequence[Page], links: Sequence[tuple[str, int]], *, with_metadata: bool) -> Pieces:
-        """The bytes of a TFetchResultsResp of links to `pages`."""
+        """Returns the bytes of a TFetchResultsResp with links to `pages`."""
         made = [
             t.TSparkArrowResultLink(url, expiry, page.row_offset, page.rows.num_rows, value_bytes(page.rows))
             for page, (url, expiry) in zip(pages, links, strict=True)
@@ -103,7 +104,7 @@ class ShapedResult:
         return tuple(encode_fetch_response(SUCCESS, pages[-1].has_more, [row_set], metadata))
 
     def fetched(self, page: Page, *, with_metadata: bool = False) -> Pieces:
-        """The bytes of a TFetchResultsResp."""
+        """Returns the bytes of a TFetchResultsResp."""
         metadata = self.metadata() if with_metadata else None
         return tuple(encode_fetch_response(SUCCESS, page.has_more, self._row_set(page), metadata))
 
@@ -128,14 +129,14 @@ class ShapedResult:
 
 
 def plain_form(version: int) -> ResultForm:
-    """What a client of protocol `version` gets where it may not choose."""
+    """Returns the format for protocol `version` without the client's choice."""
     kind = RowSetKind.COLUMNS if version >= FIRST_COLUMNAR_VERSION else RowSetKind.ROWS
     has_intervals = version >= FIRST_INTERVAL_VERSION
     return ResultForm(kind=kind, is_extended=version >= FIRST_SPARK_VERSION, has_intervals=has_intervals)
 
 
 def asked_form(version: int, request: Any) -> ResultForm:
-    """What a TExecuteStatementReq asks for."""
+    """Returns the format that a TExecuteStatementReq requests."""
     plain = plain_form(version)
     if not plain.is_extended or not request.canReadArrowResult:
         return plain
@@ -149,7 +150,7 @@ def asked_form(version: int, request: Any) -> ResultForm:
 
 
 def _arrow_types(request: Any) -> ArrowTypes:
-    """Clients from before TSparkArrowTypes choose the form of timestamps by a setting."""
+    """Returns the Arrow types; clients from before TSparkArrowTypes choose the timestamp format by a setting."""
     as_text = (request.confOverlay or {}).get(TIMESTAMP_AS_STRING)
     if (given := request.useArrowNativeTypes) is None:
         return ArrowTypes(timestamps=as_text == "false")

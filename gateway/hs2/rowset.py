@@ -1,10 +1,10 @@
-"""Arrow tables as TRowSet: what FetchResults answers, as bytes of Thrift's binary protocol.
+"""Encoding from Arrow tables to TRowSet for FetchResults, as bytes in Thrift's binary protocol.
 
-From protocol V6 on a row set has columns, and a column of Thrift is nearly a column of Arrow: numbers in the other byte
-order, strings with their lengths between them, the validity bitmap inverted. So the bytes are made straight from
-Arrow's buffers by numpy, some fifteen times as fast as by way of Python values; the test compares them with what the
-Thrift runtime makes of the same struct. Clients before V6 take rows of tagged values, which are few and slow anyway:
-they go through the runtime.
+From protocol V6 on a row set has columns, and a Thrift column is similar to an Arrow column: numbers in the other byte
+order, strings with interleaved lengths, the validity bitmap inverted. So numpy builds the bytes directly from Arrow's
+buffers, some fifteen times as fast as through Python values; the test compares them with the Thrift runtime's encoding
+of the same struct. Clients before V6 receive rows with tagged values, which are rare and slow anyway: the runtime
+encodes them.
 
     TRowSet  = i64 startRowOffset (1), list<TRow> rows (2), list<TColumn> columns (3),
                list<TSparkArrowBatch> arrowBatches (1281)
@@ -39,7 +39,7 @@ _ONE_LENGTH_MAX = 1 << 16
 
 
 def encode_arrow(batches: Sequence[tuple[bytes, int]], row_offset: int) -> Iterator[bytes]:
-    """A TRowSet of Arrow batches, each with its number of rows."""
+    """Encodes a TRowSet with Arrow batches, each with its number of rows."""
     yield _field(TType.I64, 1) + struct.pack(">q", row_offset)
     yield _field(TType.LIST, 2) + _list(TType.STRUCT, 0)
     yield _field(TType.LIST, 1281) + _list(TType.STRUCT, len(batches))
@@ -51,7 +51,9 @@ def encode_arrow(batches: Sequence[tuple[bytes, int]], row_offset: int) -> Itera
 
 
 def encode_columns(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[bytes]:
-    """A TRowSet of columns, in pieces; `rows` carries SQL types, timestamps show in `time_zone`."""
+    """Encodes a TRowSet with columns, in pieces; the schema of `rows` has SQL types, timestamps are shown in
+    `time_zone`.
+    """
     yield _field(TType.I64, 1) + struct.pack(">q", row_offset)
     yield _field(TType.LIST, 2) + _list(TType.STRUCT, 0)
     yield _field(TType.LIST, 3) + _list(TType.STRUCT, rows.num_columns)
@@ -69,7 +71,7 @@ def encode_columns(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[
 
 
 def encode_rows(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[bytes]:
-    """A TRowSet of rows, for clients before V6; a null is a value that is not set."""
+    """Encodes a TRowSet with rows, for clients before V6; a null is a value that is not set."""
     columns = [
         _cells(column, column_type(sql_type_of(field_)), sql_type_of(field_), time_zone)
         for field_, column in zip(rows.schema, rows.columns, strict=True)
@@ -80,7 +82,7 @@ def encode_rows(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[byt
 def encode_fetch_response(
     status: TStatus, has_more: bool, row_set: Iterable[bytes], metadata: TGetResultSetMetadataResp | None = None
 ) -> Iterator[bytes]:
-    """A TFetchResultsResp around a row set."""
+    """Encodes a TFetchResultsResp around a row set."""
     yield _field(TType.STRUCT, 1) + encode_struct(status)
     yield _field(TType.BOOL, 2) + bytes([has_more])
     yield _field(TType.STRUCT, 3)
@@ -91,7 +93,7 @@ def encode_fetch_response(
 
 
 def encode_with_results(response: Any, results: TSparkDirectResults, fetched: Iterable[bytes]) -> Iterator[bytes]:
-    """`response` with `results` as its directResults, in which the bytes `fetched` are the resultSet."""
+    """Encodes `response` with `results` as its directResults, in which the bytes `fetched` are the resultSet."""
     yield encode_struct(response).removesuffix(_STOP)
     yield _field(TType.STRUCT, 1281) + encode_struct(results).removesuffix(_STOP)
     yield _field(TType.STRUCT, 3)
@@ -100,7 +102,7 @@ def encode_with_results(response: Any, results: TSparkDirectResults, fetched: It
 
 
 def wire_values(column: pa.ChunkedArray, slot: Slot, sql_type: str, time_zone: str) -> pa.Array:
-    """The column as one array of the slot's kind: numbers and bytes as they are, everything else as text."""
+    """Returns the column as one array with the slot's kind: numbers and bytes unchanged, everything else as text."""
     values = column.combine_chunks()
     match slot:
         case Slot.STRING:
@@ -108,7 +110,7 @@ def wire_values(column: pa.ChunkedArray, slot: Slot, sql_type: str, time_zone: s
         case Slot.BINARY:
             return values.cast(pa.binary())
         case Slot.DOUBLE if pa.types.is_float32(values.type):
-            # Hive's double is the one that prints like the float: 17.604954, where widening gives 17.60495376586914.
+            # Hive's double is the one that prints like the float: 17.604954; widening would give 17.60495376586914.
             return values.cast(pa.string()).cast(pa.float64())
         case Slot.BOOL | Slot.BYTE | Slot.I16 | Slot.I32 | Slot.I64 | Slot.DOUBLE:
             return values
@@ -117,7 +119,7 @@ def wire_values(column: pa.ChunkedArray, slot: Slot, sql_type: str, time_zone: s
 
 
 def null_bitmap(values: pa.Array) -> bytes:
-    """One bit a row, least significant first, set for null; without the zero bytes at its end."""
+    """Returns one bit per row, least significant first, set for null; without trailing zero bytes."""
     if not values.null_count:
         return b""
     is_null = values.is_null().to_numpy(zero_copy_only=False)
@@ -133,9 +135,9 @@ def _encode_values(values: pa.Array, slot: Slot) -> bytes:
 
 
 def _encode_strings(values: pa.Array) -> bytes:
-    """Each string behind its length: Arrow joins both, and the bytes of the joined strings are the list.
+    """Encodes each string after its length: Arrow joins both, and the joined strings' bytes are the list.
 
-    Strings of one length (dates, codes, numbers of as many digits) are copied in a third of that time.
+    Strings with equal lengths (dates, codes, numbers with equally many digits) take a third of that time.
     """
     count = len(values)
     if not count:

@@ -1,14 +1,14 @@
-"""The server's side of Thrift's SASL handshake as a state machine without a socket.
+"""The server side of Thrift's SASL handshake as a state machine without a socket.
 
 A negotiation message is a status byte, a big-endian u32 length and that many bytes. A client sends
 
     START mechanism                         its name, such as PLAIN
-    OK or COMPLETE  message                 the mechanism's own (Hive's JDBC says COMPLETE, Python clients OK)
+    OK or COMPLETE  message                 the mechanism's own (Hive's JDBC sends COMPLETE, Python clients OK)
 
-The server answers a message that the mechanism has a question about with OK and that question, and ends with COMPLETE,
-after which every Thrift message of either side is a frame (u32 length, bytes: SASL's quality of protection "auth"). A
-mechanism the server has not is answered BAD, wrong credentials ERROR, each with a text that clients show; the
-connection then ends. The mechanisms themselves are those of `gateway/authenticators.py`.
+The server responds with OK and the mechanism's challenge if there is one, and ends with COMPLETE, after which every
+Thrift message in either direction is a frame (u32 length, bytes: SASL's quality of protection "auth"). An unsupported
+mechanism gets BAD, wrong credentials ERROR, each with a text that clients show; the connection then ends.
+`gateway/authenticators` implements the mechanisms.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from gateway.authenticators.exchange import KERBEROS_REFUSED, Accepted, Authenti
 from gateway.authenticators.peer import Peer
 
 HEADER = struct.Struct(">BI")
+# Maximum message length for an unauthenticated client; a name and a password, or a Kerberos ticket, are far smaller.
 MESSAGE_BYTES_MAX = 64 * 1024
-"""Longest message of a client that is not yet known; a name and a password, or a Kerberos ticket, fit many times."""
 
 
 class SaslStatus(IntEnum):
@@ -45,7 +45,7 @@ class SaslState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes back to the client."""
+    """A response to the client."""
 
     status: SaslStatus
     payload: bytes = b""
@@ -55,7 +55,7 @@ class Reply:
 
 
 class SaslNegotiation:
-    """One connection's handshake: `receive` each message until `state` is ACCEPTED or REFUSED."""
+    """One connection's handshake: pass each message to `receive` until `state` is ACCEPTED or REFUSED."""
 
     def __init__(self, authenticator: Authenticator, peer: Peer) -> None:
         self.state = SaslState.EXPECT_START
@@ -65,13 +65,13 @@ class SaslNegotiation:
         self._exchange: Exchange | None = None
 
     def receive(self, status: int, payload: bytes) -> Reply | None:
-        """The reply to one message; None where the client speaks next. Not to be called after the end."""
+        """Returns the response to one message; None if the client sends next. Must not be called after the end."""
         match self.state, status:
             case SaslState.EXPECT_START, SaslStatus.START:
                 return self._start(payload)
             case SaslState.EXPECT_MESSAGE, SaslStatus.OK | SaslStatus.COMPLETE:
                 return self._go_on(payload)
-            case _:  # any other pair, by the client's bytes
+            case _:  # any other pair, from the client's bytes
                 return self._refuse(SaslStatus.BAD, f"Status {status} is not expected here.")
 
     def _start(self, payload: bytes) -> Reply | None:

@@ -1,8 +1,8 @@
-"""The Thrift port: accepts connections, a thread each, and ends a connection's sessions with it.
+"""The Thrift port: accepts connections, one thread each, and closes a connection's sessions with it.
 
-Clients of HiveServer2 keep one connection for a session and often wait in it for minutes, so a thread per connection
-is the simple fit; a thousand idle ones cost some 25 MB, and 80 MB with TLS. A client that dies while its thread works
-for it is noticed by the thread of `watch.py`, which cancels its statements, so that its thread comes to the end.
+HiveServer2 clients keep one connection per session and often wait in it for minutes, so a thread per connection is the
+simplest design; a thousand idle ones cost some 25 MB, and 80 MB with TLS. If a client dies while its thread works for
+it, the thread in `watch.py` detects that and cancels its statements, so that its thread ends.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThriftSettings:
-    """Limits of the port, so that no one address has all of it; without `tls` it takes clients in plaintext only.
+    """The port's limits, so that no single address can use all of it; without `tls` it accepts only plaintext.
 
-    `listener` is the port where it is open already.
+    `listener` is the port's socket if it is already open.
     """
 
     connections_max: int = 2000
@@ -64,7 +64,7 @@ class Connection:
         self.address = peer
 
     def serve(self, settings: ThriftSettings) -> None:
-        """Answer messages until either side ends; never raises."""
+        """Processes messages until either side ends; never raises."""
         stream = ByteStream(self._socket)
         try:
             self._answer_all(stream, settings)
@@ -80,7 +80,7 @@ class Connection:
             self._end_sessions()
 
     def hang_up(self) -> None:
-        """End the connection from another thread, never raising: its own wakes up and cleans up."""
+        """Ends the connection from another thread, never raising: its own thread wakes up and cleans up."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         try:
@@ -113,13 +113,15 @@ class Connection:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Opens the port; raises OSError if it cannot be had."""
+    """Opens the port; raises OSError if it is not available."""
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
     return socket.create_server((host, port), family=family, backlog=_BACKLOG)
 
 
 class ThriftServer:
-    """`start()` binds and serves in threads of its own; `stop()` ends every connection and with it its sessions."""
+    """The Thrift server. `start()` binds and serves on its own threads; `stop()` ends every connection with its
+    sessions.
+    """
 
     def __init__(
         self,
@@ -130,7 +132,9 @@ class ThriftServer:
         settings: ThriftSettings | None = None,
         on_death: OnDeath = ignore_death,
     ) -> None:
-        """`port` 0 takes any; `on_death` is told of a thread of the port's own that ended by itself."""
+        """Prepares the server. `port` 0 means any; `on_death` is called if one of the port's own threads ends by
+        itself.
+        """
         self._service = Service(registry, authenticator)
         self._authenticator = authenticator
         self._address = (host, port)
@@ -146,7 +150,7 @@ class ThriftServer:
         ]
 
     def start(self) -> int:
-        """The port in use. Raises OSError where it cannot be had."""
+        """Starts the server, and returns the port. Raises OSError if it is not available."""
         if self.listener is None:
             self.listener = listen(*self._address)
         for thread in self._threads:
@@ -154,7 +158,7 @@ class ThriftServer:
         return int(self.listener.getsockname()[1])
 
     def stop(self) -> None:
-        """Take no more connections, hang up on those there are, and wait shortly for their threads."""
+        """Stops accepting, closes all connections, and waits briefly for their threads."""
         self._stopping.set()
         if self.listener:
             with contextlib.suppress(OSError):
@@ -170,7 +174,7 @@ class ThriftServer:
                 thread.join(max(0.0, end - time.monotonic()))
 
     def conversations(self) -> Conversations:
-        """The same service, for the HTTP port."""
+        """Returns the same service for the HTTP port."""
         return Conversations(self._service, self._watch)
 
     def connection_count(self) -> int:
@@ -182,7 +186,7 @@ class ThriftServer:
             try:
                 accepted, address = self.listener.accept()
             except OSError as error:
-                if self._stopping.wait(0.1):  # a breath: the process may be out of descriptors
+                if self._stopping.wait(0.1):  # a short pause: the process may be out of descriptors
                     return
                 if error.errno in _FATAL_ACCEPT:
                     raise
@@ -199,7 +203,7 @@ class ThriftServer:
                 accepted.close()
 
     def _too_many(self, address: str) -> int | None:
-        """How many connections there are, of all clients or from `address`, if that is as many as may be."""
+        """Returns the number of connections, in total or from `address`, if it has reached its limit."""
         with self._lock:
             counts = len(self._connections), sum(one.address == address for one in self._connections)
         if counts[0] >= self._settings.connections_max:
@@ -207,7 +211,7 @@ class ThriftServer:
         return counts[1] if counts[1] >= self._settings.connections_per_address_max else None
 
     def _serve(self, accepted: socket.socket, peer: str) -> None:
-        with contextlib.suppress(OSError):  # of a client that is gone again, which its thread finds out
+        with contextlib.suppress(OSError):  # the client may be gone, which its thread detects
             _tune(accepted)
         connection = Connection(accepted, peer, self._service, self._authenticator, self._watch)
         thread = threading.Thread(target=self._run, args=(connection,), name=f"thrift-{peer}", daemon=True)
@@ -230,7 +234,7 @@ class ThriftServer:
 
 
 def _tune(connection: socket.socket) -> None:
-    """Send small answers at once, and notice a machine that vanished without a word."""
+    """Sends small responses immediately, and detects a machine that vanished silently."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEP_ALIVE_S.items():

@@ -1,33 +1,34 @@
-"""The RPCs of TCLIService, one method each, over the registry's sessions and operations.
+"""The RPCs in TCLIService, one method each, over the registry's sessions and operations.
 
-A method takes the decoded request and the :class:`Client` that sent it and answers the response struct, or raises; the
-dispatcher makes an error a response of the same RPC. Rules that clients depend on:
+A method takes the decoded request and its :class:`Client` and returns the response struct, or raises; the dispatcher
+converts an error to the same RPC's response. Rules that clients depend on:
 
-* the answered protocol version is the smaller of the client's and ours; PyHive insists on exactly its own;
-* ExecuteStatement of a synchronous client answers when the statement has ended, with its error if it failed; an
-  asynchronous client always gets a handle and learns the rest from GetOperationStatus;
-* GetOperationStatus is held, because some clients sleep for seconds after "running" and others do not sleep at all:
-  until the statement is :data:`FIRST_HOLD_S` old, later :data:`HOLD_S`. On a socket that carries one call at a time a
-  cancel waits for the held call, which is why the later ones are short, and all of Databricks' clients, which ask
-  again at once;
-* a waiting statement is INITIALIZED to clients, since some take PENDING for an end;
-* a statement without rows has no result set, and says how many rows it changed: 0 for DDL, and -1 where there is a
-  result set, which is what JDBC wants of getUpdateCount. An asynchronous client is told after parsing, since some never
-  look at it again. Who fetches all the same gets one column `Result` and no rows, since a result has as many columns as
-  its metadata. A synchronous client of Hive's protocols is told of a result set with this column, as by Spark's own
-  server: PyHive's `executemany` and ADBC's Spark driver fail for a statement without one;
-* clients before V6, which get rows, are answered all the rows that they ask for and that no more follow: ADBC's Spark
-  driver repeats FETCH_FIRST while it hears of more;
-* clients that ask for direct results get what there is :data:`DIRECT_S` after the statement was sent, in the same
-  answer, and nothing where it still runs: without the handle they cannot cancel. A result that fits is closed at once;
-* a query that has rows while it runs is FINISHED to clients that can wait for the others: those on a connection of
-  their own, to which an answer without rows is the end of the result, and Databricks' clients, to which it is not;
-* metadata calls have ended when they answer, since drivers fetch at once;
-* of all calls only OpenSession may reach Java, where a client sends settings of Spark; it is answered within
-  :data:`OPEN_S` seconds, if need be by EngineNotAnswering. What statements need of Java runs on their own threads, and
-  a cancel or a timeout ends them for the client whatever Java does.
+* the response's protocol version is the smaller of the client's and the server's; PyHive requires exactly its own;
+* ExecuteStatement from a synchronous client returns when the statement has ended, with its error if it failed; an
+  asynchronous client always gets a handle and the rest from GetOperationStatus;
+* GetOperationStatus is delayed, because some clients sleep for seconds after "running" and others do not sleep: until
+  the statement is :data:`FIRST_HOLD_S` old, later :data:`HOLD_S`. On a socket that carries one call at a time a cancel
+  waits for the delayed call; for this reason the later delays are short, and so are all for Databricks' clients, which
+  poll immediately;
+* clients see a waiting statement as INITIALIZED, since some treat PENDING as an end;
+* a statement without rows has no result set, and reports the number of changed rows: 0 for DDL, and -1 if there is a
+  result set, as JDBC requires for getUpdateCount. An asynchronous client gets it after parsing, since some never check
+  again. A fetch still returns one column `Result` and no rows, since a result has as many columns as its metadata. A
+  synchronous client with Hive's protocols gets a result set with this column, as from Spark's own server: PyHive's
+  `executemany` and ADBC's Spark driver fail for a statement without one;
+* clients before V6, which get rows, receive all the rows that they request with no more to follow: ADBC's Spark driver
+  repeats FETCH_FIRST while more are announced;
+* clients that request direct results get the rows available :data:`DIRECT_S` after the statement was sent, in the same
+  response, and nothing if it is still running: without the handle they cannot cancel. A result that fits is closed
+  immediately;
+* a query with rows while it runs is FINISHED for clients that can wait for the others: clients on their own connection,
+  for which a response without rows is the result's end, and Databricks' clients, for which it is not;
+* metadata calls have ended when they return, since drivers fetch immediately;
+* only OpenSession may call Java, if a client sends Spark settings; it returns within :data:`OPEN_S` seconds, if
+  necessary with EngineNotAnswering. Statements call Java on their own threads, and a cancel or a timeout ends them for
+  the client whatever Java does.
 
-Handles open the sessions and statements of the connection's identity only, which the registry checks.
+Handles grant access only to the sessions and statements of the connection's identity, which the registry checks.
 """
 
 from __future__ import annotations
@@ -85,14 +86,14 @@ OPEN_S = 15.0
 _TOUCH_S = 0.5
 PARSED_S, DIRECT_S = 0.5, 0.5
 _OPENED_AT_ONCE_MAX = 64
+# Minimum result size for links to rows, if the client supports them.
 LINKED_FROM_BYTES = 32 << 20
-"""From which size on a result is links to its rows where its client can follow them."""
+# Memory limit for all prefetched responses.
 NEXT_PAGES_BYTES_MAX = 64 << 20
-"""Of all answers that were made before they are asked for."""
 _LOG_FETCH = 1
 _HIVE_ERROR = "org.apache.hive.service.cli.HiveSQLException"
+# The prefix in the driver's User-Agent.
 _DATABRICKS_JDBC = "DatabricksJDBCDriver"
-"""What the driver's User-Agent begins with."""
 
 _STATES = {
     OperationState.PENDING: t.TOperationState.INITIALIZED_STATE,
@@ -110,13 +111,13 @@ _HAVE_RESULTS = (OperationState.STREAMING, OperationState.FINISHED)
 
 @dataclass(slots=True)
 class Client:
-    """Who is at the other end of a connection. `identity` is None until its transport or OpenSession says it.
+    """The client on a connection. `identity` is None until its transport or OpenSession authenticates it.
 
-    `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
-    the client's last question; `awaited` is the statement whose end it waits for without having its handle;
-    `links` are for rows that it may fetch by URL; `agent` is its User-Agent; `afterwards` is what to begin once the
-    answer is made, which need not wait for that: over TCP when it was sent, over HTTP just before. A call on a
-    connection of its own (`is_connected`) may take its time; over HTTP somebody between us may end it.
+    `sessions` are the ones that it opened, which end with the connection; `settled` is the ended statement in the
+    client's last status request; `awaited` is the statement that it waits for without a handle; `links` are for rows
+    that it may fetch by URL; `agent` is its User-Agent; `afterwards` is work that need not delay the response: over TCP
+    it starts after the response was sent, over HTTP just before. A call on the client's own connection (`is_connected`)
+    may take long; over HTTP a proxy may end it.
     """
 
     peer: Peer
@@ -131,7 +132,9 @@ class Client:
 
     @property
     def reads_counts(self) -> bool:
-        """Whether it takes the number of changed rows from a row of the result alone, as Databricks' JDBC driver."""
+        """Returns True if it reads the number of changed rows only from a result row, as Databricks' JDBC driver
+        does.
+        """
         return self.agent.startswith(_DATABRICKS_JDBC)
 
     @contextlib.contextmanager
@@ -143,27 +146,27 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A response struct that is bytes already."""
+    """An encoded response struct."""
 
     pieces: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _ClientSettings:
-    """What the front end itself remembers of a session."""
+    """A session's state in the front end."""
 
     version: int
 
 
 def error_status(error: BaseException) -> Any:
-    """A TStatus for any exception; no stack, which clients would show to their users."""
+    """Returns a TStatus for any exception; without a stack, which clients would show to their users."""
     failure = describe(error)
     code = t.TStatusCode.INVALID_HANDLE_STATUS if failure.is_stale_handle else t.TStatusCode.ERROR_STATUS
-    # Hive writes a chain of causes here, and hive-jdbc parses it: class, text, depth of the stack, and its last frame
-    # (here none). ADBC's Spark driver shows nothing else, and dbt knows a missing table by these words.
+    # Hive writes a chain of causes here, and hive-jdbc parses it: class, text, stack depth, and its last frame (here
+    # absent). ADBC's Spark driver shows nothing else, and dbt recognizes a missing table by these words.
     notes = [f"*{_HIVE_ERROR}:Error running query: {failure.message}:0:-1"]
     if failure.condition == "TABLE_OR_VIEW_NOT_FOUND" and failure.name:
-        # The words by which PyHive's SQLAlchemy dialect knows a missing table, with and without its schema.
+        # PyHive's SQLAlchemy dialect recognizes a missing table by these words, with and without its schema.
         parts = failure.name.replace("`", "").split(".")
         notes += [
             f"SemanticException: Table not found {'.'.join(parts[-count:])}" for count in range(1, len(parts) + 1)
@@ -172,7 +175,9 @@ def error_status(error: BaseException) -> Any:
 
 
 def _stage(session: Session, client: Client) -> Callable[[FileTransfer], str] | None:
-    """How files of volumes reach the client; None where its address for this server is not known."""
+    """Returns the function that creates URLs for volume files; None if the client's address for this server is
+    unknown.
+    """
     links = client.links
     return None if links is None else lambda transfer: links.stage(session.identity, transfer)
 
@@ -194,7 +199,7 @@ class Service:
     def open_session(self, request: Any, client: Client) -> Any:
         wanted = parse_configuration(request.configuration or {})
         identity = client.identity
-        if identity is None:  # a transport without a log-in of its own
+        if identity is None:  # a transport without its own login
             identity = self._log_in(request.username or "", request.password or "", client.peer)
             client.identity = identity
         if wanted.proxy_user not in (None, identity.principal):
@@ -206,7 +211,8 @@ class Service:
                 settings=wanted.settings,
                 catalog=namespace.catalogName or wanted.catalog,
                 schema=namespace.schemaName or wanted.schema,
-                may_lack_schema=bool(namespace.schemaName),  # dbt-databricks makes it in the session that begins there
+                # dbt-databricks creates it in the session that begins there
+                may_lack_schema=bool(namespace.schemaName),
                 origin=Origin("thrift" if client.is_connected else "thrift-http", client.peer.address),
             ),
             OPEN_S,
@@ -282,7 +288,7 @@ class Service:
         return response
 
     def _hold_s(self, session: Session, operation: Operation) -> float:
-        """How long the answer to a question for the state may be held."""
+        """Returns how long a status response may be delayed, in seconds."""
         if self._client_settings[session].version >= FIRST_SPARK_VERSION:
             return EXTENDED_HOLD_S
         age_s = time.time() - operation.created_ms / 1000
@@ -340,7 +346,7 @@ class Service:
         return Encoded(pieces)
 
     def linked_rows(self, rows: LinkedRows, peer: Peer) -> bytes:
-        """Some rows of a result that goes out as links; its reader has shown that it may have them."""
+        """Returns some rows from a result that is sent as links; the reader's permission has been checked."""
         part = f"{rows.row_count} rows from row {rows.row_offset}"
         origin = Origin("http", peer.address)
         operation = self._registry.linked_operation(rows.operation_id, part, origin)
@@ -350,10 +356,10 @@ class Service:
         return form.of(operation.schema, operation.time_zone).document(page)
 
     def _shaped(self, session: Session, operation: Operation, client: Client) -> ShapedResult:
-        """The result as it travels; raises the error of an operation that has none."""
+        """Returns the result in its wire format; raises the error for an operation without a result."""
         form = self._forms.get(operation) or plain_form(self._client_settings[session].version)
         schema = operation.schema
-        if form.may_link and client.links:  # decided once, when its metadata or its first rows are asked for
+        if form.may_link and client.links:  # decided once, when its metadata or its first rows are requested
             kind = RowSetKind.LINKS if operation.exceeds(LINKED_FROM_BYTES) else form.kind
             form = self._forms[operation] = replace(form, kind=kind, may_link=False)
         shaped = form.of(schema if operation.has_rows else metadata.RESULT, operation.time_zone)
@@ -362,16 +368,18 @@ class Service:
     def _started(
         self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client
     ) -> Any:
-        """The answer to a call that made `operation`: with its results if the client asks for them and it has ended."""
+        """Returns the response to a call that created `operation`: with its results if the client requests them and it
+        has ended.
+        """
         wanted = request.getDirectResults
         with client.awaiting(operation):
             if wanted is None:
                 operation.wait_until_parsed(PARSED_S)
             state = operation.wait(DIRECT_S if wanted is not None else 0)
-        # PyHive's executemany, and so pandas' to_sql, reads what each statement but the last answers.
+        # PyHive's executemany, and so pandas' to_sql, reads the result of each statement but the last.
         is_hive = self._client_settings[session].version < FIRST_SPARK_VERSION
         has_column = not request.runAsync and (is_hive or operation.rows_modified is not None)
-        # @databricks/sql waits for the end of a statement, and so reads its error, only if it may have rows.
+        # @databricks/sql waits for a statement's end, and so reads its error, only if it may have rows.
         is_open = wanted is not None and state not in _HAVE_RESULTS
         has_results = operation.may_have_rows or has_column or is_open
         handle = t.TOperationHandle(self._handles.handle(operation.id), kind, has_results)
@@ -382,17 +390,17 @@ class Service:
         results = t.TSparkDirectResults(_status(operation, state))
         if state not in _HAVE_RESULTS:
             results.operationStatus.hasResultSet = has_results
-            if state is OperationState.FAILED:  # a cancelled one is asked for its rows, and answers why there are none
+            if state is OperationState.FAILED:  # a cancelled one's fetch returns the reason
                 session.forget(operation)
                 results.closeOperation = t.TCloseOperationResp(SUCCESS)
             answer.directResults = results
             return answer
         shaped = self._shaped(session, operation, client)
         results.resultSetMetadata = shaped.metadata()
-        if not operation.has_rows:  # with a resultSet, which it never reads here, @databricks/sql fetches for ever
+        if not operation.has_rows:  # with a resultSet, which it never reads here, @databricks/sql fetches forever
             answer.directResults = results
             return answer
-        if shaped.form.kind is RowSetKind.LINKS and client.links:  # which are followed while it is open
+        if shaped.form.kind is RowSetKind.LINKS and client.links:  # these are fetched while it is open
             fetched = fetch_links(shaped, operation, None, client.links, with_metadata=False)
             return Encoded(tuple(encode_with_results(answer, results, fetched)))
         page = fetch(operation, None, wanted.maxRows, wanted.maxBytes)
@@ -426,25 +434,25 @@ class Service:
     # ----------------------------------------------------------------------------------------------------- handles
 
     def end_sessions(self, client: Client) -> None:
-        """Close what `client` opened; its connection is gone."""
+        """Closes the sessions that `client` opened; its connection is gone."""
         for session_id in tuple(client.sessions):
             self._registry.close_session(session_id, client.identity)
 
     def cancel_statements(self, client: Client) -> None:
-        """End what runs in the sessions of `client`, without waiting; its connection seems to be gone."""
+        """Cancels all statements in the client's sessions, without waiting; its connection seems to be gone."""
         for session_id in tuple(client.sessions):
             with contextlib.suppress(SessionNotFound):
                 for operation in self._registry.session(session_id, client.identity).operations():
                     operation.cancel()
 
     def detach_sessions(self, client: Client) -> None:
-        """Let the sessions that `client` opened live on without it, until they expire."""
+        """Lets the sessions that `client` opened continue without it, until they expire."""
         while client.sessions:
             with contextlib.suppress(SessionNotFound):
                 self._registry.session(client.sessions.pop(), client.identity).is_detached = True
 
     def cancel_awaited(self, client: Client) -> None:
-        """End the statement of which `client` has no handle; it hung up."""
+        """Cancels the statement for which `client` has no handle; it disconnected."""
         if operation := client.awaited:
             operation.cancel()
 
@@ -463,19 +471,19 @@ class Service:
 
 
 def _negotiate(request: Any) -> int:
-    """The smaller version of both sides; Databricks' clients have theirs in a field of its own."""
+    """Returns the smaller version of both sides; Databricks' clients send theirs in a separate field."""
     asked = request.client_protocol_i64 if request.client_protocol_i64 is not None else request.client_protocol
     newest = SPARK_VERSION if (asked or 0) >= FIRST_SPARK_VERSION else HIVE_VERSION
     return int(max(0, min(asked or 0, newest)))
 
 
 def _timeout_s(asked: int | None) -> float | None:
-    """Seconds that a timer takes; None for no limit, which 0 and negative numbers are."""
+    """Returns seconds for a timer; None for no limit, as 0 and negative numbers mean."""
     return float(min(asked, threading.TIMEOUT_MAX)) if asked and asked > 0 else None
 
 
 def _status(operation: Operation, state: OperationState) -> Any:
-    """A TGetOperationStatusResp."""
+    """Returns a TGetOperationStatusResp."""
     response = t.TGetOperationStatusResp(
         SUCCESS,
         _STATES[state],
@@ -490,7 +498,7 @@ def _status(operation: Operation, state: OperationState) -> Any:
         failure = describe(operation.error)
         response.sqlState, response.errorCode, response.errorMessage = failure.sqlstate, 0, failure.message
         response.displayMessage = failure.message
-        # Databricks' JDBC driver shows the text of the call's status, which is a success all the same.
+        # Databricks' JDBC driver shows the text in the call's status, although it is a success.
         response.status = t.TStatus(
             t.TStatusCode.SUCCESS_STATUS, None, failure.sqlstate, 0, failure.message, failure.message
         )
@@ -498,10 +506,10 @@ def _status(operation: Operation, state: OperationState) -> Any:
 
 
 def _await(session: Session, operation: Operation, client: Client) -> None:
-    """Wait for the end; one that failed is dropped and its error raised, since no handle of it goes out."""
+    """Waits for the end; a failed statement is closed and its error raised, since the client gets no handle."""
     with client.awaiting(operation):
         while not (state := operation.wait(_TOUCH_S)).is_settled:
-            session.last_used = time.monotonic()  # the client is there
+            session.last_used = time.monotonic()  # the client is connected
     if operation.error is not None:
         session.forget(operation)
         raise operation.error

@@ -1,26 +1,26 @@
-"""A client's socket as a sequence of messages: which transport it speaks, its frames, and its deadlines.
+"""A client's socket as a sequence of messages: transport detection, frames, and deadlines.
 
-One port serves two transports, told apart by the first byte: 0x01 begins a SASL handshake, after which messages are
-frames of a u32 length and bytes; 0x80 begins an unframed message of the strict binary protocol (NOSASL), which has no
-log-in, and is taken only where none is needed, or where the client has shown a certificate. 0x16 begins TLS, where it
-is configured, and the first byte inside tells the rest. Anything else (HTTP, a framed transport) is not served here,
-and the connection ends; to HTTP with a line that says so.
+One port serves two transports, distinguished by the first byte: 0x01 begins a SASL handshake, after which messages are
+frames with a u32 length and bytes; 0x80 begins an unframed message in the strict binary protocol (NOSASL), which has no
+login, and is accepted only if none is required, or if the client has presented a certificate. 0x16 begins TLS, if it is
+configured, and the first byte inside determines the rest. Anything else (HTTP, a framed transport) is not served, and
+the connection ends; for HTTP with a line that reports that.
 
-A connection with a session may idle between messages for as long as it likes, since clients keep them open; one without
-a session for :data:`SESSIONLESS_S`. Once a message has begun, or before the client has logged in, it must arrive in
-time. An answer may take as long as it likes while the client takes some of it every :data:`WRITE_S` seconds: a client
-that reads nothing would keep a thread, a connection and the answer. The system's buffers take the begin of an answer
-for it, so it is given up within half as long again.
+A connection with a session may idle between messages indefinitely, since clients keep them open; one without a session
+for :data:`SESSIONLESS_S`. Once a message has begun, or before the client has logged in, it must arrive in time. A
+response may take any time while the client accepts a part every :data:`WRITE_S` seconds: a client that reads nothing
+would occupy a thread, a connection and the response's memory. The system's buffers accept the response's begin, so it
+is aborted within one and a half times that limit.
 
-hive-jdbc asks a question for every row that it reads, so what a small message costs counts: one `recv` brings it, one
-`send` answers it, and no other call of the system is made. Python sets and polls a socket around each call where it has
-a timeout, and sends an answer in as many parts as there is room for, with its interpreter's lock taken in between. So
-the time for answers is the system's (SO_SNDTIMEO): a call sends all, or what the client took in that time. It is a
-part of :data:`WRITE_S`, since a call that sent something does not say when.
+hive-jdbc sends a request for every row that it reads, so a small message's cost matters: one `recv` reads it, one
+`send` responds, and no other system call is made. Python sets and polls a socket around each call if it has a timeout,
+and sends a response in as many parts as the buffer permits, acquiring its interpreter lock in between. Therefore the
+response timeout is the system's (SO_SNDTIMEO): a call sends everything, or the part that the client accepted in that
+time. It is a fraction of :data:`WRITE_S`, since a partial call does not report when it made progress.
 
-The next question is there some ten microseconds later, and a processor that has gone to sleep takes longer than that to
-wake up; so the thread looks for it that long (:meth:`MessageStream.await_shortly`), one thread of the server at a time,
-and no more for a while once nothing came: on a busy machine the others have better use for the processor.
+The next request arrives some ten microseconds later, and an idle processor takes longer than that to wake up; so the
+thread polls that long (:meth:`MessageStream.await_shortly`), one thread in the server at a time, and stops for a while
+after a poll without success: on a busy machine other threads need the processor.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ from gateway.hs2.messages import FIRST_BYTE, MalformedMessage, read_message
 from gateway.hs2.sasl import HEADER, MESSAGE_BYTES_MAX, SaslNegotiation, SaslState, SaslStatus
 from gateway.process.tls import TLS_FIRST_BYTE, TlsFailed, TlsServer, TlsSession
 
+# From the connection's begin to the login's end.
 HANDSHAKE_S = 10.0
-"""From the connection's begin to the end of the log-in."""
+# Between messages from a client without an open session.
 SESSIONLESS_S = 300.0
-"""Between the messages of a client that has no session open."""
+# From a message's first byte to its last.
 MESSAGE_S = 120.0
-"""From a message's first byte to its last."""
+# Between two parts of a response that the client accepts.
 WRITE_S = 60.0
-"""From one part of an answer that the client takes to the next."""
+# Number of system calls that together wait that long.
 _WAITS = 6
-"""So many calls of the system wait that long together."""
+# One `recv` allocates its maximum, which must not depend on a length that a client only claims.
 _RECEIVE_BYTES, _RECEIVE_BYTES_MAX = 1 << 16, 1 << 20
-"""One `recv` takes memory for all it may bring, which is not to follow from a length that a client only claims."""
+# Portion of a response sent over TLS that exists twice in memory.
 _ENCRYPT_BYTES = 128 << 10
-"""Of an answer that is being sent over TLS, so much exists twice."""
+# Copying this much takes less time than passing pieces to the system.
 _JOINED_BYTES_MAX = 32 << 10
-"""Copying so much takes less time than describing pieces to the system."""
+# Half the system's limit per call.
 _PIECES_MAX = 512
-"""Half of what the system takes at once."""
 _SHORTLY_S = 60e-6
+# Number of messages without polling after a poll without success.
 _SHORTLY_SKIPPED = 64
-"""Messages for which nobody looks after a look that found nothing."""
+# Held by the thread that polls for its client's next message.
 _SHORTLY = threading.Lock()
-"""Held by the thread that looks for its client's next message."""
 C = TypeVar("C")
 _LENGTH = struct.Struct(">I")
 _TIMEVAL = struct.Struct("@ll")
@@ -75,11 +75,11 @@ _HTTP_ANSWER = (
 
 
 class Disconnected(Exception):
-    """The client is gone, or did not say in time what it had to."""
+    """The client is gone, or exceeded a deadline."""
 
 
 class ByteStream:
-    """Reads exact counts of bytes from a socket, with a deadline where one is set."""
+    """Reads exact byte counts from a socket, with an optional deadline."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
@@ -93,17 +93,17 @@ class ByteStream:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(*divmod(wait_us, 10**6)))
 
     def set_deadline(self, seconds: float | None) -> None:
-        """All reads from now on end within `seconds` together."""
+        """Sets a deadline for all following reads together."""
         self._deadline = None if seconds is None else time.monotonic() + seconds
 
     def peek(self) -> int:
-        """The next byte, which stays."""
+        """Returns the next byte without consuming it."""
         while not self._buffer:
             self._receive(_RECEIVE_BYTES)
         return self._buffer[0]
 
     def await_shortly(self) -> None:
-        """Return when bytes have come, or soon. Raises `Disconnected`."""
+        """Returns when bytes have arrived, or shortly. Raises `Disconnected`."""
         if self._skipped:
             self._skipped -= 1
             return
@@ -123,7 +123,9 @@ class ByteStream:
             _SHORTLY.release()
 
     def take_frame(self) -> bytes | None:
-        """The content of a frame that has arrived, all of it and nothing else; None, and nothing taken, if not so."""
+        """Returns a frame's content if exactly one whole frame has arrived; otherwise consumes nothing and returns
+        None.
+        """
         buffer = self._buffer
         if len(buffer) < _LENGTH.size or _LENGTH.unpack_from(buffer)[0] != len(buffer) - _LENGTH.size:
             return None
@@ -139,7 +141,7 @@ class ByteStream:
         return taken
 
     def write(self, pieces: tuple[bytes, ...]) -> None:
-        """Large ones are sent from where they are."""
+        """Writes pieces; large ones are sent without copying."""
         if self._tls is None and len(pieces) <= _PIECES_MAX and sum(map(len, pieces)) > _JOINED_BYTES_MAX:
             self._send_pieces(pieces)
             return
@@ -153,11 +155,11 @@ class ByteStream:
 
     @property
     def peer_names(self) -> tuple[str, ...]:
-        """Those of the client's certificate."""
+        """Returns the names in the client's certificate."""
         return self._tls.peer_names if self._tls else ()
 
     def start_tls(self, tls: TlsServer) -> None:
-        """Read the bytes that have come of a handshake; returns when it has ended, within the deadline."""
+        """Starts TLS with the received handshake bytes; returns when the handshake has ended, within the deadline."""
         self._tls = tls.begin()
         begin = bytes(self._buffer)
         self._buffer.clear()
@@ -166,7 +168,7 @@ class ByteStream:
             self._receive(_RECEIVE_BYTES)
 
     def end(self) -> None:
-        """Tell a client that speaks TLS that nothing follows, if it takes that at once; never raises."""
+        """Sends close_notify over TLS without blocking; never raises."""
         if self._tls and self._tls.is_established:
             self._tls.end()
             with contextlib.suppress(OSError):
@@ -178,7 +180,7 @@ class ByteStream:
             sent = _taken(self._socket.sendmsg, pieces)
         except OSError as error:
             raise Disconnected() from error
-        for piece in pieces:  # the system may have taken a part of them
+        for piece in pieces:  # the system may have accepted a part of them
             if sent < len(piece):
                 self._send(memoryview(piece)[sent:])
             sent = max(0, sent - len(piece))
@@ -189,7 +191,7 @@ class ByteStream:
             self._wait_at_most(None)
             while left:
                 left = left[_taken(self._socket.send, left) :]
-        except OSError as error:  # BlockingIOError is one, when the time is over
+        except OSError as error:  # BlockingIOError is one, after the timeout
             raise Disconnected() from error
 
     def _decrypt(self, tls: TlsSession, received: bytes) -> None:
@@ -233,7 +235,7 @@ class ByteStream:
 
 
 def _taken(send: Callable[[C], int], content: C) -> int:
-    """How much of it the client took; raises BlockingIOError where that is nothing in all of the time."""
+    """Returns how much the client accepted; raises BlockingIOError if it accepted nothing within the timeout."""
     for _ in range(_WAITS - 1):
         with contextlib.suppress(BlockingIOError):
             return send(content)
@@ -241,7 +243,7 @@ def _taken(send: Callable[[C], int], content: C) -> int:
 
 
 class MessageStream:
-    """Whole messages of a client whose transport is known."""
+    """A client's whole messages, after its transport is known."""
 
     def __init__(self, stream: ByteStream, *, framed: bool, bytes_max: int) -> None:
         self._stream = stream
@@ -249,7 +251,7 @@ class MessageStream:
         self._bytes_max = bytes_max
 
     def read(self, begin_s: float | None = None) -> bytes:
-        """The next message, however long it takes to begin, or within `begin_s`."""
+        """Returns the next message, without a limit until it begins, or within `begin_s`."""
         self._stream.set_deadline(begin_s)
         self._stream.peek()
         if self._framed and (message := self._stream.take_frame()) is not None:
@@ -263,11 +265,11 @@ class MessageStream:
         return self._stream.take(length)
 
     def write(self, pieces: tuple[bytes, ...]) -> None:
-        """One message."""
+        """Writes one message."""
         self._stream.write((_LENGTH.pack(sum(map(len, pieces))), *pieces) if self._framed else pieces)
 
     def await_shortly(self) -> None:
-        """Look for the next message for a moment, where it is about to come."""
+        """Polls briefly for the next message, if it is expected."""
         self._stream.await_shortly()
 
     def _ensure_short(self, length: int) -> None:
@@ -278,17 +280,17 @@ class MessageStream:
 def open_transport(
     stream: ByteStream, authenticator: Authenticator, address: str, bytes_max: int, tls: TlsServer | None
 ) -> tuple[MessageStream, Peer, Identity | None]:
-    """Find out what the client speaks and log it in.
+    """Detects the client's transport and authenticates it.
 
-    The messages, who is there, and the identity of a transport that has a log-in. Raises :class:`Disconnected` where
-    the client is refused (it was told), gone or too slow.
+    Returns the messages, the peer, and the identity if the transport has a login. Raises :class:`Disconnected` if the
+    client is rejected (it was notified), gone or too slow.
     """
     stream.set_deadline(HANDSHAKE_S)
     first = stream.peek()
     peer = Peer(address)
     if first == TLS_FIRST_BYTE and tls:
         stream.start_tls(tls)
-        first = stream.peek()  # what follows the handshake
+        first = stream.peek()  # the first byte after the handshake
         peer = Peer(address, is_encrypted=True, certificate_names=stream.peer_names)
     if first == FIRST_BYTE and Mechanism.ANONYMOUS in authenticator.mechanisms:
         return MessageStream(stream, framed=False, bytes_max=bytes_max), peer, None
@@ -306,7 +308,7 @@ def open_transport(
 
 @contextlib.contextmanager
 def _refusals() -> Iterator[None]:
-    """A transport without messages for that ends."""
+    """Ends a transport that has no messages for rejections."""
     try:
         yield
     except SqlError as error:

@@ -1,9 +1,9 @@
-"""SQL types as HiveServer2 names and carries them.
+"""SQL types as HiveServer2 names and encodes them.
 
-A result's schema says each column's SQL type in Spark's DDL spelling; :func:`column_type` maps its head to a TTypeId,
-to the member of TColumn that carries its values (`slot`), and to the qualifiers a client asks for. Everything without a
-type of its own here (variant, time, calendar intervals, whatever comes next) travels as a string, complex types as text
-under their own type id, as Spark's own server sends them.
+A result's schema has each column's SQL type in Spark's DDL spelling; :func:`column_type` maps its head to a TTypeId, to
+the TColumn member for its values (`slot`), and to qualifiers. Types without a mapping (variant, time, calendar
+intervals, future types) are sent as strings, complex types as text with their own type id, as Spark's own server sends
+them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from gateway.hs2.gen.ttypes import (
 
 @dataclass(frozen=True, slots=True)
 class SlotSpec:
-    """A member of TColumn and of TColumnValue: name, field id, element type, big-endian numpy type of a number."""
+    """A member of TColumn and TColumnValue: name, field id, element type, a number's big-endian numpy type."""
 
     member: str
     field_id: int
@@ -59,7 +59,7 @@ class SlotSpec:
 
 
 class Slot(Enum):
-    """Members of the TColumn union. `BINARY` has no counterpart in rows, where bytes travel in `stringVal`."""
+    """Members of the TColumn union. `BINARY` has no counterpart in rows, which send bytes in `stringVal`."""
 
     BOOL = SlotSpec("boolVal", 1, TType.BOOL, TBoolColumn, TBoolValue, ">u1", False)
     BYTE = SlotSpec("byteVal", 2, TType.BYTE, TByteColumn, TByteValue, ">i1")
@@ -114,7 +114,7 @@ _HEAD = re.compile(r"(interval [a-z]+|[a-z_]+)(?:\(([\d, ]+)\))?")
 
 
 def column_type(sql_type: str) -> ColumnType:
-    """The wire's view of a type in Spark's DDL spelling, such as `decimal(10,2)` or `array<int>`."""
+    """Returns the wire type for Spark's DDL spelling, such as `decimal(10,2)` or `array<int>`."""
     head = _HEAD.match(sql_type)
     if head is None:
         return _STRING
@@ -127,10 +127,10 @@ def column_type(sql_type: str) -> ColumnType:
 
 
 def table_schema(schema: pa.Schema, *, has_intervals: bool = True, has_void: bool = True) -> TTableSchema:
-    """A result's schema as GetResultSetMetadata answers it; positions count from 1.
+    """Returns a result's schema for GetResultSetMetadata; positions count from 1.
 
-    Without `has_intervals` they are strings, which is how their values travel anyway; without `has_void` columns of
-    nulls are, too.
+    Without `has_intervals` intervals are strings, as their values are sent anyway; without `has_void` null columns are,
+    too.
     """
     kinds = [column_type(sql_type_of(field_)) for field_ in schema]
     if not has_intervals:

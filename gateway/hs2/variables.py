@@ -1,14 +1,14 @@
-"""The settings that a client gives with OpenSession and with a statement, and the values for its markers. Pure.
+"""A client's settings in OpenSession and with a statement, and its parameter values. Pure.
 
-The configuration of OpenSession is one flat map that every client spells its own way:
+OpenSession's configuration is one flat map that every client spells its own way:
 
-    use:database, use:catalog             where names begin
+    use:database, use:catalog             the initial schema and catalog
     set:hiveconf:K, set:metaconf:K, K     a setting (JDBC's `?K=V` and `--hiveconf`; PyHive and dbt send the plain key)
     set:hivevar:K                         the variable `hivevar:K`, `${K}` in statements (JDBC's `#K=V`)
-    hive.server2.proxy.user               whom to act as
+    hive.server2.proxy.user               the user to impersonate
 
-All settings go to the engine, which stores those of other programs (every JDBC URL in the wild has some) and rejects
-unknown ones of Spark. Databricks' clients give the values for markers as TSparkParameter.
+All settings are passed to the engine, which stores other programs' settings (most JDBC URLs have some) and rejects
+unknown Spark settings. Databricks' clients send parameter values as TSparkParameter.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from engine.runtime.trace_parent import trace_parent_of
 from gateway.hs2.gen import ttypes as t
 
 PROXY_USER = "hive.server2.proxy.user"
+# A variable keeps its `hivevar:`, as in the statement `SET hivevar:x=1`.
 _SETTING_PREFIXES = ("set:hiveconf:", "set:metaconf:", "set:system:", "set:")
-"""A variable keeps its `hivevar:`, as in the statement `SET hivevar:x=1`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRequest:
-    """OpenSession's configuration, sorted."""
+    """OpenSession's configuration, classified."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
     catalog: str | None = None
@@ -39,8 +39,8 @@ class SessionRequest:
     proxy_user: str | None = None
 
 
+# The session's first catalog, as ADBC's Spark driver names it.
 _DEFAULT_CATALOG = "spark.sql.defaultCatalog"
-"""The session's first catalog, as ADBC's Spark driver names it."""
 
 
 def parse_configuration(configuration: Mapping[str, str]) -> SessionRequest:
@@ -56,7 +56,7 @@ def parse_configuration(configuration: Mapping[str, str]) -> SessionRequest:
 
 
 def statement_trace_parent(overlay: Mapping[str, str]) -> str | None:
-    """The client's span among the settings of a single statement, which may have no others but those of other programs.
+    """Returns the client's span from a single statement's settings, which otherwise may only be other programs'.
 
     Raises `StatementSettingNotSupported`.
     """
@@ -77,7 +77,7 @@ def _without_prefix(key: str) -> str:
 
 
 def parse_parameters(given: Sequence[Any]) -> tuple[Parameter, ...]:
-    """Named ones by name; those without a name in the order of `ordinal`, or as they come where it says nothing."""
+    """Returns named parameters by name; unnamed ones in the order of `ordinal`, or as sent if it is missing."""
     return tuple(map(_parameter, sorted(given, key=lambda parameter: parameter.ordinal or 0)))
 
 
@@ -98,7 +98,7 @@ def _parameter(given: Any) -> Parameter:
 
 
 def _member(given: Any, depth: int) -> Parameter:
-    """An array, a map, or a member of one. Below a depth that no client needs they count as plain values."""
+    """Parses an array, a map, or a member. Below a depth that no client needs they count as plain values."""
     kind = (given.type or "string").upper()
     if kind in _MEMBERS_OF and given.arguments is not None and depth < _DEPTH_MAX:
         members = tuple(_member(each, depth + 1) for each in given.arguments)

@@ -1,7 +1,7 @@
-"""The thread that notices clients that die while a thread works for them, and ends that work.
+"""The thread that detects disconnected clients while other threads work for them, and ends that work.
 
-A thread in a synchronous statement, a held status call or a fetch does not read from its client. So all clients that
-are being answered are registered here, and what is to be done when one hangs up.
+A thread in a synchronous statement, a delayed status call or a fetch does not read from its client. All clients with a
+call in progress are therefore registered here, with a callback for their disconnection.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WATCH_EVERY_S = 0.2
 
 
 class Watch:
-    """`run` looks until `is_stopping`; thread-safe."""
+    """Watches clients. `run` polls until `is_stopping`; thread-safe."""
 
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping
@@ -25,9 +25,9 @@ class Watch:
 
     @contextmanager
     def over(self, descriptor: int, hang_up: Callable[[], None]) -> Iterator[None]:
-        """While the block runs, `hang_up` is called if the client at `descriptor` hangs up.
+        """Within the block, calls `hang_up` if the client at `descriptor` disconnects.
 
-        It is called on the watching thread, more than once where the block runs on, and must not raise.
+        It is called on the watching thread, possibly repeatedly while the block runs, and must not raise.
         """
         with self._lock:
             self._busy[descriptor] = hang_up

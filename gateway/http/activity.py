@@ -1,12 +1,12 @@
-"""Who is there and what runs: sessions, the history of statements, and the means to end them.
+"""Sessions and statement history over HTTP, and their termination.
 
-    GET  /api/2.0/sql/history/queries               statements that run and have ended, as Databricks' Query History API
-    POST /api/2.0/sql/history/queries/{id}/cancel   a statement of any interface
+    GET  /api/2.0/sql/history/queries               running and ended statements, as Databricks' Query History API
+    POST /api/2.0/sql/history/queries/{id}/cancel   a statement from any interface
     GET  /api/2.0/sql/sessions
-    POST /api/2.0/sql/sessions/{id}/end             a session of any interface
-    GET  /api/2.0/preview/scim/v2/Me                who the request is from
+    POST /api/2.0/sql/sessions/{id}/end             a session from any interface
+    GET  /api/2.0/preview/scim/v2/Me                the authenticated user
 
-A user is told of its own, and ends its own, an administrator those of all; see `gateway/observability/history.py`.
+Users see and end their own, administrators all; see `gateway/observability/history.py`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def activity_blueprint(api: StatementApi) -> Blueprint:
 
 
 def query_info(info: StatementInfo) -> dict[str, object]:
-    """A statement in Databricks' form, with `condition`, `session_id`, `stages` and the interface beyond it."""
+    """Returns a statement in Databricks' form, with the additional fields `condition`, `session_id`, `stages` and the
+    interface.
+    """
     body: dict[str, object] = {
         "query_id": str(info.id),
         "session_id": str(info.session_id),
@@ -113,7 +115,7 @@ def query_info(info: StatementInfo) -> dict[str, object]:
 
 
 def session_info(session: Session) -> dict[str, object]:
-    """Times are milliseconds since the epoch."""
+    """Returns a session; times are milliseconds since the epoch."""
     now_ms, now = time.time_ns() // 1_000_000, time.monotonic()
     running = [operation for operation in session.operations() if not operation.state.is_terminal]
     return {
@@ -129,7 +131,7 @@ def session_info(session: Session) -> dict[str, object]:
 
 
 def _chosen(found: Iterator[StatementInfo]) -> Iterator[StatementInfo]:
-    """Those that the request asks for: by text, status, user."""
+    """Filters by the request's text, status and user."""
     statuses = set(request.args.getlist("filter_by.statuses") or request.args.getlist("status"))
     if unknown := statuses - set(_STATUS.values()):
         raise InvalidField("status", f"must be one of {', '.join(sorted(set(_STATUS.values())))}, not {unknown.pop()}")
@@ -143,7 +145,7 @@ def _chosen(found: Iterator[StatementInfo]) -> Iterator[StatementInfo]:
 
 
 def _after_token(found: Iterator[StatementInfo]) -> Iterator[StatementInfo]:
-    """What follows the last statement of the page before. A statement that is not kept any more ends the list."""
+    """Yields the statements after the preceding page's last one. If that statement is no longer kept, the list ends."""
     token = request.args.get("page_token")
     if token:
         last = _parse_token(token)

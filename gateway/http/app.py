@@ -1,4 +1,4 @@
-"""The Flask application: routes, and the rim where every failure becomes JSON."""
+"""The Flask application: routes, and the outermost error handler, which converts every failure to JSON."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _ERROR_CODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
-    """`threads` answer requests; `hosts` are the names by which clients may address the server.
+    """Options. `threads` handle requests; `hosts` are the names by which clients may address the server.
 
-    Links begin with `public_url`, where it is given, or with what one of the `proxies` says that the client asked for.
+    Links begin with `public_url`, if it is set, or with the URL that one of the `proxies` reports.
     """
 
     threads: int = 32
@@ -63,8 +63,8 @@ class HttpOptions:
     oauth: Endpoints | None = None
     auditor: Auditor | None = None
     staged: StagedLinks = field(default_factory=lambda: StagedLinks(LinkSigner(lifetime_s=900.0)))
+    # The console's files by name; without any `/` shows how to connect.
     console: Mapping[str, bytes] = field(default_factory=dict)
-    """The files of the console by name; without any `/` says how to connect."""
 
 
 class _Json(DefaultJSONProvider):
@@ -78,9 +78,9 @@ class _App(Flask):
 
 
 def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: HttpOptions) -> Flask:
-    """All routes over the registry of `lifecycle`, which may still be starting."""
+    """Creates all routes over the registry in `lifecycle`, which may still be starting."""
     app = _App(__name__, static_folder=None)
-    app.url_map.strict_slashes = False  # Databricks' JDBC driver ends the paths of its statements with one
+    app.url_map.strict_slashes = False  # Databricks' JDBC driver appends a slash to its statements' paths
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES_MAX
     callers = Callers(authenticator, urlsplit(options.public_url).netloc, options.auditor)
     api = StatementApi(
@@ -109,7 +109,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     @app.before_request
     def ensure_acceptable() -> None:
         options.hosts.ensure_known(request.host)
-        if request.environ.get("wsgi.input_terminated"):  # chunked: it could be of any size
+        if request.environ.get("wsgi.input_terminated"):  # chunked: it could have any size
             raise LengthRequired("The request must state the length of its body (Content-Length).")
 
     def failure_answer(error: Exception) -> Response:
@@ -134,7 +134,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
 
 
 def _http_failure(error: HTTPException) -> tuple[Response, int]:
-    """Refusals of the routing itself: no such page, method or size."""
+    """Converts the router's own errors: unknown page, wrong method or size."""
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
     body = jsonify(error_code=_ERROR_CODES.get(status, "MALFORMED_REQUEST"), message=error.description)
     body.headers.extend((name, value) for name, value in error.get_headers() if name == "Allow")

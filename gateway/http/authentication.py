@@ -1,11 +1,12 @@
-"""The `Authorization` header: its schemes are the mechanisms of `gateway/authenticators.py` under names of HTTP's.
+"""The `Authorization` header: its schemes correspond to the mechanisms in `gateway/authenticators`.
 
     Basic base64(user:password)   PLAIN       (RFC 7617)
     Bearer token                  BEARER      (RFC 6750)
     no header                     ANONYMOUS, or with a certificate EXTERNAL
 
-A header that is neither is refused, and never taken for none. Where authentication is anonymous, Basic credentials that
-are not user:password name nobody: ADBC's Spark driver sends `Basic DummyToken`, which Spark's own server ignores.
+Any other header is rejected, and never treated as missing. With anonymous authentication, Basic credentials that are
+not user:password are treated as no name: ADBC's Spark driver sends `Basic DummyToken`, which Spark's own server
+ignores.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _RETRY_S = 5
 
 
 def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -> Identity:
-    """The identity of a request with this header. Raises :class:`~gateway.authenticators.AuthenticationFailed`."""
+    """Returns the identity for a request with this header. Raises
+    :class:`~gateway.authenticators.AuthenticationFailed`.
+    """
     if header is None:
         by_transport = Mechanism.EXTERNAL if peer.certificate_names else Mechanism.ANONYMOUS
         return log_in(authenticator, by_transport, b"", peer)
@@ -33,7 +36,7 @@ def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -
     mechanism = _SCHEMES.get(scheme.capitalize())
     match mechanism:
         case None:
-            # a token without a scheme must not come back in an error
+            # a token without a scheme must not be repeated in an error
             hint = f" {KERBEROS_REFUSED}" if scheme.lower() == "negotiate" else ""
             raise AuthenticationFailed(
                 f"the header Authorization has another scheme than {' or '.join(_SCHEMES)}.{hint}"
@@ -55,13 +58,13 @@ def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -
 
 
 def challenges(authenticator: Authenticator) -> list[tuple[str, str]]:
-    """The headers that tell a refused client what it may send; 401 needs one (RFC 9110, section 11.6.1)."""
+    """Returns the headers with the accepted schemes; 401 requires one (RFC 9110, section 11.6.1)."""
     known = [scheme for scheme, mechanism in _SCHEMES.items() if mechanism in authenticator.mechanisms]
     return [("WWW-Authenticate", f'{scheme} realm="{_REALM}"') for scheme in known]
 
 
 def retry_after(error: Exception) -> list[tuple[str, str]]:
-    """The header that tells a client that asks for too much when to come again."""
+    """Returns the Retry-After header for a throttled client."""
     if not isinstance(error, SqlError) or not error.sqlstate.startswith("53"):
         return []
     return [("Retry-After", str(getattr(error, "retry_after_s", _RETRY_S)))]
@@ -71,6 +74,6 @@ def _user_and_password(credentials: str) -> tuple[str, str] | None:
     """Returns the two parts of Basic credentials (RFC 7617); None for anything else."""
     try:
         user, colon, password = b64decode(credentials.strip(), validate=True).decode("utf-8").partition(":")
-    except ValueError:  # also what a wrong encoding is
+    except ValueError:  # includes decoding errors
         return None
     return (user, password) if colon else None

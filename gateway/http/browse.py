@@ -1,6 +1,7 @@
-"""The catalog as JSON: what a browser of catalogs shows. Each call is a metadata call that takes a statement's road.
+"""The catalog as JSON, for a catalog browser. Each call is a metadata call that takes a statement's pipeline.
 
-So names that a user may not see are not there, and what it may not know of a table is refused as it is to SQL.
+Therefore objects that are not visible to a user are absent, and details without the required privileges are rejected as
+in SQL.
 
     GET /api/2.0/catalog/catalogs                            names, and `system`, which SHOW CATALOGS leaves out;
                                                              `current` is the one that statements begin in
@@ -12,7 +13,7 @@ So names that a user may not see are not there, and what it may not know of a ta
     GET /api/2.0/catalog/versions?catalog=&schema=&table=[&limit=]  as DESCRIBE HISTORY
     GET /api/2.0/catalog/files?catalog=&schema=&table=[&version=][&limit=]
 
-Names are parameters and not parts of the path, since a name may have any character in it.
+Names are parameters and not path segments, since a name may contain any character.
 """
 
 from __future__ import annotations
@@ -104,18 +105,18 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """Metadata calls in sessions of their own."""
+    """Metadata calls, each in its own session."""
 
     api: StatementApi
 
     def rows(self, statement: Statement) -> Rows:
-        """The rows of one call, in a session of its own; raises what the statement fails with."""
+        """Returns one call's rows, from its own session; raises the statement's error."""
         with self.session() as session:
             return _rows(session, statement)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """A session where statements begin that name no catalog and no schema."""
+        """Opens a session for statements that name no catalog and no schema."""
         registry = self.api.registry()
         identity = self.api.identity()
         with self.api.room.place() as may_wait:
@@ -131,7 +132,7 @@ class _Calls:
 
 
 def _rows(session: Session, statement: Statement) -> Rows:
-    """The rows by column name, as values of JSON."""
+    """Returns the rows by column name, as JSON values."""
     operation = session.request(statement)
     if not operation.wait(_ANSWER_S).is_settled:
         raise EngineNotAnswering(_ANSWER_S)
@@ -139,7 +140,7 @@ def _rows(session: Session, statement: Statement) -> Rows:
 
 
 def json_values(table: pa.Table) -> Rows:
-    """Rows of a metadata call: maps are objects, and times milliseconds since the epoch."""
+    """Returns a metadata call's rows: maps are objects, and times milliseconds since the epoch."""
     maps = {field.name for field in table.schema if sql_type_of(field).startswith("map<")}
     return [{name: _json_value(cell, name in maps) for name, cell in row.items()} for row in table.to_pylist()]
 
@@ -153,7 +154,7 @@ def _json_value(cell: object, is_map: bool) -> object:
 
 
 def _named(row: Mapping[str, object], own: str) -> dict[str, object]:
-    """With the object's own name as `name`."""
+    """Renames the object's own name to `name`."""
     return {"name": row[own], **{key: value for key, value in row.items() if key != own}}
 
 
@@ -166,5 +167,5 @@ def _version() -> int | None:
 
 
 def _exactly(name: str) -> str:
-    """A pattern of JDBC that one name matches."""
+    """Returns a JDBC pattern that matches exactly one name."""
     return name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,8 +1,8 @@
-"""Who sends a request of the HTTP interface: by its `Authorization` header, or by the cookie of a page's log-in.
+"""The sender of an HTTP request: by its `Authorization` header, or by a page login's cookie.
 
-A browser sends a cookie also with requests that other sites make it send. So one that changes something counts only if
-the browser says that a page of this server made it (Sec-Fetch-Site, or Origin in older ones); beside that, the cookie
-is SameSite=Strict, no answer has a CORS header, and the API takes JSON only.
+A browser sends a cookie also with requests triggered by other sites. A request that changes something is therefore
+accepted only if the browser reports that a page on this server sent it (Sec-Fetch-Site, or Origin in older ones). In
+addition, the cookie is SameSite=Strict, no response has a CORS header, and the API accepts only JSON.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gateway.http.hosts import ensure_own_page
 from gateway.observability.call_context import note_user
 from gateway.sessions.session import Origin
 
+# The WSGI environment key for the client's :class:`~gateway.authenticators.peer.Peer`.
 PEER = "gateway.peer"
-"""Key of the WSGI environment under which the server gives the client's :class:`~gateway.authenticators.peer.Peer`."""
 _NAME, _SECURE_NAME = "dgw", "__Host-dgw"
 _LIFETIME_S, _IDLE_S = 12 * 3600, 3600.0
 _USER_AGENT_MAX = 200
@@ -29,23 +29,27 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class Callers:
-    """Thread-safe; its methods are about the request at hand."""
+    """Authenticates the current request. Thread-safe."""
 
     def __init__(self, authenticator: Authenticator, public_host: str = "", auditor: Auditor | None = None) -> None:
-        """`public_host` is the host of pages behind a proxy, beside the one that the request names."""
+        """Creates the authentication; `public_host` is the pages' host behind a proxy, in addition to the requested
+        one.
+        """
         self._authenticator = authenticator
         self._public_host = public_host
         self.auditor = auditor or NoAudit()
         self._cookies = {name: Cookies(name, lifetime_s=_LIFETIME_S, idle_s=_IDLE_S) for name in (_NAME, _SECURE_NAME)}
 
     def identity(self) -> Identity:
-        """Raises an error of class 28 for a client that is not known, and :class:`ForeignPage`."""
+        """Returns the request's identity; raises an error in class 28 for an unknown client, and
+        :class:`ForeignPage`.
+        """
         identity = self._identity()
         note_user(identity.principal)
         return identity
 
     def ensure_current(self, identity: Identity) -> None:
-        """Raises an error of class 28 for a log-in that holds no longer."""
+        """Raises an error in class 28 for a login that is no longer valid."""
         self._authenticator.ensure_current(identity)
         note_user(identity.principal)
 
@@ -53,7 +57,8 @@ class Callers:
         header, cookie = request.headers.get("Authorization"), request.cookies.get(self._name)
         if header is not None or cookie is None:
             if header is None and request.method not in _SAFE_METHODS:
-                self.ensure_own_page(must_be_said=False)  # browsers show certificates, and who needs none, like cookies
+                # browsers send certificates, and unauthenticated requests, as automatically as cookies
+                self.ensure_own_page(must_be_said=False)
             return authenticate(self._authenticator, header, _peer())
         if request.method not in _SAFE_METHODS:
             self.ensure_own_page(must_be_said=True)
@@ -64,14 +69,14 @@ class Callers:
         return identity
 
     def log_in(self, user: str, password: str) -> str:
-        """The Set-Cookie header for a user with a password, or a token."""
+        """Returns the Set-Cookie header for a user with a password, or a token."""
         self.ensure_own_page(must_be_said=False)
         identity = log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), _peer())
         cookies = self._cookies[self._name]
         return cookies.format(cookies.make(identity, _peer().address), is_secure=request.is_secure)
 
     def log_out(self) -> str:
-        """Withdraw the cookie of the request; the Set-Cookie header that makes the browser forget it."""
+        """Revokes the request's cookie; returns the Set-Cookie header that deletes it in the browser."""
         self.ensure_own_page(must_be_said=True)
         cookie = request.cookies.get(self._name, "")
         cookies = self._cookies[self._name]
@@ -81,18 +86,18 @@ class Callers:
         return f"{self._name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict{'; Secure' if request.is_secure else ''}"
 
     def ensure_own_page(self, *, must_be_said: bool) -> None:
-        """Raise :class:`ForeignPage` for a request that another site made the browser send."""
+        """Raises :class:`ForeignPage` for a request that another site made the browser send."""
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
         ensure_own_page(site, origin, (request.host, self._public_host), must_be_said=must_be_said)
 
     @property
     def _name(self) -> str:
-        """Browsers take the prefix over TLS only."""
+        """Returns the cookie's name; browsers accept the prefix only over TLS."""
         return _SECURE_NAME if request.is_secure else _NAME
 
 
 def json_content() -> bytes:
-    """The body of the request, which has to say that it is JSON: no form of another site can."""
+    """Returns the request's body, which must be declared as JSON: another site's form cannot do that."""
     if not request.is_json:
         raise UnsupportedMediaType(request.mimetype or "of no stated type")
     return request.get_data()

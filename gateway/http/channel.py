@@ -1,4 +1,4 @@
-"""A client's socket that never blocks, and TLS on it if the client's first byte begins that."""
+"""A client's non-blocking socket, with TLS if the client's first byte begins a handshake."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gateway.process.tls import TLS_FIRST_BYTE, TlsFailed, TlsServer, TlsSession
 logger = logging.getLogger(__name__)
 
 _RECEIVE_BYTES = 64 << 10
+# Portion of a response being sent that exists twice in memory.
 _ENCRYPT_BYTES = 128 << 10
-"""Of an answer that is being sent, so much exists twice."""
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 
 class ChannelEnded(Exception):
-    """The client is gone, or cannot be understood."""
+    """The client is gone, or its bytes are invalid."""
 
 
 class Channel:
-    """Plaintext in both directions. Not thread-safe, but for `hang_up`."""
+    """Plaintext in both directions. Not thread-safe, except `hang_up`."""
 
     def __init__(self, client: socket.socket, peer: str, tls: TlsServer | None) -> None:
         client.setblocking(False)
@@ -39,7 +39,7 @@ class Channel:
 
     @property
     def peer_names(self) -> tuple[str, ...]:
-        """Those of the client's certificate."""
+        """Returns the names in the client's certificate."""
         return self._session.peer_names if self._session else ()
 
     @property
@@ -51,7 +51,7 @@ class Channel:
         return len(self._plain) + len(self._raw)
 
     def receive(self) -> bytes:
-        """What the client sent, which may be nothing yet. Raises :class:`ChannelEnded`."""
+        """Returns received bytes, possibly none yet. Raises :class:`ChannelEnded`."""
         try:
             received = self._socket.recv(_RECEIVE_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -68,11 +68,13 @@ class Channel:
         return self._decrypt(self._session, received) if self._session else received
 
     def write(self, content: bytes) -> None:
-        """Let `flush` send it."""
+        """Buffers content for `flush`."""
         self._plain = memoryview(content)
 
     def flush(self) -> bool:
-        """Send what the client takes now; whether it took any. Raises :class:`ChannelEnded`."""
+        """Sends the bytes that the client accepts now; returns True if it accepted any. Raises
+        :class:`ChannelEnded`.
+        """
         has_sent = False
         try:
             while self._raw or self._plain:
@@ -87,7 +89,7 @@ class Channel:
         return has_sent
 
     def end_writing(self) -> None:
-        """Tell the client that nothing follows."""
+        """Signals the end to the client."""
         if self._has_ended_writing:
             return
         self._has_ended_writing = True
@@ -98,7 +100,9 @@ class Channel:
             self._socket.shutdown(socket.SHUT_WR)
 
     def break_off(self) -> None:
-        """Let the client see that what it got is not whole: reset the connection at its close, without TLS's end."""
+        """Shows the client that the response is incomplete: resets the connection at its close, without TLS's
+        close_notify.
+        """
         self._has_ended_writing = True
         with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
@@ -110,7 +114,7 @@ class Channel:
         self._socket.close()
 
     def hang_up(self) -> None:
-        """End the connection from another thread: its owner finds the client gone."""
+        """Ends the connection from another thread: its owner finds the client disconnected."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
@@ -122,7 +126,7 @@ class Channel:
                 self._socket.send(session.outgoing())
             logger.info("TLS with %s failed: %s", self._peer, error)
             raise ChannelEnded() from error
-        if answer := session.outgoing():  # of the handshake; far less than an empty socket takes
+        if answer := session.outgoing():  # for the handshake; far smaller than an empty socket buffer
             self._raw = memoryview(answer)
             self.flush()
             if self._raw:

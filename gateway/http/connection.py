@@ -1,23 +1,23 @@
-"""One client's connection as a small state machine over a socket that never blocks.
+"""One client's connection as a small state machine over a non-blocking socket.
 
-    READING ──► ANSWERING ◄─► WRITING ──► READING …  (back to ANSWERING for the next piece of a long answer)
-       │                         └──► LINGERING      (the answer was the last one)
-       └──► WRITING (a refusal: what came is no request, or came too late)
+    READING ──► ANSWERING ◄─► WRITING ──► READING …  (back to ANSWERING for the next piece of a long response)
+       │                         └──► LINGERING      (the response was the last one)
+       └──► WRITING (a rejection: the bytes are not a request, or came too late)
 
-An upload is answered twice: a worker gets its head alone, and either refuses it or goes back to READING, for the body.
+An upload is processed twice: a worker first gets only its head, and either rejects it or returns to READING, for the
+body.
 
 In every state but ANSWERING the connection belongs to the server's loop; while ANSWERING it belongs to one worker, and
-nothing is read. A worker gets whole requests only, and gives back whole answers or pieces of one, so a client that is
-slow in either direction holds a place in a table and never a thread.
+nothing is read. A worker gets only whole requests, and returns whole responses or their pieces, so a client that is
+slow in either direction occupies a table entry and never a thread.
 
-Each state has a deadline. READING has five: one for a silent connection, which may be kept alive, a longer one where it
-has carried calls of Thrift, one for a handshake of TLS, one for a head that has begun, one for its body. WRITING has
-one that each byte the client takes renews. A client of Thrift may be busy with the rows of one answer for minutes. It
-sends its next call on the same connection and does not try again if that was closed, as Node's clients do not, which
-reports ECONNRESET. So such a connection may idle for as long as it may on Hive's own server
-(`hive.server2.thrift.http.max.idle.time`).
-LINGERING reads and forgets what still comes after a last answer: closing a socket with unread bytes resets the
-connection, and many clients would see the reset instead of the answer that says what was wrong.
+Each state has a deadline. READING has five: one for a silent connection, which may be kept alive, a longer one after
+Thrift calls, one for a TLS handshake, one for a head that has begun, one for its body. WRITING has one that each byte
+accepted by the client renews. A Thrift client may process one response's rows for minutes. It sends its next call on
+the same connection and may not retry if that was closed; Node's clients report ECONNRESET. Therefore its connection may
+idle for as long as on Hive's own server (`hive.server2.thrift.http.max.idle.time`). LINGERING reads and discards bytes
+that arrive after a last response: closing a socket with unread bytes resets the connection, and many clients would see
+the reset instead of the response that explains the error.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _HEAD_BYTES_KEPT = 4 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpLimits:
-    """What connections may take: seconds in each state, bytes of one body, connections and bytes of all together."""
+    """A connection's limits: seconds in each state, bytes in one body, and connections and bytes in total."""
 
     idle_s: float = 60.0
     call_idle_s: float = 1800.0
@@ -80,7 +80,7 @@ class State(Enum):
 
 
 class Conversation(Protocol):
-    """What calls of Thrift on one connection have in common; raises an SqlError for bytes that are no call."""
+    """State shared by Thrift calls on one connection; raises an SqlError for malformed bytes."""
 
     def answer(self, message: bytes, identity: Identity, links: RowLinks | None, agent: str) -> bytes: ...
 
@@ -89,7 +89,7 @@ class Conversation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownCaller:
-    """Whose call came with `head`; believed again until `until`, on the monotonic clock."""
+    """The caller who sent `head`; accepted again until `until`, on the monotonic clock."""
 
     head: Head
     identity: Identity
@@ -97,15 +97,15 @@ class KnownCaller:
 
 
 class Connection:
-    """Fed by the server's loop; see the module for who may call what."""
+    """A connection, driven by the server's loop; see the module for thread ownership."""
 
     def __init__(self, client: socket.socket, peer: str, limits: HttpLimits, tls: TlsServer | None) -> None:
         self._channel, self.peer, self._limits = Channel(client, peer, tls), peer, limits
         self.descriptor, self.port = self._channel.descriptor, self._channel.port
         self.state = State.READING
         self.request: Request | None = None
+        # The remaining response: a worker creates it, as if it responded to a request.
         self.rest: Rest | None = None
-        """What the answer still lacks: a worker makes it, as if it were the answer to a request."""
         self.conversation: Conversation | None = None
         self.caller: KnownCaller | None = None
         self.since = time.monotonic()
@@ -125,7 +125,7 @@ class Connection:
 
     @property
     def client(self) -> Peer:
-        """Who is at the other end."""
+        """Returns the client."""
         if self._client is None:
             names = self._channel.peer_names
             self._client = Peer(self.peer, is_encrypted=self.is_encrypted, certificate_names=names)
@@ -137,7 +137,7 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it waits between requests."""
+        """Returns True between requests."""
         return (
             self.state is State.READING
             and not self._incoming
@@ -146,7 +146,7 @@ class Connection:
         )
 
     def receive(self) -> None:
-        """Take what the client sent, once the socket is readable; the state says what follows."""
+        """Reads the client's bytes, once the socket is readable; the state determines the next step."""
         was_idle, was_shaking_hands = self.is_idle, self._channel.is_shaking_hands
         try:
             received = self._channel.receive()
@@ -165,7 +165,7 @@ class Connection:
         self.advance()
 
     def advance(self) -> None:
-        """Make a request of the bytes at hand, if they are one."""
+        """Builds a request from the received bytes, if they are complete."""
         try:
             self._parse()
         except RequestRefused as refused:
@@ -174,7 +174,9 @@ class Connection:
             self.close()
 
     def answer(self, answer: Answer) -> None:
-        """Begin to write; called by the worker that made the answer, which does not touch the connection again."""
+        """Begins writing; called by the worker that created the response, which does not use the connection
+        afterwards.
+        """
         if answer.accepted is not None:
             self._accept(answer.accepted)
             return
@@ -186,12 +188,12 @@ class Connection:
         self.send()
 
     def resume(self) -> None:
-        """Go on after a worker: the bytes at hand may belong to the upload that it accepted."""
+        """Continues after a worker: the received bytes may belong to the upload that it accepted."""
         if self.state is State.READING:
             self.advance()
 
     def send(self) -> None:
-        """Write what the client takes now."""
+        """Writes the bytes that the client accepts now."""
         try:
             if self._channel.flush():
                 self.deadline = time.monotonic() + self._limits.write_s
@@ -199,7 +201,7 @@ class Connection:
             self.close()
 
     def finish_writing(self) -> None:
-        """After the whole answer was written: the next request, or the end."""
+        """Continues after a whole response: with the next request, or the end."""
         if self._channel.unsent_bytes or self.state is not State.WRITING:
             return
         if self.rest is not None:
@@ -214,14 +216,14 @@ class Connection:
         self.advance()
 
     def expire(self) -> None:
-        """End what has reached its deadline; a request that came in part is told so."""
+        """Ends a connection at its deadline; a partial request gets an error response."""
         if self.state is State.READING and not self.is_idle and not self._channel.is_shaking_hands:
             self.refuse(HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive in time.")
         else:
             self.close()
 
     def refuse(self, status: HTTPStatus, reason: str) -> None:
-        """Answer what is no request, or not all of one, and end."""
+        """Rejects a malformed or incomplete request, and ends."""
         request_id = None if self._head is None else request_id_of(self._head.value("x-request-id"))
         self._incoming, self._head, self._searched = bytearray(), None, 0
         self.answer(format_refusal(status, reason, request_id))
@@ -231,14 +233,14 @@ class Connection:
         self.state = State.CLOSED
         if self.rest is not None:
             self.rest.close()
-            if self.rest.ends_with_connection:  # where every end looks like that of a whole body
+            if self.rest.ends_with_connection:  # for which the connection's end always looks like a complete body
                 self._channel.break_off()
         self._incoming = bytearray()
         self._end_upload()
         self._channel.close()
 
     def hang_up(self) -> None:
-        """End the connection while a worker has it: a caller that waits sees that the client is gone."""
+        """Ends the connection while a worker has it: a waiting caller sees that the client is gone."""
         self._channel.hang_up()
 
     def _parse(self) -> None:
@@ -268,7 +270,7 @@ class Connection:
         self._enter(State.ANSWERING, float("inf"))
 
     def _accept(self, accepted: object) -> None:
-        """Begin to receive the body of the upload whose head a worker accepted."""
+        """Begins to receive the body after a worker accepted an upload's head."""
         assert self._head is not None
         self.request = None
         self._enter(State.READING, self._limits.body_s)
@@ -282,13 +284,13 @@ class Connection:
             self.close()
 
     def _continue(self, head: Head) -> None:
-        """Let a client send the body who waits for leave to do so."""
+        """Sends 100 Continue to a client that waits for it."""
         if head.expects_continue and len(self._incoming) < head.length:
             self._channel.write(CONTINUE)
             self._channel.flush()
 
     def _receive_file(self, head: Head, upload: Upload) -> None:
-        """Each part of the body gives its client time for the next."""
+        """Receives a file; each part renews the client's deadline."""
         if self._incoming:
             self.deadline = time.monotonic() + self._limits.body_s
             upload.receive(self._incoming)
@@ -303,7 +305,7 @@ class Connection:
             self._upload = self._accepted = None
 
     def _parse_head(self, content: bytes) -> Head:
-        """Clients that make many small calls send the same head each time."""
+        """Parses a head, with a cache: clients with many small calls send the same head each time."""
         if self._last_head is None or self._last_head[0] != content:
             head = parse_head(content, self._limits.body_bytes_max, self._limits.uploads.file_bytes_max)
             self._last_head = (content, head) if len(content) <= _HEAD_BYTES_KEPT else None

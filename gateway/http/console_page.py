@@ -1,9 +1,9 @@
-"""Serves the console: `/` is its page, `/console/<file>` what the page loads. It is built with the package.
+"""Serves the console: `/` is its page, `/console/<file>` its resources. It is built with the package.
 
-The page runs no script and loads nothing but what this server gives it (Content-Security-Policy). The editor's library
-makes its style sheet at run time, for which each answer has a nonce of its own. A browser that has to log in is sent to
-`/login`. Files have their content's digest in their names, so browsers may keep them. Where the console was not built,
-`/` is the page that says how to connect, as `/connect` is always.
+The page runs no inline script and loads only resources from this server (Content-Security-Policy). The editor's library
+creates its style sheet at run time, for which each response has its own nonce. A browser without a login is redirected
+to `/login`. File names contain their content's digest, so browsers may cache them. If the console was not built, `/` is
+the page that shows how to connect, as `/connect` always is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KEPT = "public, max-age=31536000, immutable"
 
 
 def load_console() -> Mapping[str, bytes]:
-    """The files of the console by name; empty where it was not built."""
+    """Returns the console's files by name; empty if it was not built."""
     folder = files("gateway.http.console").joinpath("dist")
     if not folder.joinpath(_PAGE).is_file():
         return {}
@@ -41,7 +41,7 @@ def load_console() -> Mapping[str, bytes]:
 
 
 def console_blueprint(lifecycle: Lifecycle, callers: Callers, console: Mapping[str, bytes]) -> Blueprint:
-    """`GET /`, `GET /connect` and `GET /console/<file>`; `console` has the files by name."""
+    """Creates `GET /`, `GET /connect` and `GET /console/<file>`; `console` has the files by name."""
     routes = Blueprint("console", __name__, template_folder="templates")
 
     @routes.get("/connect")

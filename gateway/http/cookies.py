@@ -1,10 +1,10 @@
-"""The cookies of clients that have logged in: random values, and a table of the identities that they stand for.
+"""Cookies for logged-in clients: random values, and a table with their identities.
 
-A cookie is good for a while, as long as it is used now and then, no longer than its identity, and from the address to
-which it was given; a client whose cookie is refused sends its credentials again. The table has digests, not the values
-themselves. Clients that send their credentials with every request, and never a cookie, are given the same one for half
-of its time, so that they do not fill the table. A user who has more cookies than one may have loses the oldest of
-them, and when the table is full, the user with the most does: nobody can log out others by logging in.
+A cookie is valid for a limited time, while it is used regularly, no longer than its identity, and only from the address
+to which it was issued; a client whose cookie is rejected sends its credentials again. The table has digests, not the
+values themselves. Clients that send their credentials with every request, and never a cookie, get the same one for half
+its lifetime, so that they do not fill the table. If a user exceeds the limit per user, its oldest cookies are removed,
+and when the table is full, the user with the most loses cookies: a login cannot log out other users.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _LogIn:
 
 
 class Cookies:
-    """Gives cookies and knows them again; thread-safe. `clock` is in seconds since the epoch."""
+    """Issues and verifies cookies; thread-safe. `clock` is in seconds since the epoch."""
 
     def __init__(
         self,
@@ -57,12 +57,12 @@ class Cookies:
         self._given: OrderedDict[tuple[Identity, str], tuple[str, float]] = OrderedDict()
 
     def make(self, identity: Identity, peer: str) -> str:
-        """The value of a new cookie for `identity` at address `peer`."""
+        """Returns a new cookie's value for `identity` at address `peer`."""
         with self._lock:
             return self._make(identity, peer)
 
     def give(self, identity: Identity, peer: str) -> str:
-        """The value of a cookie for a client that may not keep it."""
+        """Returns a cookie's value for a client that may discard it."""
         now = self._clock()
         with self._lock:
             value, renewed_from = self._given.get((identity, peer), ("", 0.0))
@@ -99,12 +99,12 @@ class Cookies:
         return log_in
 
     def format(self, value: str, *, is_secure: bool) -> str:
-        """The Set-Cookie header."""
+        """Returns the Set-Cookie header."""
         secure = "; Secure" if is_secure else ""
         return f"{self._name}={value}; Path=/; Max-Age={self._lifetime_s}; HttpOnly; SameSite=Strict{secure}"
 
     def identity(self, value: str, peer: str) -> Identity | None:
-        """Whose cookie it is; None for one that is not ours, not of this address or not good any more."""
+        """Returns the cookie's identity; None for one that is unknown, from another address, or expired."""
         now = self._clock()
         with self._lock:
             log_in = self._log_ins.get(_digest(value))
@@ -115,7 +115,7 @@ class Cookies:
         return log_in.identity if expires_ms is None or now * 1000 < expires_ms else None
 
     def withdraw(self, value: str) -> None:
-        """Make the cookie good for nothing."""
+        """Revokes a cookie."""
         with self._lock:
             log_in = self._remove(_digest(value))
             if log_in:
@@ -123,5 +123,5 @@ class Cookies:
 
 
 def _digest(value: str) -> bytes:
-    """What a search may take different times for without telling of the value."""
+    """Returns a digest, whose lookup time does not reveal the value."""
     return hashlib.sha256(value.encode()).digest()

@@ -1,10 +1,10 @@
-"""How one statement's result reaches its client: cut to its limits, in chunks, in a format, inline or as links.
+"""Delivery of one statement's result: limits, chunks, formats, inline or as links.
 
-A chunk is a range of rows of the held result, so any chunk can be asked for again while the statement is open. Chunks
-have about `_CHUNK_BYTES` of Arrow memory or less: small enough to be made in one piece, large enough that a million
-rows are a few dozen requests.
+A chunk is a row range in the held result, so any chunk can be fetched repeatedly while the statement is open. Chunks
+have about `_CHUNK_BYTES` of Arrow memory or less: small enough to be created in one piece, large enough that a million
+rows take a few dozen requests.
 
-Byte counts are those of the rows in Arrow, before they are spelled in a format; a chunk's is its share by rows.
+Byte counts are the Arrow rows' sizes, before formatting; a chunk's is its share by rows.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from gateway.sessions.session import WantedResult
 API = "/api/2.0/sql"
 _CHUNK_BYTES = 4 << 20
 _LONG_MAX = 2**63 - 1
+# Databricks' limit for links per response.
 _LINKS_MAX = 32
-"""Databricks lists as many links in one answer."""
 
 CONTENT_TYPES = {
     Format.JSON_ARRAY: "application/json",
@@ -49,7 +49,7 @@ class Chunk:
 
 
 class Delivery:
-    """What a statement's request said about its result; made with the request, asked with the operation."""
+    """A request's result options; created with the request, used with the operation."""
 
     def __init__(self, request: StatementRequest) -> None:
         self.format = request.format
@@ -62,12 +62,12 @@ class Delivery:
 
     @property
     def wanted(self) -> WantedResult:
-        """A row more than the limit tells that there are more."""
+        """Returns the required result; one row beyond the limit shows that there are more."""
         row_limit = None if self._row_limit is None else min(self._row_limit + 1, _LONG_MAX)
         return WantedResult(row_limit=row_limit, bytes_wanted=self._byte_limit, shows_materialized=True)
 
     def cut(self, stream: ResultStream) -> ResultStream:
-        """The result as clients see it: its first rows within the limits; the counts of a DML statement as a row."""
+        """Returns the result as clients see it: its first rows within the limits; a DML statement's counts as a row."""
         if not stream.has_rows and stream.row_counts is not None:
             return counts_as_row(stream)
         return ResultStream(
@@ -110,7 +110,9 @@ class Delivery:
         }
 
     def chunks(self, operation: Operation) -> list[Chunk]:
-        """At least one where there are columns, which a result without rows has too; none for a statement without."""
+        """Returns the chunks: at least one if there are columns, even without rows; none for a statement without a
+        result set.
+        """
         if not len(operation.schema):
             return []
         if not self._chunks:
@@ -128,7 +130,7 @@ class Delivery:
         return chunks[index]
 
     def content(self, operation: Operation, chunk: Chunk, format_: Format) -> bytes:
-        """The rows of a chunk as a document of their own."""
+        """Returns a chunk's rows as a separate document."""
         table = _rows(operation, chunk)
         match format_:
             case Format.JSON_ARRAY:
@@ -152,10 +154,10 @@ class Delivery:
                 assert_never(self._compression)
 
     def result(self, operation: Operation, index: int, signer: LinkSigner, base_url: str) -> dict[str, object]:
-        """The `result` object of chunk `index`, empty for a statement without columns.
+        """Returns the `result` object for chunk `index`, empty for a statement without columns.
 
-        As links it lists the chunks that follow too, up to `_LINKS_MAX` in all: databricks-sql-connector asks for the
-        links of several chunks at once, and loses the rows of those that come singly and out of order.
+        With links it includes the following chunks too, up to `_LINKS_MAX` in all: databricks-sql-connector requests
+        several chunks' links concurrently, and loses rows if they arrive singly and out of order.
         """
         chunks = self.chunks(operation)
         if not chunks and index == 0:
@@ -167,7 +169,7 @@ class Delivery:
         info = _chunk_info(chunk) | _next_chunk(operation, chunk, len(chunks))
         if self.format is Format.JSON_ARRAY:
             return info | {"data_array": json_rows(_rows(operation, chunk), operation.time_zone)}
-        if not chunk.row_count:  # Databricks' kernel finds no schema in a stream without rows, and takes the manifest's
+        if not chunk.row_count:  # Databricks' kernel finds no schema in a stream without rows, and uses the manifest's
             return info
         return info | {"attachment": b64encode(self.content(operation, chunk, self.format)).decode()}
 
@@ -196,7 +198,7 @@ def _rows(operation: Operation, chunk: Chunk) -> pa.Table:
 
 
 def _next_chunk(operation: Operation, chunk: Chunk, total: int) -> dict[str, object]:
-    """Where the chunk after `chunk` is, nothing for the last one."""
+    """Returns the location of the chunk after `chunk`, empty for the last one."""
     following = chunk.index + 1
     if following >= total:
         return {}

@@ -1,7 +1,7 @@
-"""Rows of a result as bytes or JSON values; pure functions over Arrow tables.
+"""Encoding of result rows as bytes or JSON values; pure functions over Arrow tables.
 
-Cells of JSON and CSV are text as :func:`engine.runtime.value_text.to_text` spells it; a null is null in JSON and `null`
-without quotes in CSV. An Arrow stream carries the rows as the engine made them.
+JSON and CSV cells are text in the form of :func:`engine.runtime.value_text.to_text`; a null is null in JSON and `null`
+without quotes in CSV. An Arrow stream has the rows as the engine created them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CSV_QUOTED = r'[",\r\n]|^\s|\s$|^$|^null$'
 
 Cell = str | None
 
-# The type_name of Databricks' API for the first word of a SQL type; complex types are named by that word.
+# The type_name in Databricks' API for a SQL type's first word; complex types are named by that word.
 _TYPE_NAMES = {
     "tinyint": "BYTE",
     "smallint": "SHORT",
@@ -34,7 +34,7 @@ _TYPE_NAMES = {
 
 
 def column_info(field: pa.Field, position: int) -> dict[str, object]:
-    """A column of the manifest."""
+    """Returns a column in the manifest."""
     sql_type = sql_type_of(field)
     word = re.split(r"[(<\s]", sql_type, maxsplit=1)[0]
     info: dict[str, object] = {
@@ -51,25 +51,25 @@ def column_info(field: pa.Field, position: int) -> dict[str, object]:
 
 
 def json_rows(table: pa.Table, time_zone: str) -> list[list[Cell]]:
-    """Rows of cells, each a string or null."""
+    """Returns rows with cells, each a string or null."""
     columns = [text.to_pylist() for text in _text_arrays(table, time_zone)]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
 def json_bytes(table: pa.Table, time_zone: str) -> bytes:
-    """`json_rows` as a document."""
+    """Returns `json_rows` as a document."""
     return json.dumps(json_rows(table, time_zone), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def csv_bytes(table: pa.Table, time_zone: str, *, header: bool) -> bytes:
-    """Lines ended by a newline; a cell is quoted where it could be read as something else."""
+    """Returns lines that end with a newline; a cell is quoted if it would be ambiguous."""
     cells = [_csv_cells(column) for column in _text_arrays(table, time_zone)]
     written = _csv_lines([_csv_cells(pa.array([name], pa.string())) for name in table.column_names]) if header else b""
     return written + _csv_lines(cells)
 
 
 def arrow_stream(table: pa.Table) -> bytes:
-    """An IPC stream: the schema, the rows, the end."""
+    """Returns an IPC stream: the schema, the rows, the end."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -84,7 +84,7 @@ def _text_arrays(table: pa.Table, time_zone: str) -> list[pa.StringArray]:
 
 
 def _csv_cells(text: pa.StringArray) -> pa.StringArray:
-    """Cells with quotes where they need them."""
+    """Quotes cells if necessary."""
     quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
     needs_quotes = pc.match_substring_regex(text, _CSV_QUOTED)
     return pc.fill_null(pc.if_else(needs_quotes, quoted, text), "null")

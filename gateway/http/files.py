@@ -1,4 +1,4 @@
-"""Files of volumes over HTTP: Databricks' Files API, and the links that PUT, GET and REMOVE give to drivers.
+"""Volume files over HTTP: Databricks' Files API, and the links for PUT, GET and REMOVE in drivers.
 
     PUT    /api/2.0/fs/files/Volumes/…[?overwrite=true]      the body is the file
     POST   /api/2.0/fs/files/Volumes/…?action=initiate-upload
@@ -7,8 +7,8 @@
     PUT, GET, HEAD, DELETE /api/2.0/fs/directories/Volumes/…
     PUT, GET, DELETE /api/2.0/fs/staged/<id>                 (`staged_links.py`)
 
-Each request runs a statement of its user, which authorizes and records it, before bytes move: for an upload when its
-head has arrived. So a link is judged by the rights that its user has when it is followed.
+Each request runs one of its user's statements, which authorizes and records it, before bytes are transferred: for an
+upload when its head has arrived. A link therefore uses the rights that its user has at the time of access.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PAGE_ROWS = 1000
 
 
 def files_blueprint(api: StatementApi) -> Blueprint:
-    """Routes for clients that log in."""
+    """Creates the routes for authenticated clients."""
     routes = Blueprint("files", __name__)
     files = _Files(api)
 
@@ -68,10 +68,10 @@ def files_blueprint(api: StatementApi) -> Blueprint:
 
     @routes.post(f"{FILES}/<path:path>")
     def begin_parts(path: str) -> dict[str, object]:
-        """Begins an upload in parts, for which no URLs are made: create-upload-part-urls is not found.
+        """Begins a multipart upload, for which no URLs are issued: create-upload-part-urls is not found.
 
         databricks-sdk sends files of 50 MB and more in parts. It fails if it cannot begin, and sends the file by one
-        PUT if it gets no URL for the first part. That PUT is what is recorded; here only a refusal is.
+        PUT if it gets no URL for the first part. That PUT is recorded; here only a rejection is.
         """
         if request.args.get("action") != "initiate-upload":
             raise InvalidField("action", "must be initiate-upload. Uploads in parts are not supported, send one PUT")
@@ -106,7 +106,7 @@ def files_blueprint(api: StatementApi) -> Blueprint:
 
 
 def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
-    """The targets of links, which need no credentials beside them."""
+    """Creates the link targets, which need no other credentials."""
     routes = Blueprint("staged", __name__)
     files = _Files(api)
 
@@ -123,7 +123,7 @@ def staged_blueprint(api: StatementApi, links: StagedLinks) -> Blueprint:
         transfer = files.transfer(change)
         try:
             return _changed(transfer)
-        except VolumeFileNotFound:  # on an object store a folder goes with its last file
+        except VolumeFileNotFound:  # on an object store a folder disappears with its last file
             if staged.operation is FileOperation.REMOVE and not transfer.file.has_folders:
                 return Response(status=HTTPStatus.NO_CONTENT)
             raise
@@ -161,12 +161,12 @@ def _upload(files: _Files, change: ChangeFile) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Statements about files in sessions of their own."""
+    """Statements about files, each in its own session."""
 
     api: StatementApi
 
     def transfer(self, statement: GetFile | ChangeFile) -> FileTransfer:
-        """Returns what the statement allows; raises what it fails with."""
+        """Returns the transfer that the statement permits; raises its error."""
         found: list[FileTransfer] = []
 
         def stage(transfer: FileTransfer) -> str:
@@ -177,7 +177,7 @@ class _Files:
         return found[0]
 
     def may_transfer(self, statement: ChangeFile) -> bool:
-        """Returns whether :meth:`transfer` would be allowed now; nothing is recorded."""
+        """Returns True if :meth:`transfer` would be allowed now; nothing is recorded."""
         with self._session() as session:
             return session.may_transfer(statement)
 
@@ -224,7 +224,7 @@ def _changed(transfer: FileTransfer) -> Response:
 
 
 def _download(file: VolumeFile) -> Response:
-    """The file, or the part of it that one Range says; its bytes are read while they are sent."""
+    """Sends the file, or one Range of it; its bytes are read while they are sent."""
     status = file.status()
     first, last = _range(request.headers.get("Range"), status.size)
     is_part = (first, last) != (0, status.size - 1)
@@ -241,7 +241,7 @@ def _download(file: VolumeFile) -> Response:
 
 
 def _range(asked: str | None, size: int) -> tuple[int, int]:
-    """The first and the last byte; all where no single range of bytes of the file is asked for."""
+    """Returns the first and the last byte; all unless the request has a single valid byte range."""
     match = _RANGE.fullmatch(asked or "")
     if match is None or int(match[1]) >= size:
         return 0, size - 1
@@ -257,8 +257,8 @@ def _pieces(file: BinaryIO, first: int, count: int) -> Iterator[bytes]:
 
 
 def _page_of(rows: list[dict[str, object]], size: int) -> dict[str, object]:
-    """A page of a folder as Databricks has it. The token is made of its last name: files that come or go between two
-    pages neither hide nor repeat others.
+    """Returns a folder page in Databricks' form. The token contains its last name: files that appear or disappear
+    between two pages neither hide nor repeat others.
     """
     contents = []
     for row in rows[:size]:
@@ -274,8 +274,8 @@ def _page_of(rows: list[dict[str, object]], size: int) -> dict[str, object]:
 
 
 def _name_after(token: str) -> str:
-    """Raises `InvalidField`."""
+    """Parses a page token; raises `InvalidField`."""
     try:
         return b64decode(token, altchars=b"-_", validate=True).decode()
-    except ValueError as error:  # also what a wrong encoding is
+    except ValueError as error:  # includes decoding errors
         raise InvalidField("page_token", "must be the next_page_token of the page before") from error

@@ -1,8 +1,8 @@
-"""Under which URL a client reached a proxy in front of this server: the X-Forwarded headers of a proxy that is trusted.
+"""The URL by which a client reached a trusted proxy in front of this server: the X-Forwarded headers.
 
-X-Forwarded-Proto, -Host and -Prefix go into the links that answers have; each counts with its last value, which is the
-one that the trusted proxy wrote. X-Forwarded-For is not used: who may log in depends on who connects, which is the
-proxy. From all other addresses these headers mean nothing, since any client can send them.
+X-Forwarded-Proto, -Host and -Prefix are used for links in responses; each header's last value counts, because the
+trusted proxy wrote it. X-Forwarded-For is not used: login permissions depend on the connecting peer, which is the
+proxy. From all other addresses these headers are ignored, since any client can send them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from gateway.http.wsgi import Application
 
 
 class Forwarded:
-    """`application` with the URL of the proxy, for requests that come from one of `proxies`."""
+    """Wraps `application`; uses the proxy's URL for requests from one of `proxies`."""
 
     def __init__(self, application: Application, proxies: Sequence[str]) -> None:
-        """`proxies` are addresses or networks, such as 10.0.0.0/8."""
+        """Wraps an application; `proxies` are addresses or networks, such as 10.0.0.0/8."""
         self._application = application
         self._behind_proxy = ProxyFix(application, x_for=0, x_proto=1, x_host=1, x_prefix=1)
         self._networks = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies]

@@ -1,4 +1,4 @@
-"""Host names by which clients may address the HTTP port, and which pages may send requests to it."""
+"""Permitted host names for the HTTP port, and permitted origin pages for requests."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 class KnownHosts:
-    """The names of this machine's loopback interface, and further ones."""
+    """The names for this machine's loopback interface, and additional ones."""
 
     def __init__(self, further: Iterable[str] = ()) -> None:
-        """`further` may have ports, which do not count."""
+        """Creates the names; ports in `further` are ignored."""
         self._names = frozenset(map(_name, (*_LOOPBACK_NAMES, *further))) - {""}
 
     def ensure_known(self, host: str) -> None:
-        """Refuse the name in a Host header that a web page may have pointed at this machine (DNS rebinding)."""
+        """Rejects a Host header with a name that a web page may have pointed at this machine (DNS rebinding)."""
         if _name(host) not in self._names:
             raise HostRefused(host)
 
@@ -26,8 +26,8 @@ class KnownHosts:
 def ensure_own_page(site: str | None, origin: str | None, hosts: Collection[str], *, must_be_said: bool) -> None:
     """Raises :class:`ForeignPage` for a request that another site made the browser send.
 
-    `site` is the header Sec-Fetch-Site, `origin` the header Origin, which older browsers send alone; `hosts` are those
-    of this server's pages. `must_be_said`: a request without either header is refused as well.
+    `site` is the header Sec-Fetch-Site, `origin` the header Origin, which older browsers send alone; `hosts` are this
+    server's page hosts. `must_be_said`: a request without either header is rejected as well.
     """
     if site is not None:
         is_own = site in ("same-origin", "none")

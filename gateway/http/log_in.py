@@ -1,7 +1,7 @@
-"""The log-in of browsers, and the discovery of the identity provider for Databricks' clients.
+"""Browser login, and identity provider discovery for Databricks' clients.
 
-`/login` asks for user and password, and leads to the console; `/logout` ends that. Databricks' clients ask this server
-where they get their tokens, and are sent to its identity provider.
+`/login` requests user and password, and redirects to the console; `/logout` ends the login. Databricks' clients request
+the token endpoints from this server, which refers them to its identity provider.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _moved(to: str, cookie: str) -> Response:
 
 
 def discovery_blueprint(endpoints: Endpoints, public_url: str) -> Blueprint:
-    """`public_url` is that of this server, if it is known; else it is the one that the client asked."""
+    """Creates the discovery routes; `public_url` is this server's URL, if known; else the requested one is used."""
     routes = Blueprint("discovery", __name__)
 
     @routes.get("/.well-known/databricks-config")

@@ -1,13 +1,12 @@
-"""The thread that owns the HTTP port: it accepts, reads, writes and keeps the deadlines of all connections.
+"""The thread that owns the HTTP port: it accepts, reads, writes and enforces deadlines for all connections.
 
-Whole requests go out through `dispatch`, answered connections come back through `give_back`, the one method that other
-threads call besides `stop`. A request whose answer `recall` knows is answered here. Nothing here waits for a client or
-a statement. What one connection does wrong ends that connection; what makes the loop itself fail is raised, and ends
-the server.
+Whole requests are passed to `dispatch`, processed connections return through `give_back`, the only method besides
+`stop` that other threads call. A request whose response `recall` knows is handled here. Nothing here waits for a client
+or a statement. A connection's error ends that connection; an error in the loop itself is raised, and ends the server.
 
-Memory is bounded by `HttpLimits.held_bytes_max` over everything that was received and not answered or answered and not
-taken: the connection that holds most is ended until the rest fits. Likewise the connection that waited longest, of the
-address that has most, makes room for a new one when there are `connections_max`.
+`HttpLimits.held_bytes_max` bounds the memory for received requests without a response and for responses not yet sent:
+the connection with the most is closed until the rest fits. Likewise, when there are `connections_max`, the longest
+waiting connection from the address with the most is closed for a new one.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _EVENTS = {
 
 
 class ConnectionLoop:
-    """`run` until `stop`."""
+    """Runs from `run` until `stop`."""
 
     def __init__(
         self,
@@ -57,8 +56,8 @@ class ConnectionLoop:
         self._listener, self._limits, self._tls = listener, limits, tls
         self._dispatch, self._recall = dispatch, recall
         self._selector = selectors.DefaultSelector()
-        self._connections: dict[Connection, int] = {}  # with the bytes each held when it was last looked at
-        self._away: set[Connection] = set()  # those that a worker has, whatever their state is by now
+        self._connections: dict[Connection, int] = {}  # with the bytes that each held at the last check
+        self._away: set[Connection] = set()  # owned by a worker, in any state
         self._held_bytes = 0
         self._given_back: deque[Connection] = deque()
         self._waker, self._woken = socket.socketpair()
@@ -77,11 +76,11 @@ class ConnectionLoop:
         return len(self._connections)
 
     def held_bytes(self) -> int:
-        """Bytes received and not answered, or answered and not taken."""
+        """Returns the bytes in received requests without a response and in responses not yet sent."""
         return self._held_bytes
 
     def give_back(self, connection: Connection) -> None:
-        """Take a connection back whose worker is done with it; from any thread."""
+        """Takes back a connection that its worker has finished; callable from any thread."""
         with self._lock:
             if self._is_over:
                 connection.close()
@@ -90,14 +89,14 @@ class ConnectionLoop:
                 self._wake()
 
     def stop(self, seconds: float) -> None:
-        """Accept nothing more, let what is being answered end within `seconds`, and end; from any thread."""
+        """Stops accepting, lets current requests end within `seconds`, and ends; callable from any thread."""
         with self._lock:
             self._stop_at = time.monotonic() + seconds
             if not self._is_over:
                 self._wake()
 
     def run(self) -> None:
-        """Serve; raises what makes that impossible."""
+        """Serves connections; raises an error that makes that impossible."""
         self._selector.register(self._listener, selectors.EVENT_READ, None)
         self._selector.register(self._woken, selectors.EVENT_READ, None)
         try:
@@ -121,11 +120,11 @@ class ConnectionLoop:
             self._woken.recv(4096)
         else:
             connection: Connection = key.data
-            if connection in self._connections:  # an earlier event of this round may have ended it
+            if connection in self._connections:  # an earlier event in this round may have ended it
                 self._advance(connection, connection.send if connection.state is State.WRITING else connection.receive)
 
     def _advance(self, connection: Connection, step: Callable[[], None]) -> None:
-        """Do one step of a connection and what follows from the state it is in then."""
+        """Runs one step on a connection and the actions for its resulting state."""
         try:
             step()
             connection.finish_writing()
@@ -161,7 +160,7 @@ class ConnectionLoop:
         self._advance(connection, connection.resume)
 
     def _shed(self) -> None:
-        """End the connections that hold most; those that workers have give their bytes back soon enough."""
+        """Closes the connections that hold most; a worker's connections release their bytes soon."""
         while self._held_bytes > self._limits.held_bytes_max:
             largest = max(self._ours(), key=lambda connection: connection.held_bytes, default=None)
             if largest is None or not largest.held_bytes:
@@ -183,7 +182,7 @@ class ConnectionLoop:
             self._selector.modify(connection.descriptor, wanted, connection)
 
     def _unregister(self, connection: Connection) -> None:
-        """Forget a connection; one that its worker closed may have left its descriptor to another by now."""
+        """Unregisters a connection; if its worker closed it, its descriptor may have been reused."""
         key = self._selector.get_map().get(connection.descriptor)
         if key is not None and key.data is connection:
             self._selector.unregister(connection.descriptor)
@@ -199,7 +198,7 @@ class ConnectionLoop:
             except OSError as error:
                 if error.errno in _FATAL_ACCEPT:
                     raise
-                logger.warning("no connection accepted: %s", error)  # out of descriptors or memory, for now
+                logger.warning("no connection accepted: %s", error)  # temporarily out of descriptors or memory
                 self._selector.unregister(self._listener)
                 self._accept_again = time.monotonic() + _LOOK_EVERY_S
                 return
@@ -220,7 +219,7 @@ class ConnectionLoop:
 
     def _make_room(self) -> bool:
         ours = list(self._ours())
-        held = Counter(connection.peer for connection in ours)  # the address with most gives first
+        held = Counter(connection.peer for connection in ours)  # the address with most connections first
         oldest = min(ours, key=lambda one: (not one.is_idle, -held[one.peer], one.since), default=None)
         if oldest is None:
             return False
@@ -230,7 +229,7 @@ class ConnectionLoop:
     def _look_at_clock(self) -> None:
         now = time.monotonic()
         if self._listener.fileno() < 0 and not self.is_stopping:
-            raise OSError(errno.EBADF, "the listening socket is closed")  # the selector would never speak of it again
+            raise OSError(errno.EBADF, "the listening socket is closed")  # the selector would never report it again
         for connection in [one for one in self._ours() if one.deadline <= now]:
             self._advance(connection, connection.expire)
         if now >= self._accept_again and not self.is_stopping:
@@ -267,5 +266,5 @@ class ConnectionLoop:
             resource.close()
 
     def _wake(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # it has enough to wake up for
+        with contextlib.suppress(BlockingIOError):  # it is already due to wake up
             self._waker.send(b"\0")

@@ -27,7 +27,7 @@ def metrics_blueprint(lifecycle: Lifecycle, callers: Callers) -> Blueprint:
 
 
 def format_metrics(families: Iterable[MetricFamily]) -> Iterator[str]:
-    """The lines of an exposition."""
+    """Yields an exposition's lines."""
     for family in families:
         yield f"# HELP {family.name} {_escaped(family.description)}"
         yield f"# TYPE {family.name} {family.kind}"

@@ -1,6 +1,6 @@
 """The HTTP interface as an OpenAPI 3.1 document, at `/api/openapi.json`; a test compares it with the routes.
 
-Each row of :data:`OPERATIONS` is a method of a path. Calls of Thrift over HTTP are in no row: they are HiveServer2's.
+Each row in :data:`OPERATIONS` is a path's method. Thrift calls over HTTP are not included: they are HiveServer2's.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _NO_CONTENT = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """A method of a path. `query` has its parameters by name, those without `required` may be left out; `body` and
-    `answers` are the name of a schema or a media type; no `answers`: 204, without content.
+    """A path's method. `query` has its parameters by name, optional ones without `required`; `body` and `answers` are a
+    schema's name or a media type; no `answers`: 204, without content.
     """
 
     method: str
@@ -60,12 +60,12 @@ class Described:
     body: str | None = None
     query: Mapping[str, Schema] | None = None
     required: tuple[str, ...] = ()
+    # True if it needs no login.
     is_open: bool = False
-    """Whether it is answered without a log-in."""
+    # Additional media types for the response, selected by Accept.
     others: tuple[str, ...] = ()
-    """Further media types that it may answer, where they are accepted."""
+    # Errors in addition to the implied ones.
     errors: tuple[HTTPStatus, ...] = ()
-    """Beyond those that follow from the rest."""
 
     @property
     def is_page(self) -> bool:
@@ -73,7 +73,7 @@ class Described:
 
     @property
     def statuses(self) -> tuple[HTTPStatus, ...]:
-        """Of its errors, in their order."""
+        """Returns its error statuses, in order."""
         found = {*_ANYWHERE, *self.errors}
         found |= set() if self.is_open else {HTTPStatus.UNAUTHORIZED}
         found |= {HTTPStatus.NOT_FOUND} if "{" in self.path else set()
@@ -97,7 +97,7 @@ def _change(method: str, path: str, summary: str, **given: Any) -> Described:
 
 
 def _browse(part: str, answers: str, summary: str, names: str, **query: Schema) -> Described:
-    """`names` are parameters that have to be given."""
+    """Describes a catalog browser route; `names` are required parameters."""
     required = tuple(names.split())
     parameters = {name: {"type": "string", "minLength": 1} for name in required} | query
     return _get(f"{_CATALOG}/{part}", answers, summary, query=parameters, required=required)
@@ -211,7 +211,7 @@ def openapi_blueprint() -> Blueprint:
 
 
 def openapi_document() -> dict[str, object]:
-    """The whole document."""
+    """Returns the whole document."""
     paths: dict[str, dict[str, object]] = {}
     for each in OPERATIONS:
         paths.setdefault(each.path, {})[each.method] = _operation(each)
@@ -251,14 +251,14 @@ def _response(each: Described) -> dict[str, object]:
 
 
 def _content(kind: str) -> dict[str, object]:
-    """A schema as JSON, or bytes of a media type."""
+    """Returns a JSON schema, or a media type's bytes."""
     if kind in SCHEMAS:
         return {"application/json": {"schema": ref(kind)}}
     return {kind: {"schema": {"type": "string", "format": "binary"}}}
 
 
 def _error(each: Described, status: HTTPStatus) -> dict[str, object]:
-    """Pages tell some errors in a page."""
+    """Describes an error response; pages return some errors as a page."""
     content: dict[str, object] = {"application/json": {"schema": ref("Error")}}
     if each.path == "/readyz" and status is HTTPStatus.SERVICE_UNAVAILABLE:
         content = {"application/json": {"schema": ref("Status")}}

@@ -1,4 +1,4 @@
-"""The bodies of the HTTP interface as JSON Schema (OpenAPI 3.1), by name; `openapi.py` refers to them."""
+"""The HTTP interface's bodies as JSON Schema (OpenAPI 3.1), by name; `openapi.py` refers to them."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def one_of(choices: type[StrEnum]) -> Schema:
 
 
 def optional(schema: Schema) -> Schema:
-    """Which may be null."""
+    """Permits null."""
     choices = {"enum": [*enum, None]} if isinstance(enum := schema.get("enum"), list) else {}
     return schema | {"type": [schema["type"], "null"]} | choices if "type" in schema else schema
 
 
 def answer(required: str = "", **properties: Schema) -> Schema:
-    """An object that may have members that are not said here; `required` are names with spaces between them."""
+    """Describes an object with possible further members; `required` are names with spaces between them."""
     described: Schema = {"type": "object", "properties": properties}
     return described | ({"required": required.split()} if required else {})
 
 
 def request(required: str = "", **properties: Schema) -> Schema:
-    """An object without any other members; those that may be left out may be null."""
+    """Describes an object without further members; optional ones may be null."""
     given = {name: schema if name in required.split() else optional(schema) for name, schema in properties.items()}
     return answer(required, **given) | {"additionalProperties": False}
 

@@ -1,4 +1,4 @@
-"""Parameters in the query of a URL, each with its type; pure but for the request at hand."""
+"""Typed URL query parameters; pure, except for the current request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def choice_of(name: str, default: _Choice) -> _Choice:
 
 
 def text_of(name: str) -> str:
-    """One that has to be there."""
+    """Returns a required parameter."""
     text = request.args.get(name)
     if not text:
         raise InvalidField(name, "must be given and not be empty")

@@ -1,9 +1,9 @@
-"""Whether the engine answers: a statement that needs no table, run now and then for the readiness check.
+"""Engine health: a statement without tables, run periodically for the readiness check.
 
-The statement runs on a thread of its own, one at a time. A request waits for it until it is too old to be an answer;
-after that the engine does not answer, for everybody and at once, until that statement ends.
+The statement runs on its own thread, one at a time. A request waits for it up to a time limit; after that the engine
+counts as not responding, for everybody and immediately, until that statement ends.
 
-Two checks are for operators: whether the server lives, and whether it takes work.
+Two checks are for operators: liveness, and readiness for work.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ logger = logging.getLogger(__name__)
 _TIMEOUT_S = 5.0
 _GOOD_FOR_S = 2.0
 _IDENTITY = Identity("readiness")
+# A cached result would hide that Spark does not respond.
 _SETTINGS = {"gateway.result_cache": "off"}
-"""A kept answer would say that Spark answers when it does not."""
 
 
 class EngineProbe:
-    """Asks the engine at most once in two seconds, however often it is asked itself; thread-safe."""
+    """Queries the engine at most once in two seconds, regardless of its own callers; thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -52,7 +52,7 @@ class EngineProbe:
         answers = False
         try:
             answers = _ask(engine)
-        finally:  # where it raises, the next who asks starts another
+        finally:  # after an exception, the next caller starts another
             with self._changed:
                 self._answers = answers
                 self._is_asking = False
@@ -82,7 +82,7 @@ def _ask(engine: Engine) -> bool:
 
 
 def health_blueprint(lifecycle: Lifecycle) -> Blueprint:
-    """`GET /healthz` (the process lives), `GET /readyz` (503 unless it takes statements)."""
+    """Creates `GET /healthz` (the process is alive), `GET /readyz` (503 unless it accepts statements)."""
     routes = Blueprint("health", __name__)
     probe = EngineProbe()
 

@@ -1,6 +1,5 @@
-"""Each request has an id: the client's `X-Request-Id` if it is well-formed, or a new one. Its answer and the lines of
-the log about it have it, and so does what is logged of the statements that it starts. Refusals of bytes that are no
-request of HTTP have none.
+"""Request ids: the client's `X-Request-Id` if it is well-formed, or a new one. It is in the response, in log lines
+about the request, and in log lines about its statements. Rejections of malformed HTTP have none.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ TRACE_PARENT = "traceparent"
 
 
 class RequestIds:
-    """`application`, whose requests and answers have ids."""
+    """Wraps `application`, and adds ids to requests and responses."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -33,5 +32,5 @@ class RequestIds:
 
 
 def call_of(request_id: str | None, trace_parent: str | None) -> CallContext:
-    """The call that a request with these headers is."""
+    """Returns the call for a request with these headers."""
     return CallContext(request_id=request_id_of(request_id), trace_parent=trace_parent_of(trace_parent))

@@ -1,7 +1,7 @@
-"""Bodies of requests, from JSON to frozen values, once, at the edge.
+"""Parsing of request bodies from JSON to frozen values.
 
-The names are those of Databricks' SQL Statement Execution API 2.0. Fields that only make sense in a cloud
-(`warehouse_id`, `query_tags`) are accepted and not used; a field outside that API is refused by name.
+The names are from Databricks' SQL Statement Execution API 2.0. Fields with a meaning only in a cloud (`warehouse_id`,
+`query_tags`) are accepted and ignored; a field outside that API is rejected with an error that names it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Format(StrEnum):
 
 
 class Compression(StrEnum):
-    """Of Arrow streams, each a frame of its own. ZSTD is not among those of Databricks."""
+    """Compression for Arrow streams, each as a separate frame. Databricks has no ZSTD."""
 
     NONE = "NONE"
     LZ4_FRAME = "LZ4_FRAME"
@@ -52,7 +52,7 @@ class OnWaitTimeout(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementRequest:
-    """`POST /api/2.0/sql/statements`. Without `session_id` the statement gets a session of its own."""
+    """`POST /api/2.0/sql/statements`. Without `session_id` the statement gets its own session."""
 
     text: str
     session_id: uuid.UUID | None = None
@@ -92,7 +92,7 @@ class NewToken:
 
 
 class _Body:
-    """A JSON object whose members are taken one by one, each with its type."""
+    """A JSON object whose members are read one by one, each with its type."""
 
     def __init__(self, members: object, known: frozenset[str], where: str = "") -> None:
         if not isinstance(members, dict):
@@ -206,12 +206,12 @@ def parse_new_token(content: bytes) -> NewToken:
 
 
 def parse_token_id(content: bytes) -> str:
-    """Of `POST /api/2.0/token/delete`."""
+    """Parses the body of `POST /api/2.0/token/delete`."""
     return _Body(_parse_json(content), frozenset(("token_id",))).text("token_id") or ""
 
 
 def parse_handle(text: str) -> uuid.UUID:
-    """The id of a session; text that is no id is a session that does not exist."""
+    """Parses a session id; a malformed one is a session that does not exist."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -219,7 +219,7 @@ def parse_handle(text: str) -> uuid.UUID:
 
 
 def parse_wait(name: str, text: str | None, default: float) -> float:
-    """Seconds, from `10s`."""
+    """Parses seconds, from `10s`."""
     if text is None:
         return default
     if not re.fullmatch(r"[0-9]{1,2}s", text) or float(text[:-1]) > WAIT_MAX_S:
@@ -228,7 +228,7 @@ def parse_wait(name: str, text: str | None, default: float) -> float:
 
 
 def _parameters(body: _Body) -> tuple[Parameter, ...]:
-    """Named ones by name; those without a name in the order of `ordinal`, or as they come."""
+    """Returns named parameters by name; unnamed ones in the order of `ordinal`, or as sent."""
     numbered: list[tuple[int, Parameter]] = []
     for position, item in enumerate(body.items("parameters", _PARAMETER_FIELDS), 1):
         parameter = Parameter(value=item.text("value"), sql_type=item.text("type") or "string", name=item.text("name"))

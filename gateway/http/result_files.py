@@ -1,8 +1,8 @@
-"""A whole result as a file, made in pieces while its client takes them.
+"""A whole result as a file, created in pieces while its client reads them.
 
-No piece is made before the one before it has been sent, so a download takes the memory of a piece or two, whatever its
-size, and ends with its connection. Parquet's row groups are as large as a piece; what its footer says of them is kept
-until the end, some hundred bytes for each column of a group.
+A piece is created only after the preceding one has been sent, so a download takes memory for a piece or two, whatever
+its size, and ends with its connection. Parquet's row groups are as large as a piece; their footer metadata is kept
+until the end, some hundred bytes for each column in a group.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gateway.http.encode import csv_bytes
 from gateway.sessions.operation import Operation
 
 _PIECE_BYTES = 4 << 20
+# Row size in memory.
 _ROW_GROUP_BYTES = 16 << 20
-"""Of rows in memory."""
 
 
 class FileFormat(StrEnum):
@@ -39,7 +39,7 @@ MEDIA_TYPES = {
 
 
 def result_file(operation: Operation, format_: FileFormat) -> Generator[bytes, None, None]:
-    """The bytes of the file. Parquet and Arrow have the types of Arrow, CSV the text of JSON."""
+    """Yields the file's bytes. Parquet and Arrow have Arrow's types, CSV has JSON's text."""
     match format_:
         case FileFormat.CSV:
             return _csv(operation)
@@ -52,7 +52,7 @@ def result_file(operation: Operation, format_: FileFormat) -> Generator[bytes, N
 
 
 def _csv(operation: Operation) -> Generator[bytes, None, None]:
-    """Of few rows at a time: on the way to text they exist several times."""
+    """Yields CSV from few rows at a time, because the conversion to text copies them several times."""
     yield csv_bytes(operation.schema.empty_table(), operation.time_zone, header=True)
     for table in operation.pages(_PIECE_BYTES):
         yield csv_bytes(table, operation.time_zone, header=False)
@@ -83,7 +83,7 @@ def _parquet(operation: Operation) -> Generator[bytes, None, None]:
 
 
 class _Sink(io.RawIOBase):
-    """Gathers what is written until it is taken."""
+    """Buffers written bytes until they are taken."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -102,8 +102,8 @@ class _Sink(io.RawIOBase):
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Readers of Parquet tell columns apart by name: repeated names get the number of their column, or the next that
-    makes a name that no column has.
+    """Makes names unique, because Parquet readers distinguish columns by name: a repeated name gets its column's
+    number, or the next that makes it unique.
     """
     taken = set(names)
     seen = set[str]()

@@ -1,8 +1,8 @@
-"""What the console asks of a statement beyond Databricks' API: rows by position, files, and its profile.
+"""The console's routes beyond Databricks' API: rows by position, files, and a statement's profile.
 
 GET /api/2.0/sql/statements/{id}/result/rows?offset=&limit=&order=&columns=&form=&cut=   Arrow stream (`result_rows.py`)
 GET /api/2.0/sql/statements/{id}/result/file?format=csv|parquet|arrow               the whole result
-GET /api/2.0/sql/statements/{id}/profile                                            how far it is, what it read
+GET /api/2.0/sql/statements/{id}/profile                                            progress and reads
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def result_blueprint(api: StatementApi) -> Blueprint:
 
 
 class _Begun:
-    """Pieces of which the first is made: what is wrong with the statement is an error still."""
+    """Pieces, the first already created: a statement's failure can still be an error response."""
 
     def __init__(self, pieces: Generator[bytes, None, None]) -> None:
         self._first: bytes | None = next(pieces)
@@ -72,12 +72,12 @@ class _Begun:
         return next(self._pieces) if first is None else first
 
     def close(self) -> None:
-        """End the file, also one of which nothing was sent."""
+        """Ends the file, also before any byte was sent."""
         self._pieces.close()
 
 
 def profile_body(operation: Operation) -> dict[str, object]:
-    """What is known of a run by now."""
+    """Returns the current information about a run."""
     profile, now = operation.profile, operation.profile.now
     tasks = now.tasks
     return {

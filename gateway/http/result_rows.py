@@ -1,10 +1,10 @@
-"""Parts of a result that is held, for those who look at it: rows by position in any order, and numbers to draw.
+"""Parts of a held result, for display: rows by position in any order, and numbers for charts.
 
-`rows` answers a window of a result as an Arrow stream whose cells are text, as JSON has them, or numbers: those of
-numeric columns as doubles, dates and timestamps as seconds since 1970 on the session's wall clock. With an order the
-window is one of the sorted result: nulls last, and equal rows as they came. The order that was asked for last is kept
-with its statement, so that scrolling does not sort again. Sorting holds the one column and the order, and what is shown
-is read from where the rows are; a result with more rows than that is to be sorted by SQL.
+`rows` returns a window as an Arrow stream whose cells are text, as in JSON, or numbers: numeric columns as doubles,
+dates and timestamps as seconds since 1970 in the session's local time. With an order the window is from the sorted
+result: nulls last, equal rows in their original order. The last requested order is cached with its statement, so that
+scrolling does not sort again. Sorting holds the one column and the order in memory, and displayed rows are read from
+storage; larger results must be sorted in SQL.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from engine.types.value_bytes import value_bytes
 from gateway.sessions.operation import Operation
 
 _PAGE_BYTES = 4 << 20
+# Limit for the sort column with each row's position.
 _SORTED_BYTES_MAX = 512 << 20
-"""Of the column by which a result is sorted, with the position of each row."""
 
 
 class CellForm(StrEnum):
@@ -37,8 +37,8 @@ class CellForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """`order` is the position of a column and whether the largest come first; `columns` are positions, None for all;
-    text is cut after `cut` characters.
+    """A window. `order` is a column's position and True for descending; `columns` are positions, None for all; text is
+    truncated after `cut` characters.
     """
 
     offset: int = 0
@@ -51,7 +51,7 @@ class Window:
 
 @dataclass(slots=True)
 class Orders:
-    """The order of each statement's rows that was asked for last, of as many as fit into `bytes_max`; thread-safe."""
+    """Each statement's last requested row order, as many as fit into `bytes_max`; thread-safe."""
 
     bytes_max: int = _SORTED_BYTES_MAX
 
@@ -60,9 +60,9 @@ class Orders:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def indices(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
-        """The positions of the rows in `order`; raises `ResultTooLargeToSort`.
+        """Returns the row positions in `order`; raises `ResultTooLargeToSort`.
 
-        Several windows are asked for at once when a sorted result is first looked at: one of them sorts.
+        Several windows are requested concurrently when a sorted result is first displayed: only one request sorts.
         """
         with self._lock:
             own = self._sorting.setdefault(operation, threading.Lock())
@@ -74,7 +74,7 @@ class Orders:
         with self._lock:
             known = self._kept.pop(operation, None)
             if known:
-                self._kept[operation] = known  # as the one that was used last
+                self._kept[operation] = known  # as the most recently used one
         return known[1] if known and known[0] == order else None
 
     def _sorted(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
@@ -93,7 +93,7 @@ class Orders:
 
 
 def _key(operation: Operation, position: int) -> pa.ChunkedArray:
-    """The column to sort by, alone in memory; values that have no order of their own as text."""
+    """Returns only the sort column in memory; values without an order are compared as text."""
     field = operation.schema.field(position)
     chunks = []
     size = operation.row_count() * 8
@@ -111,13 +111,13 @@ def _key(operation: Operation, position: int) -> pa.ChunkedArray:
 
 
 def sorted_indices(column: pa.ChunkedArray, descending: bool) -> pa.Array:
-    """The positions of the values in their order."""
+    """Returns the values' positions in sorted order."""
     direction = "descending" if descending else "ascending"
     return pc.sort_indices(pa.table({"key": column}), sort_keys=[("key", direction, "at_end")])
 
 
 def rows_at(operation: Operation, positions: pa.Array, columns: Sequence[int]) -> pa.Table:
-    """These rows in this order, of these columns; only the parts of the result that have one of them are read."""
+    """Returns these rows in this order, with these columns; reads only the parts that contain them."""
     order = pc.sort_indices(positions)
     ascending = positions.take(order).to_numpy()
     found = []
@@ -132,7 +132,7 @@ def rows_at(operation: Operation, positions: pa.Array, columns: Sequence[int]) -
 
 
 def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Table:
-    """The rows of `window`, fewer at the result's end."""
+    """Returns the window's rows, fewer at the result's end."""
     chosen = list(range(len(operation.schema)) if window.columns is None else window.columns)
     if window.order is None:
         end = window.offset + window.limit
@@ -167,7 +167,7 @@ def _text(column: pa.ChunkedArray, field_: pa.Field, time_zone: str) -> pa.Array
 
 
 def _number(column: pa.ChunkedArray, field_: pa.Field, time_zone: str) -> pa.Array:
-    """Doubles, or text where a value is no number."""
+    """Returns doubles, or text for values that are not numbers."""
     values, kind = column.combine_chunks(), column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return values.cast(pa.float64(), safe=False)

@@ -1,13 +1,13 @@
-"""Links to rows of results that Databricks' clients got over Thrift, as they fetch them from a cloud's storage.
+"""Links to result rows for Databricks' clients over Thrift, which fetch them like files in cloud storage.
 
     /api/2.0/sql/rows/<operation>/<first row>/<number of rows>?expires=…&signature=…
 
-The link carries the right to these rows (`staged_links.py`). It begins as the client addressed the server, or with the
-public URL. What came through a proxy may have been addressed otherwise, in TLS above all: without a public URL there
-are no links then, and rows come with the answers.
+The link itself grants access to these rows (`staged_links.py`). Its base is the client's own URL for the server, or the
+public URL. Behind a proxy the client's URL may differ, in particular with TLS: without a public URL there are no links
+then, and responses contain the rows.
 
-A link's expiry has no unit in Databricks' protocol: its clients for Java and Node read milliseconds, those for Python
-and Go seconds, to whom milliseconds never expire.
+A link's expiry has no unit in Databricks' protocol: its clients for Java and Node read milliseconds, clients for Python
+and Go seconds, for which milliseconds never expire.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from gateway.results.row_links import LinkedRows, RowLinks
 
 _PATH = re.compile(r"/api/2\.0/sql/rows/([0-9a-f-]{36})/(\d{1,18})/(\d{1,18})")
 
+# Name prefixes, in lower case, of clients that read a link's expiry in seconds.
 _READ_SECONDS = ("pydatabrickssqlconnector/", "godatabrickssqlconnector/")
-"""How the names begin that clients give themselves who read a link's expiry in seconds, in lower case."""
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
 
@@ -34,8 +34,8 @@ _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-for
 class _Links:
     signer: LinkSigner
     base_url: str
+    # The client's time units per second.
     units_in_s: int
-    """Of the client's times."""
     staged: StagedLinks
 
     def link(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> tuple[str, int]:
@@ -48,14 +48,14 @@ class _Links:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowLinkMaker:
-    """Makes links, and reads those that come back."""
+    """Creates and parses links."""
 
     signer: LinkSigner
     staged: StagedLinks
     public_url: str = ""
 
     def links_for(self, head: Head, *, is_encrypted: bool) -> RowLinks | None:
-        """Links that the sender of a request can follow; None where its address for this server is not known."""
+        """Returns links that a request's sender can follow; None if the client's address for this server is unknown."""
         units_in_s = 1 if (head.value("user-agent") or "").lower().startswith(_READ_SECONDS) else 1000
         if self.public_url:
             return _Links(self.signer, self.public_url.rstrip("/"), units_in_s, self.staged)
@@ -68,7 +68,7 @@ class RowLinkMaker:
         return _PATH.fullmatch(path) is not None
 
     def parse(self, target: str) -> LinkedRows:
-        """What a link's target is for; raises `LinkRefused` for one that is not ours or not good any more."""
+        """Returns the rows for a link's target; raises `LinkRefused` for an invalid or expired link."""
         path, _, query = target.partition("?")
         parameters = dict(parse_qsl(query))
         self.signer.ensure_valid(path, parameters.get("expires", ""), parameters.get("signature", ""))

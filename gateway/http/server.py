@@ -1,9 +1,9 @@
-"""The HTTP server: one loop that talks to the clients, and a pool of workers that answer whole requests.
+"""The HTTP server: one loop for client I/O, and a worker pool for whole requests.
 
-A client can be slow, silent, malformed or gone without anybody else noticing: the loop (`loop.py`) never waits for one,
-the workers (`workers.py`) never see a request before all of it is there, and the states and limits of a connection
-(`connection.py`, `wire.py`) are the same whatever it sends. Calls of Thrift (`thrift_route.py`) and requests of the
-application have workers of their own. If the loop itself ends, the server's owner is told.
+A slow, silent, malformed or disconnected client does not affect others: the loop (`loop.py`) never waits for one, the
+workers (`workers.py`) never get a request before it is complete, and a connection's states and limits (`connection.py`,
+`wire.py`) are the same for any content. Thrift calls (`thrift_route.py`) and application requests have separate
+workers. If the loop itself ends, the server's owner is notified.
 
 No library does all of it. `tests/bench/bench_http_servers.py` sends the same requests to each, on two cores:
 
@@ -15,7 +15,7 @@ No library does all of it. `tests/bench/bench_http_servers.py` sends the same re
     threads with 29 long polls                125      112        127         124          103
     answered of 990 open connections          990      990        990         990          990
     their memory in MB                         27       27         27          25           30
-    a client that hangs up cancels            yes      yes         no          no           no
+    a disconnected client cancels             yes      yes         no          no           no
     TLS and plain text on one port            yes      yes        TLS       plain          TLS
 
 `h11` is this loop with h11 as its parser. It accepts heads that `wire.py` rejects because a proxy may read them
@@ -45,15 +45,15 @@ from gateway.process.tls import TlsServer
 _BACKLOG = 512
 _STOP_S = 5.0
 _THRIFT_THREADS = 4
+# Threads that create download pieces, which take CPU time and memory; short requests do not wait for them.
 _PIECE_THREADS = 4
-"""Make the pieces of downloads, which take processor time and memory; short requests do not wait for them."""
+# Maximum share of connections that may wait for Thrift calls; health checks use the others.
 _CALLS_SHARE = 0.9
-"""Of all connections, so many may wait for calls of Thrift; health checks find a place among the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
-    """`threads` answer the requests of the application; without `tls` the port speaks plain HTTP only."""
+    """Settings. `threads` handle application requests; without `tls` the port accepts only plain HTTP."""
 
     threads: int = 32
     limits: HttpLimits = field(default_factory=lambda: HttpLimits(body_bytes_max=BODY_BYTES_MAX))
@@ -61,7 +61,7 @@ class HttpSettings:
 
 
 class HttpServer:
-    """Listens from `start` until `stop`; `port` is the one in use, also where any was asked for."""
+    """Listens from `start` until `stop`; `port` is the actual one, also if 0 was requested."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class HttpServer:
         return self._address[1]
 
     def start(self) -> None:
-        """Bind and answer; raises OSError where the port cannot be had."""
+        """Binds and serves; raises OSError if the port is not available."""
         family = socket.getaddrinfo(*self._address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         self.listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
         self._address = (self._address[0], int(self.listener.getsockname()[1]))
@@ -111,7 +111,7 @@ class HttpServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the requests at hand and close; stopping one that never started does nothing."""
+        """Finishes current requests and closes; stopping one that never started does nothing."""
         if self._loop is None or self._thread is None:
             return
         self._loop.stop(_STOP_S)
@@ -124,7 +124,7 @@ class HttpServer:
         return self._loop.connection_count() if self._loop else 0
 
     def held_bytes(self) -> int:
-        """Bytes of all connections that wait to be answered, or to be taken."""
+        """Returns the bytes in all connections that wait for a response, or for its transmission."""
         return self._loop.held_bytes() if self._loop else 0
 
     def _dispatch(self, connection: Connection) -> None:

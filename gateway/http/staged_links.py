@@ -1,13 +1,13 @@
-"""Signed links to files of volumes, which Databricks' drivers follow for PUT, GET and REMOVE, and to parts of results.
+"""Signed links to volume files, which Databricks' drivers follow for PUT, GET and REMOVE, and to result parts.
 
     /api/2.0/fs/staged/<id>?expires=…&signature=…
 
-A link to a file is for one user, one operation and one path, which the server remembers under its id: the link shows
-nothing of them. The rights of its user are checked again when it is followed.
+A file link is for one user, one operation and one path, which the server stores under its id: the link reveals none of
+them. The user's rights are checked again when it is followed.
 
-Links to chunks of results need no credentials either: the holder may fetch that chunk until the link expires. Clients
-fetch external links without their Authorization header, so the link itself carries the right: its path and expiry under
-an HMAC (SHA-256) with a key that is made when the server starts and never leaves it. Links to files are signed alike.
+Result chunk links need no credentials either: the holder may fetch that chunk until the link expires. Clients fetch
+external links without their Authorization header, so the link itself grants access: its path and expiry are under an
+HMAC (SHA-256) with a key that is created at startup and never leaves the server. File links are signed the same way.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _METHODS = {FileOperation.GET: "GET", FileOperation.PUT: "PUT", FileOperation.RE
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """The purpose of a link; `path` begins with /Volumes."""
+    """A link's purpose; `path` begins with /Volumes."""
 
     identity: Identity
     operation: FileOperation
@@ -44,7 +44,7 @@ class StagedFile:
 
 
 class StagedLinks:
-    """Thread-safe. The oldest of more than `LINKS_MAX` links is forgotten."""
+    """File links. Thread-safe. Beyond `LINKS_MAX` links the oldest is evicted."""
 
     def __init__(self, signer: LinkSigner) -> None:
         self._signer = signer
@@ -64,7 +64,7 @@ class StagedLinks:
         return target
 
     def find(self, method: str, target: str) -> StagedFile:
-        """Raises `LinkRefused`."""
+        """Returns a link's purpose; raises `LinkRefused`."""
         path, _, query = target.partition("?")
         parameters = dict(parse_qsl(query))
         self._signer.ensure_valid(path, parameters.get("expires", ""), parameters.get("signature", ""))
@@ -79,19 +79,19 @@ class StagedLinks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSigner:
-    """Signs paths and checks them; `clock` is in seconds since the epoch."""
+    """Signs and verifies paths; `clock` is in seconds since the epoch."""
 
     lifetime_s: float
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     clock: Callable[[], float] = time.time
 
     def sign(self, path: str) -> tuple[str, int]:
-        """`path` with its signature, and when it expires."""
+        """Returns `path` with its signature, and its expiry."""
         expires = int(self.clock() + self.lifetime_s)
         return f"{path}?expires={expires}&signature={self._signature(path, str(expires))}", expires
 
     def ensure_valid(self, path: str, expires: str, signature: str) -> None:
-        """Raise :class:`LinkRefused` for a link that is not ours or not good any more."""
+        """Raises :class:`LinkRefused` for an invalid or expired link."""
         expected = self._signature(path, expires)
         if not hmac.compare_digest(expected.encode(), signature.encode()):
             raise LinkRefused("has a wrong signature")

@@ -1,9 +1,9 @@
-"""The SQL Statement Execution API 2.0 as Databricks' clients speak it: submit, poll, fetch by chunks, cancel, close.
+"""The SQL Statement Execution API 2.0 as Databricks' clients use it: submit, poll, fetch by chunks, cancel, close.
 
-A statement that was accepted always answers 200, its failure is in its status; other errors are HTTP errors. On top of
-that API: `GET /statements/{id}?wait_timeout=10s` waits for the end, with `on_disconnect=CANCEL` a client that hangs up
-during the wait cancels; and a chunk that is asked for with `Accept: application/vnd.apache.arrow.stream` or `text/csv`
-is answered as that document.
+An accepted statement always returns 200 with failures in its status; other errors are HTTP errors. In addition to that
+API: `GET /statements/{id}?wait_timeout=10s` waits for the end; with `on_disconnect=CANCEL` a client that disconnects
+during the wait cancels; and a chunk requested with `Accept: application/vnd.apache.arrow.stream` or `text/csv` is
+returned as that document.
 """
 
 from __future__ import annotations
@@ -45,14 +45,15 @@ from gateway.sessions.operation_state import OperationState
 from gateway.sessions.registry import Registry
 from gateway.sessions.session import Session
 
+# The WSGI environment key for the client socket's file descriptor.
 CLIENT_DESCRIPTOR = "gateway.client_descriptor"
-"""Key of the WSGI environment under which the server gives the file descriptor of the client's socket."""
 
 Body = dict[str, object]
 _NAME = "statements"
 
+# Minimum time in seconds that a request waits for a session to open, the same without a free slot, and for an end to be
+# reported.
 _OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
-"""How long a request waits at least for a session to open, where no place is left, and for an end to be told."""
 
 _STATES = {
     OperationState.PENDING: "PENDING",
@@ -68,7 +69,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementApi:
-    """The routes; `deliveries` says of each statement submitted here how its result is handed over."""
+    """The routes; `deliveries` has the result options for each statement submitted here."""
 
     lifecycle: Lifecycle
     callers: Callers
@@ -128,7 +129,7 @@ class StatementApi:
         return delivery.result(operation, index, self.signer, self._base_url())
 
     def follow(self, statement_id: str, index: int) -> Response:
-        """The target of an external link."""
+        """Returns an external link's target."""
         self.signer.ensure_valid(request.path, request.args.get("expires", ""), request.args.get("signature", ""))
         operation, delivery = self.find(statement_id, linked_part=f"chunk {index}")
         return _document(operation, delivery, index, delivery.format)
@@ -149,7 +150,7 @@ class StatementApi:
         return {"session_id": str(session.id)}
 
     def open_session_of(self, warehouse_id: str) -> Body:
-        """The path of Databricks' JDBC driver; there is one warehouse, whatever its name."""
+        """Opens a session on Databricks' JDBC driver's path; there is one warehouse, for any name."""
         return self.open_session()
 
     def close_session(self, session_id: str) -> Body:
@@ -160,7 +161,7 @@ class StatementApi:
         return {}
 
     def open(self, asked: SessionRequest, seconds: float, *, may_lack_schema: bool = False) -> Session:
-        """A session, opened within `seconds` or not at all."""
+        """Opens a session within `seconds`, or raises."""
         registry = self.registry()
         identity = self.identity()
         origin = origin_of_request()
@@ -178,7 +179,7 @@ class StatementApi:
         )
 
     def end(self, end: Callable[[], None]) -> None:
-        """Cancel or close: its effect is seen at once, while the engine may be told a little later."""
+        """Cancels or closes: the effect is visible immediately, while the engine may be notified slightly later."""
         with suppress(EngineNotAnswering):
             self.calls.run(end, _END_S)
 
@@ -205,7 +206,9 @@ class StatementApi:
         return operation, delivery
 
     def find(self, statement_id: str, *, linked_part: str | None = None) -> tuple[Operation, Delivery]:
-        """A statement of the request's identity; for a link, which carries the right itself, of any."""
+        """Returns a statement that belongs to the request's identity; for a link, which itself grants access, any
+        statement.
+        """
         operation_id = parse_statement_id(statement_id)
         if linked_part is not None:
             operation = self.registry().linked_operation(operation_id, linked_part, origin_of_request())
@@ -239,11 +242,11 @@ class StatementApi:
         return registry
 
     def _base_url(self) -> str:
-        """What links begin with: the URL of the server as clients reach it."""
+        """Returns the links' base: the server's URL as clients reach it."""
         return self.public_url or request.root_url.rstrip("/")
 
     def authenticate(self) -> None:
-        """Before anything of the request is looked at. A link carries the right to what it leads to."""
+        """Authenticates before any other processing. A link itself grants access to its target."""
         if request.endpoint != f"{_NAME}.{self.follow.__name__}":
             g.identity = self.callers.identity()
 
@@ -254,7 +257,7 @@ class StatementApi:
 
 
 def parse_statement_id(text: str) -> uuid.UUID:
-    """Text that is no id is a statement that does not exist."""
+    """Parses a statement id; a malformed one is a statement that does not exist."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -262,7 +265,7 @@ def parse_statement_id(text: str) -> uuid.UUID:
 
 
 def state_name(state: OperationState) -> str:
-    """Databricks' name."""
+    """Returns Databricks' name."""
     return _STATES[state]
 
 

@@ -1,19 +1,19 @@
-"""HiveServer2's calls over HTTP: each is the body of a POST, as Hive's and Databricks' clients send them.
+"""HiveServer2 calls over HTTP: each is a POST body, as Hive's and Databricks' clients send them.
 
     /cliservice                                     Hive's own path
     /sql/1.0/warehouses/<id>, /sql/1.0/endpoints/<id>, /sql/protocolv1/o/<organization>/<cluster>     Databricks'
 
-with and without a slash at the end; ids are not looked at, since there is one server. The route is a handler of its own
-beside the WSGI application, and reaches the calls through :class:`Conversations`, which the Thrift server provides.
+with and without a trailing slash; ids are ignored, since there is one server. The route is a separate handler next to
+the WSGI application, and reaches the calls through :class:`Conversations`, which the Thrift server provides.
 
-What a call answers is always 200, its failure is in its status. What is wrong with the request itself is an HTTP error
-with the text in its body and in `X-Thriftserver-Error-Message`, from which Databricks' clients take it.
+A call's HTTP status is always 200, and failures are in the response's own status. A malformed request gets an HTTP
+error with the text in its body and in `X-Thriftserver-Error-Message`, which Databricks' clients read.
 
-A client that logged in is given a cookie (`cookies.py`) by the name that Hive's has, since Hive's JDBC driver and
-impyla then leave out their credentials, which are checked once and not with every row. The type `application/x-thrift`
-is required: no web page can send it to another site without asking first, so the cookie needs no token beside it, and
-Hive's `X-XSRF-HEADER` is not looked at. Where a request has no credentials of its own (a cookie, a certificate, or
-none), and a browser says that a page of another site sent it (Sec-Fetch-Site, Origin), it is refused.
+A logged-in client gets a cookie (`cookies.py`) with Hive's cookie name, since Hive's JDBC driver and impyla then omit
+their credentials, which are verified once and not with every row. The type `application/x-thrift` is required: no web
+page can send it to another site without a preflight request, so the cookie needs no additional token, and Hive's
+`X-XSRF-HEADER` is ignored. If a request has no explicit credentials (only a cookie, a certificate, or none), and the
+browser reports that another site's page sent it (Sec-Fetch-Site, Origin), it is rejected.
 """
 
 from __future__ import annotations
@@ -46,24 +46,25 @@ _PATH = re.compile(r"/(cliservice|sql/1\.0/(warehouses|endpoints)/[^/]+|sql/prot
 _NO_STORE = ("Cache-Control", "no-store")
 _HEADERS = (("Content-Type", CONTENT_TYPE), _NO_STORE)
 _ERROR_HEADER, _ERROR_LENGTH_MAX = "X-Thriftserver-Error-Message", 2000
+# Time in seconds for which the credentials from a connection's last call are not verified again, for calls without
+# work.
 _BELIEVED_S = 10.0
-"""How long the credentials of a connection's last call are not checked again for calls that need no work."""
 
 
 class Conversations(Protocol):
-    """The service behind the route."""
+    """The service for the route."""
 
     def begin(self, peer: Peer, descriptor: int) -> Conversation:
-        """For a new connection of the client at `peer`."""
+        """Begins a conversation on a new connection from the client at `peer`."""
         ...
 
     def linked_rows(self, rows: LinkedRows, peer: Peer) -> bytes:
-        """The document that a link leads to, which the client at `peer` follows."""
+        """Returns a link's document for the client at `peer`."""
         ...
 
 
 class ThriftRoute:
-    """Answers 503 until `open`; thread-safe."""
+    """The Thrift route. Returns 503 until `open`; thread-safe."""
 
     def __init__(self, authenticator: Authenticator, hosts: KnownHosts, links: RowLinkMaker) -> None:
         self._authenticator = authenticator
@@ -73,7 +74,7 @@ class ThriftRoute:
         self._conversations: Conversations | None = None
 
     def open(self, conversations: Conversations) -> None:
-        """Take calls from now on."""
+        """Accepts calls from now on."""
         self._conversations = conversations
 
     def matches(self, head: Head) -> bool:
@@ -81,7 +82,7 @@ class ThriftRoute:
         return _PATH.fullmatch(path) is not None or self._links.matches(path)
 
     def answer(self, request: Request, connection: Connection) -> Answer:
-        """The answer to a request that matches; never raises for what a client sends."""
+        """Returns the response to a matching request; never raises because of client input."""
         head = request.head
         call = call_of(head.value("x-request-id"), head.value(TRACE_PARENT))
         with working_for(call):
@@ -106,9 +107,10 @@ class ThriftRoute:
         return format_answer("200 OK", headers, [reply], request.head)
 
     def recall(self, request: Request, connection: Connection) -> Answer | None:
-        """The answer if it is known from the call before on this connection, in which no statement and no check waits.
+        """Returns the response if it is known from the connection's preceding call, without running statements or
+        verifying credentials.
 
-        Before each row of a result, hive-jdbc asks once more whether the statement has ended.
+        Before each result row, hive-jdbc requests again if the statement has ended.
         """
         caller, conversation = connection.caller, connection.conversation
         if caller is None or conversation is None or request.head is not caller.head or time.monotonic() > caller.until:
@@ -120,7 +122,7 @@ class ThriftRoute:
         return format_answer("200 OK", headers, [reply], request.head)
 
     def _linked(self, head: Head, peer: Peer) -> Answer:
-        """The target of a link, which needs no credentials beside it."""
+        """Returns a link's target, which needs no other credentials."""
         self._hosts.ensure_known(head.value("host") or "localhost")
         if head.method != "GET":
             raise MethodNotAllowed(head.method)
@@ -141,7 +143,7 @@ class ThriftRoute:
             raise NotThrift(kind)
 
     def _log_in(self, request: Request, peer: Peer) -> tuple[Identity, str | None]:
-        """The identity, and a cookie for a client that has no good one."""
+        """Returns the identity, and a cookie for a client without a valid one."""
         head = request.head
         header = head.value("authorization")
         cookie = head.cookie(COOKIE_NAME)
@@ -150,7 +152,7 @@ class ThriftRoute:
             hosts = (head.value("host") or "localhost", urlsplit(self._links.public_url).netloc)
             ensure_own_page(head.value("sec-fetch-site"), head.value("origin"), hosts, must_be_said=False)
         if header is None and cookie is not None:
-            if known is None:  # never as nobody: the client believes that it has logged in
+            if known is None:  # never as anonymous: the client assumes that it has logged in
                 raise CookieRefused()
             self._authenticator.ensure_current(known)
             return known, None
@@ -167,7 +169,7 @@ class ThriftRoute:
         return connection.conversation
 
     def refuse(self, error: Exception, head: Head) -> Answer:
-        """The answer to a request that ends in `error` before it is a call."""
+        """Returns the response to a request that fails with `error` before it is a call."""
         failure = describe(error)
         status = failure.http_status
         content = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
@@ -185,6 +187,6 @@ class ThriftRoute:
 
 
 def one_line(message: str) -> str:
-    """What a header can carry of a message."""
+    """Returns the part of a message that a header can contain."""
     line = "".join(character if character.isprintable() else "?" for character in " ".join(message.split()))
     return line[:_ERROR_LENGTH_MAX].encode("latin-1", "replace").decode("latin-1")

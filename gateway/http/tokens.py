@@ -1,4 +1,4 @@
-"""Personal access tokens over HTTP, as Databricks' Token API 2.0 has them: create, list and delete one's own."""
+"""Personal access tokens over HTTP, as in Databricks' Token API 2.0: create, list and delete one's own."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
 
 @contextmanager
 def _recorded(callers: Callers, identity: Identity, event: str) -> Iterator[list[str]]:
-    """Record that a token is about to be made or revoked, and when that has been tried, of which and with what end."""
+    """Records the attempt to create or revoke a token, and afterwards the token and the outcome."""
     told: list[str] = []
     callers.auditor.token_changed(event, "begin", identity, origin_of_request())
     outcome = "failed"

@@ -1,8 +1,8 @@
-"""Bodies that are files: they wait on disk, not in memory, until all of them arrived.
+"""File bodies: stored on disk, not in memory, until they are complete.
 
-A body is received after the application has accepted its head: the client is known and may write the file. The file on
-disk has no name, so a client that vanishes leaves nothing. Its bytes count from then on, so that the files of all
-clients together stay within a limit.
+A body is received after the application has accepted its head: the client is authenticated and may write the file. The
+file on disk has no name, so a client that vanishes leaves nothing. Its announced size counts from then on, so that all
+clients' files together stay within a limit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from gateway.http.wire import Head, RequestRefused
 
 @dataclass(slots=True)
 class Uploads:
-    """`folder` is for the files (None: the system's), `file_bytes_max` for one of them, `held_bytes_max` for all."""
+    """Upload limits. `folder` is for the files (None: the system's), `file_bytes_max` for one file, `held_bytes_max`
+    for all.
+    """
 
     folder: str | None = None
     file_bytes_max: int = 5 << 30
@@ -28,7 +30,7 @@ class Uploads:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, head: Head) -> Upload:
-        """Raises `RequestRefused`."""
+        """Begins an upload; raises `RequestRefused`."""
         with self._lock:
             if self._held + head.length > self.held_bytes_max:
                 reason = "The server receives as many bytes of files as it may. Try again later."
@@ -47,7 +49,7 @@ class Uploads:
 
 
 class Upload:
-    """One body, on disk."""
+    """One body on disk."""
 
     def __init__(self, file: BinaryIO, length: int, release: Callable[[int], None]) -> None:
         self.file = file
@@ -60,7 +62,7 @@ class Upload:
         return not self._missing
 
     def receive(self, content: bytearray) -> None:
-        """Takes what belongs to the body out of `content`. Raises `RequestRefused`."""
+        """Moves the body's bytes out of `content`. Raises `RequestRefused`."""
         taken = min(len(content), self._missing)
         try:
             self.file.write(content[:taken])

@@ -1,8 +1,8 @@
-"""Requests that wait for their statement: bounded in number, and ended when their client goes away.
+"""Requests that wait for their statement: bounded in number, and ended when their client disconnects.
 
-A waiting request holds a thread of the HTTP pool. So that status requests and health checks are always answered, not
-all threads may wait (`WaitingRoom`). A client that hangs up before it was told its statement's id can neither fetch
-nor cancel it; its statement is cancelled rather than left running for nobody.
+A waiting request holds a thread in the HTTP pool. Not all threads may wait (`WaitingRoom`), so that status requests and
+health checks always get a response. A client that disconnects before it received its statement's id can neither fetch
+nor cancel it; its statement is cancelled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RESERVED_THREADS = 3
 
 
 class WaitingRoom:
-    """Places for requests that wait."""
+    """Slots for waiting requests."""
 
     def __init__(self, threads: int) -> None:
         self.places = max(1, threads - _RESERVED_THREADS)
@@ -28,7 +28,7 @@ class WaitingRoom:
 
     @contextmanager
     def place(self) -> Iterator[bool]:
-        """Hold a place; False where none is free."""
+        """Holds a slot; yields False if there is none."""
         taken = self._free.acquire(blocking=False)
         try:
             yield taken
@@ -38,9 +38,9 @@ class WaitingRoom:
 
 
 def wait_for_end(operation: Operation, seconds: float, client: int | None) -> bool:
-    """Wait until the operation ended or `seconds` passed; False as soon as the client hangs up.
+    """Waits until the operation ended or `seconds` passed; returns False as soon as the client disconnects.
 
-    `client` is the file descriptor of its socket.
+    `client` is its socket's file descriptor.
     """
     end = time.monotonic() + seconds
     while not operation.state.is_terminal and (left := end - time.monotonic()) > 0:

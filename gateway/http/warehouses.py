@@ -1,9 +1,9 @@
-"""The server as Databricks' SQL Warehouses API 2.0 shows it: one warehouse that runs and cannot be changed.
+"""Databricks' SQL Warehouses API 2.0: one running warehouse that cannot be changed.
 
     GET /api/2.0/sql/warehouses
-    GET /api/2.0/sql/warehouses/{id}    the same under any id, since the paths of connections take any
+    GET /api/2.0/sql/warehouses/{id}    the same under any id, since connection paths accept any
 
-Airflow's Databricks hook and the SDK look up an `http_path` here by the warehouse's name.
+Airflow's Databricks hook and the SDK look up an `http_path` here by warehouse name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def warehouses_blueprint(api: StatementApi) -> Blueprint:
 
 
 def _warehouse(api: StatementApi, warehouse_id: str) -> dict[str, object]:
-    """Returns its fields; the sessions are those that the user may end, its own or all."""
+    """Returns its fields; the sessions are the ones that the user may end, its own or all."""
     host, _, port = (
         request.host.rpartition(":") if request.host.rpartition(":")[2].isdigit() else (request.host, "", "")
     )

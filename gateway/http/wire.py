@@ -1,10 +1,9 @@
-"""HTTP/1.x as bytes: a request's head to a frozen value, an answer to bytes. Pure; RFC 9112 has the rules.
+"""HTTP/1.x as bytes: parses heads to frozen values, formats responses to bytes. Pure; rules from RFC 9112.
 
-A head that two programs could read differently is refused rather than guessed at, since what one of them takes for a
-body the other may take for a request (request smuggling): lengths that are repeated, signed or listed, a length beside
-a transfer coding, credentials that are repeated, folded headers, a space before a colon, line ends without a carriage
-return. A body comes with its length; one in chunks could be of any size, so it is left unread, and the application
-refuses it.
+An ambiguous head is rejected, since a body for one program may be a request for another (request smuggling): repeated,
+signed or listed lengths, a length together with a transfer coding, repeated credentials, folded headers, a space before
+a colon, line ends without a carriage return. A body must have a length; a chunked body could have any size, so it is
+left unread, and the application rejects it.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import BinaryIO
 
+# Maximum length for request line and headers together.
 HEAD_BYTES_MAX = 64 << 10
-"""Longest request line and headers together."""
 HEADERS_MAX = 100
 _UPLOADS = ("/api/2.0/fs/files/", "/api/2.0/fs/staged/")
 SERVER_NAME = "delta-gateway"
@@ -33,8 +32,8 @@ _HEADER_NAME = re.compile(_TOKEN + rb"+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _DIGITS = re.compile(r"[0-9]+")
 _LENGTH_DIGITS_MAX = 18
+# Headers for which the server and a proxy in front might use different values if repeated.
 _SINGLE = ("authorization", "content-type", "origin", "sec-fetch-site")
-"""Headers of which the server and a program in front of it might heed different ones."""
 _Headers = tuple[tuple[str, str], ...]
 _ERROR_CODES = {
     HTTPStatus.REQUEST_TIMEOUT: "REQUEST_TIMEOUT",
@@ -47,7 +46,7 @@ _ERROR_CODES = {
 
 
 class RequestRefused(Exception):
-    """Bytes that are no request this server takes; the connection ends after the answer."""
+    """The bytes are not a valid request; the connection ends after the response."""
 
     def __init__(self, status: HTTPStatus, reason: str) -> None:
         super().__init__(reason)
@@ -56,7 +55,7 @@ class RequestRefused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """A request line and its headers; names of headers are in lower case. `length` is that of the body."""
+    """A request line and its headers; header names are in lower case. `length` is the body's."""
 
     method: str
     target: str
@@ -68,11 +67,11 @@ class Head:
     expects_continue: bool
 
     def value(self, name: str) -> str | None:
-        """The value of the header, those of one that is repeated joined; None where there is none."""
+        """Returns a header's value, joined if it is repeated; None if it is missing."""
         return ", ".join(found) if (found := _values(self.headers, name)) else None
 
     def cookie(self, name: str) -> str | None:
-        """The value of the first cookie of that name."""
+        """Returns the first cookie with that name."""
         for pair in "; ".join(_values(self.headers, "cookie")).split(";"):
             key, equals, value = pair.partition("=")
             if equals and key.strip() == name:
@@ -82,24 +81,24 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A whole request: nothing of it is still to come, except the body of an announced upload."""
+    """A complete request, except for an announced upload's body."""
 
     head: Head
     body: bytes
     peer: str
+    # True if there is only the head: the response accepts the upload, or rejects it.
     is_announced: bool = False
-    """Only the head is there: the answer accepts the upload, or refuses it."""
+    # The accepted head for an upload whose body is `file`.
     accepted: object | None = None
-    """The accepted head of an upload whose body is `file`."""
+    # An upload's body, which is not in memory.
     file: BinaryIO | None = None
-    """The body of an upload, which is not in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Bytes for the client, and whether the connection ends with them. `rest` makes what is to follow them.
+    """Response bytes, and whether the connection ends after them. `rest` creates the remaining pieces.
 
-    `accepted` receives the body of an announced upload, instead of an answer; the request then has it.
+    `accepted` receives an announced upload's body, instead of a response; the request then has it.
     """
 
     content: bytes
@@ -109,7 +108,7 @@ class Answer:
 
 
 class Rest:
-    """A body that is sent in pieces, each made when those before it were sent; one thread at a time."""
+    """A body that is sent in pieces, each created when the preceding ones were sent; one thread at a time."""
 
     def __init__(
         self,
@@ -120,8 +119,8 @@ class Rest:
         is_last: bool,
         has_length: bool = False,
     ) -> None:
-        """`end` is called once, when all is made or nobody wants more. A body that is neither in chunks nor has a
-        length ends with its connection.
+        """Creates the body; `end` is called once, when it is complete or abandoned. A body that is neither chunked nor
+        has a length ends with its connection.
         """
         self._has_length = has_length
         self._pieces, self._end = pieces, end
@@ -129,11 +128,11 @@ class Rest:
 
     @property
     def ends_with_connection(self) -> bool:
-        """Whether its client knows by the connection's end alone that it has all."""
+        """Returns True if only the connection's end marks the body's end."""
         return not self._is_chunked and not self._has_length
 
     def next(self) -> Answer:
-        """The next piece. What making it raises leaves the body without its end, which a client sees."""
+        """Returns the next piece. An exception leaves the body without its end, which a client detects."""
         try:
             piece = next((piece for piece in self._pieces if piece), b"")
         except BaseException:
@@ -154,15 +153,16 @@ class Rest:
 
 
 def skip_line_ends(buffer: bytearray, limit: int) -> int:
-    """How many bytes of line ends precede a request, which old clients send after a body; at most `limit`."""
+    """Returns the number of line-end bytes before a request, which old clients send after a body; at most `limit`."""
     match = _LINE_ENDS.match(buffer, 0, limit)
     return match.end() if match else 0
 
 
 def find_head_end(buffer: bytearray, searched: int) -> int | None:
-    """Where the head ends that begins `buffer`, None if its end has not come; `searched` bytes were looked at before.
+    """Returns the end of the head at the start of `buffer`, None if it is incomplete; `searched` bytes were examined
+    before.
 
-    Raises :class:`RequestRefused` for a head that is longer than the server takes, whether or not it ended.
+    Raises :class:`RequestRefused` for a head that exceeds the limit, complete or not.
     """
     match = _HEAD_END.search(buffer, max(0, searched - 3))
     end = match.end() if match else len(buffer)
@@ -176,12 +176,12 @@ def find_head_end(buffer: bytearray, searched: int) -> int | None:
 
 
 def is_upload(method: str, target: str) -> bool:
-    """Returns whether the body of a request is a file."""
+    """Returns True if a request's body is a file."""
     return method == "PUT" and target.startswith(_UPLOADS)
 
 
 def parse_head(content: bytes, body_bytes_max: int, file_bytes_max: int | None = None) -> Head:
-    """The head whose bytes, up to the empty line, are `content`; `file_bytes_max` is for uploads."""
+    """Parses a head from `content`, up to the empty line; `file_bytes_max` applies to uploads."""
     first, *lines = _lines(content)
     if len(lines) > HEADERS_MAX:
         raise RequestRefused(
@@ -218,7 +218,7 @@ def parse_head(content: bytes, body_bytes_max: int, file_bytes_max: int | None =
 
 
 def format_answer(status: str, headers: Iterable[tuple[str, str]], body: Sequence[bytes], head: Head | None) -> Answer:
-    """An answer with the headers of HTTP itself; `head` is that of its request, None if the connection ends here."""
+    """Formats a response with HTTP's own headers; `head` is its request's, None if the connection ends here."""
     given = list(headers)
     names = {name.lower() for name, _ in given}
     if "content-length" not in names and not status.startswith(("1", "204", "304")):
@@ -231,7 +231,7 @@ def format_answer(status: str, headers: Iterable[tuple[str, str]], body: Sequenc
 def begin_answer(
     status: str, headers: Iterable[tuple[str, str]], pieces: Iterator[bytes], end: Callable[[], None], head: Head
 ) -> Answer:
-    """An answer whose body is made while it is sent; see `Rest`."""
+    """Begins a response whose body is created while it is sent; see `Rest`."""
     given = list(headers)
     has_length = any(name.lower() == "content-length" for name, _ in given)
     is_chunked = head.version != "HTTP/1.0" and not has_length
@@ -259,7 +259,7 @@ def _head_bytes(status: str, headers: Iterable[tuple[str, str]], head: Head | No
 
 
 def format_refusal(status: HTTPStatus, reason: str, request_id: str | None = None) -> Answer:
-    """The answer to what the application never answers, spelled like its own errors."""
+    """Formats an error response outside the application, in the form of its own errors."""
     content = json.dumps({"error_code": _ERROR_CODES.get(status, "MALFORMED_REQUEST"), "message": reason}).encode()
     headers = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
     if request_id:

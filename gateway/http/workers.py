@@ -1,12 +1,12 @@
-"""The threads that answer HTTP requests: each takes a whole one, makes its answer, gives the connection back.
+"""Worker threads for HTTP requests: each takes a whole request, creates its response, returns the connection.
 
-A worker is held by the work alone, since requests have arrived before and answers are sent after. It never ends by a
-request: whatever is raised becomes an answer.
+A worker is occupied only by processing, since requests have arrived before and responses are sent afterwards. A request
+never ends it: every exception becomes a response.
 
-There are three pools. Pieces of downloads have a few threads of their own. The application's has a fixed number of
-threads, and keeps account itself of how many of them may wait for statements (`waiting.py`). A call of Thrift may have
-to wait for as long as its statement runs, as it may over TCP, and has a thread of its own there; so that pool grows up
-to a thread per connection, and shrinks when they idle.
+There are three pools. Download pieces have a few separate threads. The application's pool has a fixed number of
+threads, and itself limits the number that may wait for statements (`waiting.py`). A Thrift call may wait as long as its
+statement runs, as over TCP, and occupies a thread; so that pool grows up to a thread per connection, and shrinks when
+threads idle.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _IDLE_S = 10.0
 
 
 class Workers:
-    """`threads` of them, and further ones up to `threads_max` while requests wait for one."""
+    """A pool with `threads`, and additional ones up to `threads_max` while requests wait."""
 
     def __init__(
         self, name: str, handler: Handler, done: Callable[[Connection], None], *, threads: int, threads_max: int
     ) -> None:
-        """`done` is told of each connection that was answered."""
+        """Creates the pool; `done` receives each processed connection."""
         self._name, self._handler, self._done = name, handler, done
         self._kept, self.threads_max = threads, threads_max
         self._waiting: SimpleQueue[Connection | None] = SimpleQueue()
@@ -49,22 +49,22 @@ class Workers:
 
     @property
     def is_full(self) -> bool:
-        """Whether a further request would have to wait for one of those before it."""
+        """Returns True if another request would have to wait for an earlier one."""
         return self._unanswered >= self.threads_max
 
     def put(self, connection: Connection) -> None:
-        """Answer the request of `connection`, as soon as a thread is free."""
+        """Processes the request on `connection`, as soon as a thread is free."""
         with self._lock:
             self._waiting.put(connection)
             self._unanswered += 1
             if self._unanswered > len(self._threads) and len(self._threads) < self.threads_max:
                 try:
                     self._start_thread()
-                except RuntimeError as error:  # the system has no thread left; those there are answer it later
+                except RuntimeError as error:  # the system has no thread left; an existing one processes it later
                     logger.warning("no further thread for requests: %s", error)
 
     def stop(self, seconds: float) -> None:
-        """End all threads; those that are still busy after `seconds` end with the process."""
+        """Ends all threads; threads still busy after `seconds` end with the process."""
         with self._lock:
             threads = tuple(self._threads)
         for _ in threads:
@@ -82,11 +82,11 @@ class Workers:
     def _work(self) -> None:
         while (connection := self._next()) is not None:
             self._serve(connection)
-            del connection  # with what it holds, for as long as this thread has nothing to do
+            del connection  # with its contents, for as long as this thread is idle
 
     def _serve(self, connection: Connection) -> None:
         answer = self._answer(connection) if connection.rest is None else self._continue(connection, connection.rest)
-        with self._lock:  # before the client has it: its next request may come at once
+        with self._lock:  # before the client has it: its next request may arrive immediately
             self._unanswered -= 1
         try:
             if answer is None:
@@ -103,7 +103,7 @@ class Workers:
             connection.close()
 
     def _continue(self, connection: Connection, rest: Rest) -> Answer | None:
-        """The next piece of an answer; None where there is none, though there should be."""
+        """Returns a response's next piece; None if creating it failed."""
         try:
             return rest.next()
         except SqlError as error:
@@ -113,7 +113,7 @@ class Workers:
         return None
 
     def _next(self) -> Connection | None:
-        """The next connection; None for a thread that has to end, or found nothing to do and is one of many."""
+        """Returns the next connection; None for a thread that has to end, or a surplus idle one."""
         while True:
             try:
                 return self._waiting.get(timeout=_IDLE_S)

@@ -1,6 +1,4 @@
-"""A request as the application sees it (WSGI, PEP 3333): its body has arrived. An answer without a length is made while
-it is sent.
-"""
+"""A WSGI request (PEP 3333): its body has arrived. A response without a length is created while it is sent."""
 
 from __future__ import annotations
 
@@ -15,22 +13,21 @@ from gateway.http.connection import Connection
 from gateway.http.statements import CLIENT_DESCRIPTOR
 from gateway.http.wire import SERVER_NAME, Answer, Request, begin_answer, format_answer
 
+# The WSGI environment key by which an application marks its response as long, though it has a length.
 STREAMED = "gateway.streamed"
-"""Key of the WSGI environment by which an application says that its answer is long, though it has a length."""
 
+# The WSGI environment key that is True for an upload with only its head.
 ANNOUNCED = "gateway.announced"
-"""Key of the WSGI environment that is True for an upload of which only the head is there."""
 
+# The WSGI environment key by which an application accepts an announced upload, and whose value it finds again when the
+# body has arrived.
 ACCEPTED = "gateway.accepted"
-"""Key of the WSGI environment by which an application accepts an announced upload, and finds what it set there again
-when the body has arrived.
-"""
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def run_application(application: Application, request: Request, connection: Connection) -> Answer:
-    """What `application` answers."""
+    """Returns the application's response."""
     started: list[tuple[str, list[tuple[str, str]]]] = []
     written: list[bytes] = []
 
@@ -52,7 +49,7 @@ def run_application(application: Application, request: Request, connection: Conn
         written += body
     finally:
         close()
-    # A refused upload is left unread, so its connection ends.
+    # A rejected upload is left unread, so its connection ends.
     return format_answer(status, headers, written, None if request.is_announced else request.head)
 
 
@@ -61,7 +58,9 @@ def _nothing() -> None:
 
 
 def environment(request: Request, connection: Connection) -> dict[str, Any]:
-    """The request as WSGI's dictionary, with the client's descriptor, by which a waiting request sees it hang up."""
+    """Returns the request as a WSGI environment, with the client's descriptor, by which a waiting request detects a
+    disconnect.
+    """
     head = request.head
     path, _, query = head.target.partition("?")
     variables: dict[str, Any] = {
@@ -90,7 +89,7 @@ def environment(request: Request, connection: Connection) -> dict[str, Any]:
         ACCEPTED: request.accepted,
     }
     for name, value in head.headers:
-        # A header with an underscore would pass for one with a hyphen, which a proxy in front may have checked.
+        # A header with an underscore would be taken for one with a hyphen, which a proxy in front may have checked.
         if "_" in name or name == "content-length":
             continue
         key = "CONTENT_TYPE" if name == "content-type" else f"HTTP_{name.upper().replace('-', '_')}"

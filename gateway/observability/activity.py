@@ -1,7 +1,7 @@
-"""What SQL is told of the server by the views of `system.gateway`; an `ActivitySource` of the engine.
+"""Rows for the views in `system.gateway`; an `ActivitySource` for the engine.
 
-The rules are those of the lists over HTTP (`gateway/observability/history.py`): everybody sees their own sessions and
-statements, administrators all, without what may be a secret.
+Visibility is the same as over HTTP (`gateway/observability/history.py`): users see their own sessions and statements,
+administrators see all, with redacted texts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gateway.sessions.session import Session
 
 
 class ServerActivity:
-    """Of the server that `lifecycle` is about; has no rows while it starts. `users` looks up users by their names."""
+    """Activity on the server with this `lifecycle`; empty during startup. `users` looks up users by name."""
 
     def __init__(self, lifecycle: Lifecycle, users: Callable[[str], bool] = lambda _: False) -> None:
         self._lifecycle = lifecycle

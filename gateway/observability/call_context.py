@@ -1,7 +1,7 @@
-"""Which call a thread works for: what lines of the log and traces say besides.
+"""The call that a thread works for, as context for log lines and traces.
 
-The context is set where a request arrives and where a statement's thread takes it up. It goes with the thread
-(`contextvars`), so whatever is logged in between has it without being told.
+The context is set when a request arrives and when a statement's thread starts to run it. It is a context variable
+(`contextvars`), so log calls in between use it without a parameter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._:+/=@-]{1,128}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """`trace_parent` is one that follows W3C Trace Context, as the client sent it."""
+    """A call; `trace_parent` is a valid W3C Trace Context header from the client."""
 
     request_id: str | None = None
     session_id: str | None = None
@@ -30,7 +30,7 @@ class CallContext:
 
     @property
     def fields(self) -> dict[str, str]:
-        """Those that are known, by their names in the log."""
+        """Returns the known fields by their names in the log."""
         named = {
             "request_id": self.request_id,
             "session_id": self.session_id,
@@ -51,7 +51,7 @@ def current_call() -> CallContext:
 
 @contextmanager
 def working_for(call: CallContext) -> Iterator[None]:
-    """For the block, this thread works for `call`."""
+    """Sets the thread's call within the block."""
     token = _current.set(call)
     try:
         yield
@@ -60,10 +60,10 @@ def working_for(call: CallContext) -> Iterator[None]:
 
 
 def note_user(user: str) -> None:
-    """The client of the call has logged in; holds until the block of `working_for` ends."""
+    """Sets the call's user after login, until the `working_for` block ends."""
     _current.set(replace(_current.get(), user=user))
 
 
 def request_id_of(given: str | None) -> str:
-    """The id that a client gave to its request, if it is well-formed; a new one otherwise."""
+    """Returns the client's request id if it is well-formed, else a new one."""
     return given if given and _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex

@@ -1,8 +1,8 @@
-"""The statements of the server that have ended, as many as memory is spent on, and what is told of a statement.
+"""A bounded history of ended statements, and its visibility.
 
-A statement is told to its owner, and to administrators, who see it without what may be a secret; its rows are its
-owner's alone. Calls of protocols are no statements and are not kept. The newest :data:`KEPT_MAX` are, each with no more
-than :data:`~gateway.sessions.operation.TEXT_KEPT_MAX` characters of its text and :data:`MESSAGE_MAX` of its error's
+A statement is visible to its owner, and to administrators, who see it with secrets redacted; its rows are visible only
+to its owner. Protocol calls are not statements and are not kept. The newest :data:`KEPT_MAX` are kept, each with at
+most :data:`~gateway.sessions.operation.TEXT_KEPT_MAX` characters from its text and :data:`MESSAGE_MAX` from its error
 message.
 """
 
@@ -28,10 +28,10 @@ MESSAGE_MAX = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementInfo:
-    """A statement as it is listed.
+    """A statement as listed.
 
-    Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` are sizes of data files, `bytes_pruned`
-    of those that pruning left out. `is_from_cache`: the rows are those of an earlier statement that asked the same.
+    Times are milliseconds since the epoch, `wire` is the protocol, `bytes_read` is the data files' total size,
+    `bytes_pruned` the pruned files'. `is_from_cache`: the rows come from an earlier identical query.
     """
 
     id: uuid.UUID
@@ -52,7 +52,7 @@ class StatementInfo:
 
 
 def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> StatementInfo:
-    """What is known of `operation` now."""
+    """Returns the current information about `operation`."""
     reads = operation.profile.reads
     return StatementInfo(
         id=operation.id,
@@ -74,7 +74,9 @@ def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> St
 
 
 def _short(failure: Failure) -> Failure:
-    """`failure` with a message of bounded length: it may quote the statement. A secret that was cut is not found."""
+    """Returns `failure` with a truncated message, since it may quote the statement. Redacts first, because a truncated
+    secret is not recognized.
+    """
     if len(failure.message) <= MESSAGE_MAX:
         return failure
     return replace(failure, message=redact(failure.message)[:MESSAGE_MAX])
@@ -89,12 +91,14 @@ def _redacted(failure: Failure) -> Failure:
 
 
 def may_manage(identity: Identity, owner: Identity) -> bool:
-    """Whether `identity` may see and end statements and sessions of `owner`: its own, or as an administrator."""
+    """Returns True if `identity` may see and end the statements and sessions of `owner`: its own, or all as an
+    administrator.
+    """
     return owner.admits(identity) or (identity.is_admin and Scope.SQL in identity.scopes)
 
 
 def as_seen_by(identity: Identity, info: StatementInfo) -> StatementInfo | None:
-    """What `identity` is told of a statement; None: nothing."""
+    """Returns the information that is visible to `identity`; None if there is none."""
     if info.identity.admits(identity):
         return info
     if not may_manage(identity, info.identity):
@@ -118,7 +122,7 @@ class History:
                 self._kept.popitem(last=False)
 
     def note_rows(self, statement_id: uuid.UUID, rows: int) -> None:
-        """How many rows of its result a statement has given by now: most are read when it has ended."""
+        """Updates the number of fetched rows: most are fetched after the statement has ended."""
         with self._lock:
             info = self._kept.get(statement_id)
             if info is not None and info.rows != rows:

@@ -1,9 +1,8 @@
-"""What the server writes to its log: lines of text, or JSON objects, one a line.
+"""Log formats: text lines, or JSON objects, one per line.
 
-Either has the call that a line is about (`gateway/observability/call_context.py`), and no secrets
-(`gateway/observability/redaction.py`). The fields of JSON are `time` (UTC, milliseconds), `level`, `logger`, `message`,
-`thread`, and where they are known `request_id`, `session_id`, `statement_id`, `user`, `trace_id` and `exception`, a
-traceback.
+Both contain the call that a line is about (`gateway/observability/call_context.py`), and no secrets
+(`gateway/observability/redaction.py`). The JSON fields are `time` (UTC, milliseconds), `level`, `logger`, `message`,
+`thread`, and if known `request_id`, `session_id`, `statement_id`, `user`, `trace_id` and `exception`, a traceback.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class LogFormat(StrEnum):
 
 
 class TextFormatter(logging.Formatter):
-    """A line of text, with its traceback below it."""
+    """A text line, followed by its traceback."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -45,7 +44,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """An object on one line; each text in it is redacted by itself, so that the object stays whole."""
+    """An object on one line; each text in it is redacted separately, so that the JSON stays valid."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = dt.datetime.fromtimestamp(record.created, dt.UTC)
@@ -63,21 +62,21 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up_log(level: str, format: LogFormat, stream: TextIO) -> None:
-    """Write to `stream` what is logged from `level` on."""
+    """Writes log records from `level` on to `stream`."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter() if format is LogFormat.JSON else TextFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    # py4j logs to the root itself, with a trace for each call; that Spark is lost is said once, by its supervisor
+    # py4j logs each call to the root logger with a traceback; the supervisor reports a lost Spark once
     root.addFilter(lambda record: "sending command" not in record.getMessage())
     logging.captureWarnings(True)
     threading.excepthook = _log_end_of_thread
 
 
 def format_step(text: str, level: int) -> str:
-    """What an operator is told in any case, as an object like those of the log."""
+    """Returns an unconditional operator message, in the same form as the log's objects."""
     return JsonFormatter().format(logging.LogRecord("delta-gateway", level, "", 0, "%s", (text,), None))
 
 

@@ -1,7 +1,7 @@
-"""All measurements of the server at one moment: what `/metrics` and `system.metrics` show.
+"""All metrics at one moment, for `/metrics` and `system.metrics`.
 
-No label names a user, a table or a statement. The names are a contract with dashboards and alerts: deploy/RUNBOOK.md
-explains them.
+No label contains a user, table or statement name. The metric names are a contract with dashboards and alerts:
+deploy/RUNBOOK.md explains them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PAGE_BYTES = resource.getpagesize()
 
 
 def server_metrics(lifecycle: Lifecycle) -> Iterator[MetricFamily]:
-    """Returns the metrics of a server that starts or runs, immediately even if Spark does not answer."""
+    """Returns the metrics during startup and operation, immediately even if Spark does not respond."""
     registry = lifecycle.registry
     is_up = registry is not None and lifecycle.phase is Phase.READY and registry.engine.unready_reason is None
     yield gauge("gateway_up", "1 while statements are taken.", is_up)
@@ -59,7 +59,9 @@ def _open(registry: Registry) -> Iterator[MetricFamily]:
 
 
 def _of_process() -> Iterator[MetricFamily]:
-    """Of Python's process; Spark's has its own. The names are those that Prometheus' client libraries use."""
+    """Yields metrics for the Python process; Spark's JVM has its own. The names are the ones in Prometheus' client
+    libraries.
+    """
     yield gauge("process_start_time_seconds", "Start of the process, since the epoch.", _STARTED_S)
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = used.ru_utime + used.ru_stime

@@ -1,7 +1,7 @@
-"""Spans sent to a collector by OpenTelemetry's SDK, over OTLP/HTTP. Needs the packages of the extra `otel`.
+"""Exports spans to a collector by OpenTelemetry's SDK, over OTLP/HTTP. Requires the packages in the extra `otel`.
 
-The SDK sends batches on a thread of its own; where the collector does not keep up, spans are dropped, and statements
-never wait. A client's sampling decision holds; of other statements a configured share is traced.
+The SDK sends batches on its own thread; if the collector does not keep up, spans are dropped, and statements never
+wait. A client's sampling decision is respected; other statements are sampled with the configured ratio.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _END_S = 3.0
 
 
 class OtlpExporter:
-    """A `SpanExporter` to the URL of a collector's traces, such as http://localhost:4318/v1/traces."""
+    """A `SpanExporter` to a collector's traces URL, such as http://localhost:4318/v1/traces."""
 
     def __init__(self, url: str, *, service: str, share: float, headers: Mapping[str, str]) -> None:
         resource = Resource.create({"service.name": service, "service.version": VERSION})
@@ -43,7 +43,7 @@ class OtlpExporter:
         _emit(self._tracer, root, self._propagator.extract(given, Context()), SpanKind.SERVER)
 
     def close(self) -> None:
-        """The SDK's own end sends what waits, and takes as long as a request may where the collector hangs."""
+        """Sends pending spans by the SDK's shutdown, which takes up to the request timeout if the collector hangs."""
         ending = threading.Thread(target=self._provider.shutdown, name="tracing-end", daemon=True)
         ending.start()
         ending.join(_END_S)

@@ -1,9 +1,9 @@
-"""Takes secrets out of text that is kept: statements in the audit trail, and lines of the log.
+"""Redacts secrets in stored text: statements in the audit log, and log lines.
 
-By what precedes them (`password = '…'`, `"fs.s3a.secret.key": "…"`, `Authorization: …`), by their form (our tokens,
-those of clouds, JWTs, keys in PEM), by their place in a URL and by their place in a statement: arguments of functions
-that take keys, values of variables and of parameters. What is taken out is written as `***`. It errs on the safe side:
-a column that is called `token` loses what it is compared with.
+Secrets are recognized by the preceding key (`password = '…'`, `"fs.s3a.secret.key": "…"`, `Authorization: …`), by their
+format (our tokens, cloud providers' tokens, JWTs, PEM keys), by their position in a URL and by their position in a
+statement: arguments to functions that take keys, values for variables and parameters. They are replaced by `***`.
+Redaction errs on the safe side: a value that is compared with a column called `token` is redacted too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _NAME = (
 )
 _TAIL = r"[\w.@-]{0,200}+['\"`]?"
 _QUOTED = r"'(?:[^'\\]|\\.|'')*+(?:'|$)|\"(?:[^\"\\]|\\.|\"\")*+(?:\"|$)"
+# A quoted value may be truncated.
 _VALUE = rf"{_QUOTED}|[^\s'\",;)&]+"
-"""A quoted one may be cut off."""
 
-# Every repetition is bounded, possessive, or begins where none of its characters is before it: other patterns take time
-# that grows with the square of the length of a text that was made for them.
+# Every repetition is bounded, possessive, or begins at a position that no repeated character precedes: other patterns
+# take quadratic time on texts made for them.
 _PATTERNS = (
     (
         re.compile(r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|$)", re.S),
@@ -45,7 +45,7 @@ _PATTERNS = (
     ),
     (re.compile(r"\b((?i:bearer|basic))\s{1,9}(?=\S{0,99}[A-Z0-9=])[A-Za-z0-9+/._~=-]{8,}"), rf"\g<1> {HIDDEN}"),
     (re.compile(r"\b(?:dgp_|dapi)[A-Za-z0-9]{8,}|\bAKIA[0-9A-Z]{12,}"), HIDDEN),
-    (re.compile(r"(?<![\w-])eyJ[\w-]++\.(?:eyJ[\w-]*+|[\w-]++\.)[\w.-]*"), HIDDEN),  # also one that is cut off
+    (re.compile(r"(?<![\w-])eyJ[\w-]++\.(?:eyJ[\w-]*+|[\w-]++\.)[\w.-]*"), HIDDEN),  # also a truncated one
     (re.compile(r"(?i)([?&](?:sig|signature|x-amz-signature|x-amz-credential)=)[^&\s'\"]+"), rf"\g<1>{HIDDEN}"),
     (
         re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}://)[^/\s'\"@:]{1,99}:[^/\s'\"@]{0,200}@"),
@@ -54,6 +54,7 @@ _PATTERNS = (
 )
 _CREDENTIALS_FOLLOW = re.compile(r"(?i)\b(?:create|alter)\b")
 _BEFORE_CATALOG = frozenset({"CREATE", "ALTER", "OR", "REPLACE", "FOREIGN", "EXTERNAL"})
+# SQL's tokens: in a comment a quote has no meaning, in a raw text a backslash, and in a `$$` text both.
 _TOKEN = re.compile(
     r"(?P<comment>--(?:\\\n|[^\n])*+|/\*)"
     r"|(?P<text>\$(?P<tag>[A-Za-z_]\w*)?\$(?s:.*?)(?:\$(?(tag)(?P=tag))\$|\Z)"
@@ -63,7 +64,6 @@ _TOKEN = re.compile(
     r"|(?P<name>`[^`]*`|[^\W\d]\w*+(?!['\"]))"
     r"|(?P<mark>[();])"
 )
-"""What SQL tells apart: in a comment a quote is none, in a raw text a backslash, and in a `$$` text both."""
 _LITERAL_KEYWORDS = frozenset({"true", "false", "null"})
 _KEYED_CALLS = frozenset({"AES_ENCRYPT", "AES_DECRYPT", "TRY_AES_DECRYPT", "HMAC"})
 _KEYED_CALL = re.compile(rf"(?i)\b(?:{'|'.join(sorted(_KEYED_CALLS))})\b")
@@ -72,7 +72,7 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
 def redact(text: str) -> str:
-    """`text` without what may be a secret."""
+    """Returns `text` with possible secrets redacted."""
     begin = _CREDENTIALS_FOLLOW.search(text)
     if begin is not None:
         text = text[: begin.start()] + _without_catalog_options(text[begin.start() :])
@@ -86,20 +86,22 @@ def redact(text: str) -> str:
 
 
 def without_literals(text: str) -> str:
-    """A statement's text with `?` for each quoted text and number, also in comments; names in backquotes stay."""
+    """Returns a statement's text with `?` for each quoted text and number, also in comments; names in backticks
+    stay.
+    """
     shown = {"text": "?", "number": "?", "comment": "/*?*/"}
     return "".join(shown.get(kind, part) for kind, part in _tokens(text))
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """Returns the identifiers and keywords of a statement's text in lower case, without backquotes."""
+    """Returns the identifiers and keywords in a statement's text in lower case, without backticks."""
     names = (part.lower() for kind, part in _tokens(text) if kind == "name")
     return frozenset(name.strip("`") for name in names if name not in _LITERAL_KEYWORDS)
 
 
 def _without_catalog_options(text: str) -> str:
-    """`text` without the literals in parentheses of CREATE CATALOG and ALTER CATALOG, whatever their options are
-    called: what opens a catalog is a secret under many names.
+    """Returns `text` without the literals in parentheses in CREATE CATALOG and ALTER CATALOG, for every option name:
+    catalog secrets have many names.
     """
     parts: list[str] = []
     follows = is_catalog = False
@@ -120,7 +122,7 @@ def _without_catalog_options(text: str) -> str:
 
 
 def _without_keyed_arguments(text: str) -> str:
-    """Returns `text` without the arguments of functions that take a key, and without quoted texts that name them."""
+    """Returns `text` without the arguments to functions that take a key, and without quoted texts that name them."""
     parts: list[str] = []
     is_named = False
     depth = 0
@@ -141,8 +143,8 @@ def _without_keyed_arguments(text: str) -> str:
 
 
 def _without_assigned_values(text: str) -> str:
-    """Returns `text` without the literals that variables get (`DECLARE … DEFAULT`, `SET VAR`, `SET` in a script) and
-    without those that EXECUTE IMMEDIATE passes as parameters, or may assign itself.
+    """Returns `text` without the literals assigned to variables (`DECLARE … DEFAULT`, `SET VAR`, `SET` in a script) and
+    without the ones that EXECUTE IMMEDIATE passes as parameters, or may assign itself.
     """
     parts: list[str] = []
     statement, last = "", ""
@@ -177,7 +179,7 @@ def _without_assigned_values(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    """The parts of `text`, all of it, each with its kind: a group of :data:`_TOKEN`, or empty for what is between."""
+    """Yields all parts of `text`, each with its kind: a group in :data:`_TOKEN`, or empty for the text between."""
     end = 0
     while (found := _TOKEN.search(text, end)) is not None:
         if found.start() > end:
@@ -188,7 +190,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _comment_end(text: str, begin: int) -> int:
-    """Where the comment ends in which `begin` is; comments nest."""
+    """Returns the end of the comment that contains `begin`; comments nest."""
     depth = 1
     for edge in _COMMENT_EDGE.finditer(text, begin):
         depth += 1 if edge[0] == "/*" else -1

@@ -1,9 +1,9 @@
-"""What a client is told when something fails: the one translation of exceptions, for every front end.
+"""Translation of exceptions to client errors, shared by all front ends.
 
-`describe` turns any exception into a :class:`Failure`, which is neutral: a condition, an SQLSTATE and a message. The
-front ends only spell it: Thrift as a TStatus, HTTP as a status line and an error body, whose two values follow from
-the condition by :data:`_HTTP`. An exception that is no :class:`~catalog.errors.SqlError` is a bug of ours: the client
-gets an id, the log gets the trace under that id.
+`describe` converts any exception into a :class:`Failure`, which is independent of protocols: a condition, an SQLSTATE
+and a message. Front ends only format it: Thrift as a TStatus, HTTP as a status line and an error body, by
+:data:`_HTTP`. An exception that is not a :class:`~catalog.errors.SqlError` is a bug: the client gets an id, and the log
+the traceback with that id.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """`message` is the whole text for people, with the condition in front and the SQLSTATE at its end.
+    """A client error; `message` is the whole text for people, beginning with the condition and ending with the
+    SQLSTATE.
 
-    `message` begins with the sentence that the error's own fields repeat: the excerpt of the text with a caret, the
-    line and column (from 1), and the hint. `name` is the object that a "not found" condition is about.
+    `position` is the place in the statement's text, or in a view's text, and `hint` the user's options. `name` is the
+    missing object for a "not found" condition, if the error has one.
     """
 
     condition: str
@@ -36,7 +37,7 @@ class Failure:
 
     @property
     def details(self) -> dict[str, object]:
-        """Fields of JSON beyond Databricks' own: the condition, the hint and the position, if there are any."""
+        """Returns the JSON fields in addition to Databricks': the condition, and the hint and position if known."""
         details: dict[str, object] = {"condition": self.condition}
         if self.hint:
             details["hint"] = self.hint
@@ -48,7 +49,7 @@ class Failure:
 
     @property
     def is_stale_handle(self) -> bool:
-        """Whether the client used the handle of a session or statement that is gone."""
+        """Returns True if the client used a closed session's or statement's handle."""
         return self.condition.startswith(_HANDLE)
 
     @property
@@ -57,7 +58,7 @@ class Failure:
 
     @property
     def http_error_code(self) -> str:
-        """The `error_code` of Databricks' REST interfaces."""
+        """Returns the `error_code` in Databricks' REST interfaces."""
         return self._http()[1]
 
     def _http(self) -> tuple[HTTPStatus, str]:
@@ -67,14 +68,15 @@ class Failure:
         return HTTPStatus.BAD_REQUEST, "BAD_REQUEST"
 
 
+# With the dot: INVALID_HANDLER_DECLARATION is about a script.
 _HANDLE = "INVALID_HANDLE."
-"""With the dot: INVALID_HANDLER_DECLARATION is about a script."""
 
-# The first row whose prefix starts the condition or the SQLSTATE; a bad request where none does, since most conditions
-# are about the client's statement.
+# The first row whose prefix matches the condition or the SQLSTATE applies; otherwise it is a bad request, since most
+# conditions are about the client's statement.
 _HTTP: tuple[tuple[str, tuple[HTTPStatus, str]], ...] = (
     (_HANDLE, (HTTPStatus.NOT_FOUND, "RESOURCE_DOES_NOT_EXIST")),
-    ("57P", (HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE")),  # the server or Spark starts, or shuts down
+    # the server or Spark is starting or shutting down
+    ("57P", (HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE")),
     ("SPARK_UNAVAILABLE", (HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE")),
     ("UNSUPPORTED_MEDIA_TYPE", (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE")),
     ("METHOD_NOT_ALLOWED", (HTTPStatus.METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED")),
@@ -95,7 +97,7 @@ _HTTP: tuple[tuple[str, tuple[HTTPStatus, str]], ...] = (
 
 
 def describe(error: BaseException) -> Failure:
-    """The failure a client is told of; an exception that is not ours goes to the log with its trace."""
+    """Returns the failure for a client; an unexpected exception is logged with its traceback."""
     if not isinstance(error, SqlError):
         error_id = uuid.uuid4().hex[:12]
         logger.error("internal error %s: %s", error_id, type(error).__name__, exc_info=error)

@@ -1,4 +1,4 @@
-"""What the server has done since it started, for those who watch it; nobody and no table is named."""
+"""Counters since the server's start, without user or table names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gateway.sessions.operation_state import OperationState
 
 
 class Totals:
-    """Thread-safe."""
+    """Counters. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -27,7 +27,7 @@ class Totals:
         self._commits = self._conflicts = self._bytes_read = self._bytes_pruned = 0
 
     def add(self, operation: Operation) -> None:
-        """Count a statement that has ended."""
+        """Counts an ended statement."""
         reads, stages = operation.profile.reads, operation.profile.stages
         ended_ms = operation.ended_ms or operation.created_ms
         with self._lock:
@@ -43,7 +43,7 @@ class Totals:
             self._bytes_pruned += sum(read.bytes_total - read.bytes for read in reads)
 
     def families(self) -> tuple[MetricFamily, ...]:
-        """As they are now."""
+        """Returns the current metrics."""
         with self._lock:
             return (*self._of_statements(), *self._of_commits(), *self._of_reads())
 

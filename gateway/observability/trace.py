@@ -1,4 +1,4 @@
-"""What is known of a statement's run besides its result: what it touched, what its queries read, what it committed."""
+"""A statement's trace: accessed tables, reads and commits."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ MOMENTS_MAX = 200
 
 @dataclass(slots=True)
 class Trace:
-    """Added to on the statement's thread, and read when it has ended. A script has those of all its statements."""
+    """A trace, filled on the statement's thread, and read after its end. A script's trace includes all its
+    statements.
+    """
 
     accesses: list[StatementAccess] = field(default_factory=list)
     lineage: list[Lineage] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
+    # Commits, and failed attempts, with their times in nanoseconds since the epoch. At most :data:`MOMENTS_MAX`.
     moments: list[tuple[int, Commit | Loss]] = field(default_factory=list)
-    """Commits, and attempts that lost, with when: nanoseconds since the epoch. At most :data:`MOMENTS_MAX`."""
+    # Spark jobs; None if they are not collected.
     jobs: list[SparkJob] | None = None
-    """None where nobody asks for them."""
     wants_lineage: bool = True
 
     def note(self, what: Commit | Loss) -> None:
-        """It has just happened."""
+        """Adds a commit or a failed attempt that has just happened."""
         if len(self.moments) < MOMENTS_MAX:
             self.moments.append((time.time_ns(), what))
 
     rights: list[RightDifference] = field(default_factory=list)
 
     def following(self, request: StatementRequest) -> StatementRequest:
-        """The context of a run that this is told of."""
+        """Returns a request whose execution is recorded in this trace."""
         on_jobs = None if self.jobs is None else self.jobs.extend
         on_lineage = self.lineage.append if self.wants_lineage else None
         return replace(request, on_lineage=on_lineage, on_rights=self.rights.extend, on_jobs=on_jobs)

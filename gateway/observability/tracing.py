@@ -1,18 +1,17 @@
-"""Traces of statements: which spans a statement has, whatever exports them.
+"""Statement traces: a statement's spans, independent of the exporter.
 
     statement                     from its arrival to its end; a child of the client's span (`traceparent`)
     ├─ queue, parse, bind, …      a span for each time that it was in a stage
-    │  └─ Spark job               in the stage that had begun when the job did
+    │  └─ Spark job               in the stage during which the job began
     ├─ commit
-    │  └─ commit attempt          with the version, or the conflict after which there is another attempt
-    └─ execute                    of a script: has the stages of its statements below it
+    │  └─ commit attempt          with the version, or the conflict that causes another attempt
+    └─ execute                    for a script: contains its statements' stages
 
-Spans are made when the statement has ended, of times that were recorded on the way; so a statement that is not traced
-pays nothing, and one that is traced no more than a list of its jobs. Attributes follow OpenTelemetry's conventions for
-databases where they have one, and begin with `gateway.` otherwise. Of a statement over tables with policies the work is
-not told, as in its log.
+Spans are created after the statement's end from recorded times; a statement that is not traced therefore costs nothing,
+and a traced one only a list with its jobs. Attributes follow OpenTelemetry's conventions for databases if there is one,
+and begin with `gateway.` otherwise. For a statement over tables with policies, metrics are hidden, as in its log.
 
-`make_tracer` makes the tracer of a configuration.
+`make_tracer` creates the configured tracer.
 """
 
 from __future__ import annotations
@@ -40,15 +39,15 @@ logger = logging.getLogger(__name__)
 Attributes = Mapping[str, str | int | float | bool]
 
 _TEXT_MAX = 16_384
+# Maximum number of jobs per statement; the first ones are recorded.
 _JOBS_MAX = 1000
-"""Of a statement with more, the first."""
 _PLAIN_QUOTED = re.compile(r"`(\w+)`")
 _NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Times in nanoseconds since the epoch; `error` is the condition of what failed."""
+    """A span; times are nanoseconds since the epoch; `error` is the failure's condition."""
 
     name: str
     began_ns: int
@@ -59,30 +58,30 @@ class Span:
 
 
 class SpanExporter(Protocol):
-    """Takes whole traces; returns at once."""
+    """Exports whole traces without blocking."""
 
     def export(self, root: Span, trace_parent: str | None) -> None: ...
 
     def close(self) -> None:
-        """Send what was taken, within a few seconds."""
+        """Sends pending traces, within a few seconds."""
         ...
 
 
 class StatementTracer:
-    """Thread-safe."""
+    """Creates and exports traces. Thread-safe."""
 
     def __init__(self, exporter: SpanExporter, text: StatementText) -> None:
         self._exporter = exporter
         self._text = text
 
     def follow(self, trace: Trace | None) -> Trace:
-        """Where the statement's run is recorded: also what is recorded for others."""
+        """Returns the trace to record a statement's execution: the auditor's, if there is one, else a new one."""
         trace = trace or Trace(wants_lineage=False)
         trace.jobs = []
         return trace
 
     def statement_ended(self, operation: Operation) -> None:
-        """Never raises: others are told of the end, too."""
+        """Exports a statement's trace. Never raises, because other observers follow."""
         try:
             self._exporter.export(statement_span(operation, self._text), operation.call.trace_parent)
         except Exception:
@@ -93,7 +92,7 @@ class StatementTracer:
 
 
 def statement_span(operation: Operation, text: StatementText) -> Span:
-    """The span of a statement that has ended, with all below it."""
+    """Returns an ended statement's span, with all its children."""
     trace = operation.trace or Trace()
     stages = operation.profile.spans
     created_ns = operation.created_ms * _NS_PER_MS
@@ -149,14 +148,16 @@ def _text_attributes(sql: str, text: StatementText) -> dict[str, str]:
 
 
 def _is_within(job: SparkJob, stage: StageSpan) -> bool:
-    """Whether `job` began in a stage; its time has milliseconds only."""
+    """Returns True if `job` began during a stage; its time has only milliseconds."""
     return stage.began_ns - _NS_PER_MS < job.began_ms * _NS_PER_MS <= stage.ended_ns
 
 
 def _stage_spans(
     stages: tuple[StageSpan, ...], parts: tuple[StageSpan, ...], jobs: list[SparkJob], trace: Trace
 ) -> Iterator[Span]:
-    """`parts` are stages of the statements in a script. What has its place is taken out of `jobs`."""
+    """Yields the stages' spans; `parts` are the stages of a script's statements. Assigned jobs are removed from
+    `jobs`.
+    """
     for stage in stages:
         inner = tuple(part for part in parts if stage.began_ns <= part.began_ns and part.ended_ns <= stage.ended_ns)
         below = tuple(_stage_spans(inner, (), jobs, trace))
@@ -192,8 +193,8 @@ def _job_span(job: SparkJob) -> Span:
 
 
 def _attempts(stage: StageSpan, trace: Trace) -> Iterator[Span]:
-    """Each ends with a version, or with the commit of another writer that came first; the last one may end with an
-    error of the statement.
+    """Yields the commit attempts: each ends with a version, or with a winning commit; the last one may end with the
+    statement's error.
     """
     moments = [(at, what) for at, what in trace.moments if stage.began_ns <= at <= stage.ended_ns]
     began_ns, number = stage.began_ns, 0
@@ -211,12 +212,12 @@ def _attempts(stage: StageSpan, trace: Trace) -> Iterator[Span]:
         began_ns = at
 
 
+# Imported by name on demand: its packages are optional, and slow to import.
 _EXPORTER = "gateway.observability.open_telemetry"
-"""Imported by its name where it is asked for: its packages are optional, and take a while to load."""
 
 
 def make_tracer(section: TracingSection) -> StatementTracer | None:
-    """None where nothing is traced. Raises `TracingNotInstalled`."""
+    """Returns the tracer; None if tracing is off. Raises `TracingNotInstalled`."""
     if not section.url:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The process: its parent, life cycle, sockets, TLS, and threads that must not end.
+"""The process: its parent, life cycle, sockets, TLS, and supervised threads.
 
-Imports the configuration and values of `gateway.sessions`. Start at `lifecycle.py`.
+Imports the configuration and values from `gateway.sessions`. Start at `lifecycle.py`.
 """

@@ -1,10 +1,10 @@
-"""Where the server is in its life, as its front ends and its health checks see it.
+"""The server's life cycle, as its front ends and health checks see it.
 
     STARTING ──► READY ──► DRAINING
 
-The registry exists from READY on. While DRAINING it refuses new work itself and still answers for what runs. A part
-that fails for good (`fail`) makes the process drain and end with an error, so that its supervisor starts it
-again: half a server is worse than none.
+The registry exists from READY on. While DRAINING it rejects new work itself and still responds for running work. A part
+that fails permanently (`fail`) makes the process drain and exit with an error, so that its supervisor restarts it: a
+partly working server is worse than a restart.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Ports:
 
 
 class Lifecycle:
-    """Written by the server, read by everyone; thread-safe."""
+    """The life cycle, written by the server and read by all threads; thread-safe."""
 
     def __init__(self, restarts: int = 0) -> None:
-        """`restarts` is how often the server was started again after a crash."""
+        """Begins at STARTING; `restarts` is the number of restarts after a crash."""
         self.restarts = restarts
         self._lock = threading.Lock()
         self._phase = Phase.STARTING
@@ -51,21 +51,21 @@ class Lifecycle:
 
     @property
     def registry(self) -> Registry | None:
-        """None while the server starts."""
+        """Returns the registry; None during startup."""
         return self._registry
 
     @property
     def ports(self) -> Ports | None:
-        """None while the server starts."""
+        """Returns the ports; None during startup."""
         return self._ports
 
     @property
     def failure(self) -> SqlError | None:
-        """The first error after which a part cannot go on."""
+        """Returns the first permanent failure."""
         return self._failure
 
     def fail(self, error: SqlError) -> None:
-        """A part of the server cannot go on."""
+        """Records a part's permanent failure."""
         with self._lock:
             self._failure = self._failure or error
             callbacks, self._on_failure = self._on_failure, []
@@ -73,7 +73,7 @@ class Lifecycle:
             callback()
 
     def on_failure(self, callback: Callable[[], None]) -> None:
-        """Run `callback` when a part fails (at once if one did)."""
+        """Registers `callback` for a permanent failure; runs it immediately if one has occurred."""
         with self._lock:
             if self._failure is None:
                 self._on_failure.append(callback)

@@ -12,8 +12,8 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+# The environment variable: JSON with the socket's descriptor, the number of restarts, and the facts sent before.
 VARIABLE = "DELTA_GATEWAY_PARENT"
-"""The environment variable: JSON with the socket's descriptor, the number of restarts, and the facts sent before."""
 _PR_SET_PDEATHSIG = 1
 _EXIT = 1
 
@@ -22,7 +22,7 @@ _EXIT = 1
 class Lifeline:
     """The socket to the parent.
 
-    `restarts` is how often it has started the server again after a crash, `ports` are those before.
+    `restarts` is the number of restarts after a crash, `ports` are the previous ports.
     """
 
     restarts: int = 0
@@ -30,16 +30,16 @@ class Lifeline:
     _socket: socket.socket | None = None
 
     def tell(self, **facts: object) -> None:
-        """Tell the parent what the next server is to know, should this one crash."""
+        """Sends facts to the parent for the next server process, in case this one crashes."""
         if self._socket is not None:
             with suppress(OSError):  # the parent is gone, so this process ends
                 self._socket.sendall(json.dumps(facts).encode() + b"\n")
 
 
 def take_lifeline() -> Lifeline:
-    """Takes the socket that the parent gave and watches it from now on: with its end this process ends at once.
+    """Takes over the parent's socket and watches it: when it closes, this process ends immediately.
 
-    Without a parent, in a test say, nothing is watched.
+    Without a parent, for example in a test, nothing is watched.
     """
     text = os.environ.pop(VARIABLE, None)
     if text is None:
@@ -47,15 +47,15 @@ def take_lifeline() -> Lifeline:
     given = json.loads(text)
     end = socket.socket(fileno=given["descriptor"])
     end.set_inheritable(False)
-    signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # the terminal's process group is the parent's
-    if sys.platform == "linux":  # also where native code hangs and no thread of ours runs
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # the parent owns the terminal's process group
+    if sys.platform == "linux":  # works even if native code hangs and no Python thread runs
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     threading.Thread(target=_end_with, args=(end,), name="lifeline", daemon=True).start()
     return Lifeline(given["restarts"], given.get("ports", {}), end)
 
 
 def has_parent() -> bool:
-    """Returns whether this process is a server that a parent has started."""
+    """Returns True if a parent has started this server process."""
     return VARIABLE in os.environ
 
 

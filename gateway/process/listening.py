@@ -1,4 +1,4 @@
-"""Where the server may listen, and telling others where it does."""
+"""Permitted listening addresses, and the port file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gateway.process.lifecycle import Ports
 
 
 def ensure_may_listen(host: str, *, authenticates: bool, encrypts: bool, risks: Collection[str]) -> None:
-    """Refuse to listen where other machines could connect, unless it is safe or the operator has accepted the risk."""
+    """Rejects an address that other machines can reach, unless it is safe or the operator has accepted the risk."""
     if is_loopback(host):
         return
     host = host or "the empty host (every address of this machine)"
@@ -29,7 +29,7 @@ def ensure_may_listen(host: str, *, authenticates: bool, encrypts: bool, risks: 
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`; a name must have loopback addresses only."""
+    """Returns True if only this machine can reach `host`; a name must have only loopback addresses."""
     if not host:
         return False
     try:
@@ -41,7 +41,7 @@ def is_loopback(host: str) -> bool:
 
 
 def ensure_port_free(interface: str, host: str, port: int) -> None:
-    """Find out before Spark starts, which takes seconds, whether the port can be had."""
+    """Checks the port before Spark starts, which takes seconds."""
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
     try:
         socket.create_server((host, port), family=family).close()
@@ -50,7 +50,7 @@ def ensure_port_free(interface: str, host: str, port: int) -> None:
 
 
 def ensure_port_file_writable(path: Path) -> None:
-    """Find out before Spark starts, which takes seconds, whether the port file can be written at the end."""
+    """Checks that the port file is writable before Spark starts, which takes seconds."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if path.is_dir():
@@ -62,7 +62,7 @@ def ensure_port_file_writable(path: Path) -> None:
 
 
 def write_port_file(path: Path, ports: Ports) -> None:
-    """Write the ports as JSON, whole or not at all: a process that sees the file can connect."""
+    """Writes the ports as JSON atomically: a process that sees the file can connect."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(json.dumps(asdict(ports)) + "\n", encoding="utf-8")
@@ -72,7 +72,7 @@ def write_port_file(path: Path, ports: Ports) -> None:
 
 
 def remove_port_file(path: Path, ports: Ports) -> None:
-    """Remove the file unless another server has written its own ports there since."""
+    """Removes the file unless another server has written its own ports there since."""
     with contextlib.suppress(OSError, ValueError):
         if json.loads(path.read_text(encoding="utf-8")) == asdict(ports):
             path.unlink()

@@ -1,19 +1,19 @@
-"""The parent of the server's process, which starts it again after a crash.
+"""The parent of the server's process, which restarts it after a crash.
 
-A crash in native code, or a kill for want of memory, ends the process of the server with all sessions. So
-`delta-gateway serve` is a process that imports next to nothing of the server, and its child, which is the server
-(`cli_serve.py`); `lifeline.py` is the child's end of the socket between them.
+A crash in native code, or an out-of-memory kill, ends the server process with all sessions. Therefore `delta-gateway
+serve` is a process that imports almost none of the server's code, and its child is the server (`gateway/cli/serve.py`);
+`lifeline.py` is the child's end of the socket between them.
 
-    signals      SIGTERM, SIGINT and SIGHUP go to the child, which has a process group of its own: a terminal's Ctrl-C
-                 reaches it once.
-    its end      With an exit code it is the parent's end too, whatever the code: a wrong setting, say, is not retried.
-                 So is any end after a signal was passed on. Other ends by a signal are crashes.
-    a crash      What is left of the child's process group (Java) is killed, and the child is started again on the same
-                 ports: at once after the first crash, then after a pause that grows. Too many crashes in a short time
-                 end the parent with an error, for what has started it to decide.
-    the parent's end    The child sees the end of the socket and ends, however the parent ended.
+    signals      SIGTERM, SIGINT and SIGHUP are passed to the child, which has its own process group: a terminal's
+                 Ctrl-C reaches it once.
+    its exit     With an exit code it is the parent's exit too, for any code: for example, a wrong setting is not
+                 retried. The same holds for any end after a signal was passed on. Other ends by a signal are crashes.
+    a crash      The rest of the child's process group (Java) is killed, and the child is restarted on the same ports:
+                 immediately after the first crash, then after growing pauses. After too many crashes in a short time
+                 the parent exits with an error, and its own supervisor decides.
+    the parent's end    The child sees the socket close and exits, however the parent ended.
 
-As process 1 of a container the parent also takes in what others leave behind, such as a crashed server's Java.
+As process 1 in a container the parent also reaps orphans, such as a crashed server's Java.
 """
 
 from __future__ import annotations
@@ -34,38 +34,40 @@ from importlib import import_module
 from gateway.observability.log_format import LogFormat, format_step
 from gateway.process.lifeline import VARIABLE, has_parent
 
+# The exit code for a failed server, so that systemd restarts it.
 EXIT_CRASHED = 3
-"""The exit code of a server that cannot go on, so that systemd starts it again."""
 CRASHES_MAX, CRASHES_WITHIN_S = 5, 600.0
+# Pauses in seconds before a restart, by the number of recent crashes.
 _PAUSES_S = (0.0, 1.0, 4.0, 16.0, 60.0)
-"""Before the child is started again, by the number of crashes shortly before."""
 _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# Added to the number of the signal that ended a process, this is its exit code, as in shells.
 _DIED_OF = 128
-"""Added to the number of the signal that ended a process, this is its exit code, as in shells."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run this process's own command as a child until it ends for good; the exit code. The child runs the server."""
+    """Runs this process's own command as a child, which runs the server, until it ends permanently; returns the exit
+    code.
+    """
     if has_parent():
         return int(import_module("gateway.cli.serve").main(arguments))
     return watch([sys.executable, *sys.orig_argv[1:]])
 
 
 def watch(command: Sequence[str]) -> int:
-    """Run `command`, again after each crash; the exit code."""
+    """Runs `command`, again after each crash; returns the exit code."""
     return _Parent(command).run()
 
 
 class _Parent:
-    """One thread does all: signals only wake it, so no signal goes to a process that is gone."""
+    """The parent's single thread: signals only wake it, so no signal is sent to a process that is gone."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
         self._child = 0
         self._is_ending = False
         self._crashes: deque[float] = deque()
+        # Facts that the child has sent: the ports in use and the log format.
         self._facts: dict[str, object] = {}
-        """Facts that the child has sent: the ports in use and the form of log lines."""
         self._count = 0
         self._wakes = _wake_by_signals()
 
@@ -90,7 +92,7 @@ class _Parent:
                 return 0
 
     def _pause(self) -> float | None:
-        """Count a crash; the seconds until the next start, None where there have been too many."""
+        """Counts a crash; returns the seconds until the next start, None after too many crashes."""
         now = time.monotonic()
         self._crashes.append(now)
         while now - self._crashes[0] > CRASHES_WITHIN_S:
@@ -99,7 +101,7 @@ class _Parent:
         return _PAUSES_S[len(self._crashes) - 1] if len(self._crashes) <= CRASHES_MAX else None
 
     def _serve_once(self) -> int:
-        """Start the child and wait for its end; its status. Nothing of its process group is left then."""
+        """Starts the child and waits for its end; returns its status. Its process group is empty afterwards."""
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
@@ -117,7 +119,7 @@ class _Parent:
         return status
 
     def _take_signals(self, seconds: float | None) -> None:
-        """Wait for signals, as long as `seconds`, and pass them on."""
+        """Waits for signals, at most `seconds`, and passes them on."""
         select.select([self._wakes], [], [], seconds)
         with suppress(BlockingIOError):
             for number in self._wakes.recv(4096):
@@ -127,7 +129,7 @@ class _Parent:
                         os.kill(self._child, number)
 
     def _ended(self) -> int | None:
-        """Take in all processes that have ended; the status of the child if it is one of them."""
+        """Reaps all ended processes; returns the child's status if it is one of them."""
         found = None
         with suppress(ChildProcessError):
             while True:
@@ -144,7 +146,7 @@ class _Parent:
 
 
 def _wake_by_signals() -> socket.socket:
-    """Returns a socket from which the numbers of signals can be read that arrive from now on."""
+    """Returns a socket from which the numbers of arriving signals can be read."""
     wakes, written = socket.socketpair()
     wakes.setblocking(False)
     written.setblocking(False)
@@ -161,14 +163,14 @@ def _nothing(number: int, frame: object) -> None:
 
 
 def _told(ours: socket.socket) -> Mapping[str, object]:
-    """Reads the facts that a child sent before it ended: objects of JSON, a line each."""
+    """Reads the facts that a child sent before it ended: JSON objects, one per line."""
     ours.setblocking(False)
     content = b""
     with suppress(OSError):
         while part := ours.recv(1 << 16):
             content += part
     facts: dict[str, object] = {}
-    with suppress(ValueError):  # a line that its end has cut
+    with suppress(ValueError):  # a truncated line
         for line in content.splitlines():
             facts |= json.loads(line)
     return facts

@@ -1,8 +1,8 @@
-"""Threads that the server cannot do without: when one of them ends by itself, the whole process has to.
+"""Supervised threads: if one ends by itself, the whole process has to end.
 
-A server whose accepting thread died still has its process, its port and its other front end, so nobody restarts it,
-and every client waits. Such a thread is started through :func:`supervised`, which tells the owner of the process when
-it ends unasked, whether it raised or returned; the process then ends with an error and is started again.
+A server whose accepting thread died still has its process, its port and its other front end, so it is not restarted,
+and every client waits. A thread started through :func:`supervised` notifies the process's owner when it ends
+unexpectedly, by an exception or a return; the process then exits with an error and is restarted.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
+# Receives the name of a thread that ended unexpectedly; called on that thread.
 OnDeath = Callable[[str], None]
-"""Told the name of a thread that ended unasked; called on that thread."""
 
 
 def ignore_death(name: str) -> None:
-    """For owners who look at their threads themselves; the log has the reason."""
+    """Ignores the end of a thread, for owners that check their threads themselves; the log has the reason."""
 
 
 def supervised(
     name: str, run: Callable[[], None], is_stopping: Callable[[], bool], on_death: OnDeath
 ) -> threading.Thread:
-    """A thread, not yet started, that runs `run` until `is_stopping`."""
+    """Returns a thread, not yet started, that runs `run` until `is_stopping`."""
 
     def watched() -> None:
         try:

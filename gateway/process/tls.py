@@ -1,9 +1,9 @@
-"""TLS without a socket: bytes of a client in, plaintext out, and the other way, for both front ends.
+"""TLS without a socket: converts client bytes to plaintext and back, for both front ends.
 
-A connection that begins with the byte 0x16, the type of a handshake record (RFC 8446, section 5.1), speaks TLS; the
-first bytes of no other protocol that is served here are like it, so one port takes both. The owner of the socket feeds
-what it received to :class:`TlsSession` and sends what :meth:`TlsSession.outgoing` has, within its own deadlines; a slow
-handshake is to it a slow client like any other.
+A connection that begins with the byte 0x16, the type for a handshake record (RFC 8446, section 5.1), uses TLS; no other
+protocol served here begins with it, so one port accepts both. The socket's owner passes received bytes to
+:class:`TlsSession` and sends the bytes from :meth:`TlsSession.outgoing`, within its own deadlines; a slow handshake is
+treated like any slow client.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _READ_BYTES = 64 << 10
 
 
 class TlsFailed(Exception):
-    """The client's bytes are no TLS, or it and the server have no version or cipher in common; the text says it."""
+    """The client's bytes are not TLS, or no version or cipher is shared; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsFiles:
-    """All in PEM; an empty `key` is in the certificate's file.
+    """PEM files; an empty `key` means that the certificate's file contains it.
 
-    Clients may show a certificate of one of the `client_authorities`, and no other. With `client_revocations` there is
-    a list of revoked certificates (RFC 5280, section 5) of each authority in it; a list that expired refuses all.
+    Clients may present a certificate from one of the `client_authorities`, and no other. `client_revocations` contains
+    a revocation list (RFC 5280, section 5) for each authority; an expired list rejects all certificates.
     """
 
     certificate: str
@@ -44,19 +44,19 @@ class TlsFiles:
     client_revocations: str = ""
 
     def stamps(self) -> list[tuple[int, int] | None]:
-        """What changes when a file does."""
+        """Returns values that change when a file does."""
         return [_stamp(path) for path in (self.certificate, self.key, self.client_authorities, self.client_revocations)]
 
 
 class TlsServer:
-    """A certificate and its key, which may be in one file; thread-safe.
+    """A certificate and its key; thread-safe.
 
-    Files that were replaced are read when the next client comes, so a renewed certificate needs no restart. Those that
-    cannot be used then leave the former certificate in use until they change again.
+    Replaced files are reloaded at the next connection, so a renewed certificate needs no restart. If the new files are
+    unusable, the previous certificate stays in use until they change again.
     """
 
     def __init__(self, files: TlsFiles, on_reload: OnReload = ignore_reload) -> None:
-        """Raises :class:`TlsUnusable`."""
+        """Loads the files; raises :class:`TlsUnusable`."""
         self._files = files
         self._on_reload = on_reload
         self._lock = threading.Lock()
@@ -64,7 +64,7 @@ class TlsServer:
         self._context = _load(files)
 
     def begin(self) -> TlsSession:
-        """For a new connection."""
+        """Begins TLS on a new connection."""
         with self._lock:
             if (found := self._files.stamps()) != self._read:
                 self._read = found
@@ -83,7 +83,7 @@ class TlsServer:
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
-    """What changes with a file's content; None where there is none."""
+    """Returns a value that changes with a file's content; None if it does not exist."""
     try:
         found = os.stat(path)
     except OSError:
@@ -98,7 +98,7 @@ def _load(files: TlsFiles) -> ssl.SSLContext:
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     try:
-        # with an empty password an encrypted key fails, rather than asking the terminal for one
+        # with an empty password an encrypted key fails, instead of prompting on the terminal
         context.load_cert_chain(files.certificate, key, password="")
         if files.client_authorities:
             context.load_verify_locations(read := files.client_authorities)
@@ -114,7 +114,7 @@ def _load(files: TlsFiles) -> ssl.SSLContext:
 
 
 class TlsSession:
-    """One connection. Not thread-safe."""
+    """TLS on one connection. Not thread-safe."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._incoming = ssl.MemoryBIO()
@@ -123,7 +123,7 @@ class TlsSession:
         self.is_established = False
 
     def receive(self, content: bytes) -> bytes:
-        """The plaintext that `content` completes. Raises :class:`TlsFailed`; `outgoing` then has the alert."""
+        """Returns the plaintext that `content` completes. Raises :class:`TlsFailed`; `outgoing` then has the alert."""
         self._incoming.write(content)
         pieces: list[bytes] = []
         try:
@@ -140,7 +140,7 @@ class TlsSession:
 
     @property
     def peer_names(self) -> tuple[str, ...]:
-        """The names in the client's certificate: `email:`, `uri:`, `dns:` and `cn:`, in this order."""
+        """Returns the names in the client's certificate: `email:`, `uri:`, `dns:` and `cn:`, in this order."""
         found: dict[str, Any] = dict(self._tls.getpeercert() or {})
         alternative = [(_KINDS[kind], name) for kind, name in found.get("subjectAltName", ()) if kind in _KINDS]
         common = [("cn", value) for part in found.get("subject", ()) for kind, value in part if kind == "commonName"]
@@ -149,16 +149,16 @@ class TlsSession:
         return tuple(f"{kind}:{name}" for kind, name in names)
 
     def send(self, content: bytes | memoryview) -> None:
-        """Encrypt `content` into `outgoing`."""
+        """Encrypts `content` into `outgoing`."""
         view = memoryview(content)
         while view:
             view = view[self._tls.write(view) :]
 
     def end(self) -> None:
-        """Say in `outgoing` that nothing follows."""
-        with contextlib.suppress(ssl.SSLError):  # the client has not said so yet, which is not waited for
+        """Adds close_notify to `outgoing`."""
+        with contextlib.suppress(ssl.SSLError):  # the client's own close_notify is not awaited
             self._tls.unwrap()
 
     def outgoing(self) -> bytes:
-        """What is to be sent to the client now."""
+        """Returns the bytes to send to the client now."""
         return self._outgoing.read()

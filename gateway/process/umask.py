@@ -1,7 +1,7 @@
-"""The permissions of files and folders that the server makes (`lake.umask`).
+"""The permissions of files and folders that the server creates (`lake.umask`).
 
-The process's umask holds for whatever Python and Java write, tables' files above all. What is the server's alone has
-modes of its own besides: the catalog, results that wait, tokens, the audit log.
+The process's umask applies to everything that Python and Java write, mainly table files. The server's private files
+have their own modes: the catalog, pending results, tokens, the audit log.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import os
 import re
 
+# Permissions removed by default: all for others, and write for the group.
 _OTHERS = 0o027
-"""What others and the group's writing lose if nothing is set."""
 _OCTAL = re.compile(r"0[0-7]{3}")
 
 
 def is_umask(text: str) -> bool:
-    """Returns whether `text` is an octal number of four digits that leaves the owner's permissions."""
+    """Returns True if `text` is a four-digit octal number that keeps the owner's permissions."""
     return _OCTAL.fullmatch(text) is not None and text[1] == "0"
 
 
 def apply_umask(setting: str) -> None:
-    """Sets the umask of this process: `setting`, or if that is empty the inherited one and :data:`_OTHERS`."""
+    """Sets this process's umask: `setting`, or if that is empty the inherited one and :data:`_OTHERS`."""
     inherited = os.umask(0o077)
     os.umask(int(setting, 8) if setting else inherited | _OTHERS)

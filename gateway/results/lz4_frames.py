@@ -1,6 +1,6 @@
-"""LZ4 frames whose blocks do not depend on each other (the LZ4 frame format, version 1.6).
+"""LZ4 frames with independent blocks (the LZ4 frame format, version 1.6).
 
-Java's library reads no others, and Arrow's own codec for frames makes blocks that go on from the former one.
+Java's library reads no others, and Arrow's own codec for frames creates dependent blocks.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from struct import Struct
 import pyarrow as pa
 
 _BLOCK_BYTES = 256 << 10
+# The magic number; version 1 with independent blocks and no checksums; a block size of at most 256 KB; these two bytes'
+# checksum.
 _HEAD = bytes.fromhex("04224d18 60 50 fb")
-"""The magic number; version 1 with independent blocks and no checksums; blocks of at most 256 KB; the checksum of these
-two bytes."""
+# Flag for an uncompressed block, added to its length.
 _STORED = 1 << 31
-"""Of a block that is not compressed, added to its length."""
 _LENGTH = Struct("<I")
 _END = _LENGTH.pack(0)
 
 
 def lz4_frame(content: pa.Buffer | bytes) -> bytes:
-    """`content` as one frame."""
+    """Returns `content` as one frame."""
     view = memoryview(content)
     pieces = [_HEAD]
     for start in range(0, len(view), _BLOCK_BYTES):

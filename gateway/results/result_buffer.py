@@ -1,4 +1,4 @@
-"""A statement's result as far as it was pulled from its stream, and pages of it by position."""
+"""A statement's result, as far as it was pulled from its stream, and pages by position."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from gateway.results.result_store import HeldRows, ResultStore
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows of a result: `row_offset` of the first one, the rows, and whether any follow them, or may follow."""
+    """Result rows: the first row's `row_offset`, the rows, and True if more rows follow, or may follow."""
 
     row_offset: int
     rows: pa.Table
     has_more: bool
 
 
+# Result rows: the first row, the number of rows, and their bytes.
 Span = tuple[int, int, int]
-"""Rows of a result: the first one, how many, and their bytes."""
 
 
 class ResultBuffer:
-    """The batches pulled from a stream so far; bounded by `bytes_max`. `log` is told the number of rows at the end.
+    """The batches pulled from a stream so far; bounded by `bytes_max`. `log` receives the number of rows at the end.
 
-    What raises while it is pulled is raised by every later call: nothing is held then.
+    An exception during a pull is raised again by every later call: nothing is held then.
     """
 
     def __init__(
@@ -43,7 +43,9 @@ class ResultBuffer:
         store: ResultStore | None = None,
         owner: str = "",
     ) -> None:
-        """The batches of `stream` are waited for where its query still runs. `store` holds them, for `owner`."""
+        """Opens a buffer. Pulling from `stream` waits if its query still runs. `store` holds the batches, for
+        `owner`.
+        """
         self.schema = stream.schema
         self._stream = stream
         self._batches = stream.pieces()
@@ -51,8 +53,8 @@ class ResultBuffer:
         self._held = HeldRows(stream.schema, store or ResultStore(), owner)
         self._bytes_max = bytes_max
         self.is_exhausted = self._is_closed = False
+        # The error that ended reading: the stream raises it only once, and the remaining rows are incomplete.
         self._error: Exception | None = None
-        """What ended the reading: the stream can raise it only once, and what is left behind it is not all there is."""
         self._lock = threading.Lock()
 
     def page(
@@ -64,20 +66,19 @@ class ResultBuffer:
         bytes_max: int | None = None,
         is_filled: bool = False,
     ) -> Page:
-        """Rows `offset` to `offset + rows_max`; fewer at the end of the result, or if more have yet to be computed, or
-        have more than `bytes_max`.
+        """Returns rows `offset` to `offset + rows_max`; fewer at the result's end, if more have yet to be computed, or
+        if they exceed `bytes_max`.
 
-        At least one row is waited for, or the end; with `wait_s` no longer than so many seconds. With `is_filled` all
-        rows are waited for.
+        Waits for at least one row, or the end, but at most `wait_s` seconds. With `is_filled` it waits for all rows.
         """
         with self._reading():
             if wait_s is None or self.rows_held > offset or self._stream.wait_ready(wait_s):
                 self._pull_to(offset + 1)
-            self._pull_to(offset + rows_max + 1, only_ready=not is_filled)  # one more row tells whether any follow
+            self._pull_to(offset + rows_max + 1, only_ready=not is_filled)  # one more row shows if any follow
             return self._page(offset, rows_max, bytes_max)
 
     def ready_page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page | None:
-        """As :meth:`page`, without waiting; None where there is no row, or the buffer is busy."""
+        """Returns a page as :meth:`page` does, without waiting; None if no row is available, or the buffer is busy."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
@@ -88,7 +89,7 @@ class ResultBuffer:
             self._let_go()
 
     def _page(self, offset: int, rows_max: int, bytes_max: int | None) -> Page:
-        """Of the rows that were pulled."""
+        """Returns a page from the pulled rows."""
         self._ensure_whole()
         rows = self._held.read(offset, rows_max, bytes_max)
         return Page(offset, rows, self.rows_held > offset + rows.num_rows or not self.is_exhausted)
@@ -99,24 +100,24 @@ class ResultBuffer:
 
     @property
     def bytes_held(self) -> int:
-        """Wherever they are."""
+        """Returns the held bytes, in memory or files."""
         return self._held.bytes
 
     def exceeds(self, bytes_max: int) -> bool:
-        """Whether what there is of the result is larger, which pulls so many bytes of it."""
+        """Returns True if the result is larger; pulls up to that many bytes."""
         with self._reading():
             while not self.is_exhausted and self.bytes_held <= bytes_max and self._stream.wait_ready(0):
                 self._pull_to(self.rows_held + 1)
             return self.bytes_held > bytes_max
 
     def count(self, cancel: CancelToken | None = None) -> int:
-        """All rows, which pulls the rest of the stream; ends early where `cancel` says so."""
+        """Returns the number of all rows, by pulling the rest; ends early if `cancel` is set."""
         with self._reading():
             self._pull_to(None, cancel)
             return self.rows_held
 
     def spans(self, bytes_max: int) -> list[Span]:
-        """The whole result as spans of about `bytes_max` or less, which pulls the rest of the stream."""
+        """Returns the whole result as spans with about `bytes_max` or less, by pulling the rest."""
         with self._reading():
             self._pull_to(None)
             self._ensure_whole()
@@ -155,7 +156,7 @@ class ResultBuffer:
             raise OperationClosed()
 
     def close(self) -> None:
-        """Waits for nobody who reads: the rows go when that is done."""
+        """Closes the result without waiting for readers: the rows are released when they finish."""
         self._stream.close()
         self._is_closed = True
         self._let_go()
@@ -169,7 +170,7 @@ class ResultBuffer:
             self._let_go()
 
     def _let_go(self) -> None:
-        """After it was closed, and where nobody reads."""
+        """Releases the rows after the close, once no reader is active."""
         if self._is_closed and self._lock.acquire(blocking=False):
             try:
                 self._held.close()

@@ -1,8 +1,8 @@
-"""Where the rows of results are held until they are fetched: a little in memory, the rest in files.
+"""Storage for results until they are fetched: a small part in memory, the rest in files.
 
-Most rows that Spark answers come in files, and stay in them (`engine/spark/record_batches.py`). Batches that come in
-memory are held there up to a limit for each result and one for all together, and written to the spool beyond. Besides
-there are the batches that clients are in the middle of: those read last, of all results together within a limit.
+Most rows from Spark arrive in files, and stay there (`engine/spark/record_batches.py`). Batches that arrive in memory
+are held there up to a limit for each result and one for all together, and are spooled beyond it. In addition, batches
+that clients are reading are cached: the most recently read ones, within a limit for all results together.
 """
 
 from __future__ import annotations
@@ -17,52 +17,52 @@ import pyarrow as pa
 from engine.spool.spool import Spool, SpoolWriter
 from engine.spool.spool_file import AnyBatch, StoredBatch, batch_bytes, loaded
 
+# Number of results at their limit that may be in memory at the same time.
 _RESULTS_IN_MEMORY = 16
-"""So many results at their limit may be in memory at once."""
+# Limit for the cached batches that clients are reading.
 _READ_BYTES_MAX = 64 << 20
-"""Of the batches that clients are in the middle of."""
 
 
 class ResultStore:
-    """Thread-safe. Without a spool all is held in memory."""
+    """The server's results. Thread-safe. Without a spool all are held in memory."""
 
     def __init__(self, spool: Spool | None = None, memory_bytes_max: int = 16 << 20) -> None:
-        """`memory_bytes_max` is for one result."""
+        """Creates a store; `memory_bytes_max` is the limit for one result."""
         self.spool = spool
         self._memory_max = memory_bytes_max
         self._lock = threading.Lock()
         self._memory = self._rows = self._bytes = 0
+        # The number of the last batch read from a file, since the next page may begin in it; and its bytes.
         self._last: OrderedDict[HeldRows, tuple[int, pa.RecordBatch, int]] = OrderedDict()
-        """The number of the batch read from a file last, since the next page may begin in it; and its bytes."""
         self._last_bytes = 0
 
     @property
     def read_bytes(self) -> int:
-        """Of the batches that clients are in the middle of."""
+        """Returns the size of the cached batches that clients are reading."""
         return self._last_bytes
 
     @property
     def totals(self) -> tuple[int, int]:
-        """Rows and bytes of all results since the start."""
+        """Returns rows and bytes for all results since the start."""
         with self._lock:
             return self._rows, self._bytes
 
     def count(self, rows: int, size: int) -> None:
-        """Rows that a result holds from now on."""
+        """Counts rows that a result now holds."""
         with self._lock:
             self._rows, self._bytes = self._rows + rows, self._bytes + size
 
     @property
     def memory_bytes(self) -> int:
-        """Of all results."""
+        """Returns the memory that all results use."""
         return self._memory
 
     def held_bytes(self) -> int:
-        """On the disk."""
+        """Returns the bytes on disk."""
         return self.spool.held_bytes() if self.spool is not None else 0
 
     def may_keep(self, held: int, count: int) -> bool:
-        """Whether a result that has `held` bytes in memory may have `count` more there, which are taken then."""
+        """Returns True, and reserves the memory, if a result with `held` bytes in memory may have `count` more."""
         with self._lock:
             total_max = self._memory_max * _RESULTS_IN_MEMORY
             is_over = held + count > self._memory_max or self._memory + count > total_max
@@ -76,15 +76,15 @@ class ResultStore:
             self._memory -= count
 
     def last_read(self, rows: HeldRows, number: int) -> pa.RecordBatch | None:
-        """The batch of this number, if it is the one that was noted for `rows` last and is still there."""
+        """Returns the batch with this number, if it is the last one noted for `rows` and still cached."""
         with self._lock:
             found = self._last.get(rows)
             return found[1] if found is not None and found[0] == number else None
 
     def note_read(self, rows: HeldRows, number: int, batch: pa.RecordBatch | None, size: int = 0) -> None:
-        """The batch that a client is in the middle of, None for none; the oldest of others go for it.
+        """Caches the batch that a client is reading (None for none), evicting the oldest ones.
 
-        `size` is what it holds in memory, which is more than its own bytes where it is a part of what was read.
+        `size` is its memory, which exceeds its own bytes if it is a slice of a larger read.
         """
         with self._lock:
             before = self._last.pop(rows, None)
@@ -99,10 +99,10 @@ class ResultStore:
 
 
 class HeldRows:
-    """The batches of one result, which are added in order and read by position; one thread at a time."""
+    """One result's batches, which are added in order and read by position; by one thread at a time."""
 
     def __init__(self, schema: pa.Schema, store: ResultStore, owner: str) -> None:
-        """Files count as those of `owner`."""
+        """Creates an empty result; its files are counted for `owner`."""
         self._schema = schema
         self._store = store
         self._owner = owner
@@ -112,7 +112,7 @@ class HeldRows:
         self._memory = self.rows = self.bytes = 0
 
     def add(self, batch: AnyBatch) -> None:
-        """Hold a batch that has rows. Raises `DiskFull`, or what the spool's budget does."""
+        """Adds a batch with rows. Raises `DiskFull`, and errors from the spool's budget."""
         size = batch_bytes(batch)
         if not isinstance(batch, StoredBatch):
             batch = self._kept(batch, size)
@@ -123,9 +123,9 @@ class HeldRows:
         self._store.count(batch.num_rows, size)
 
     def read(self, offset: int, rows_max: int, bytes_max: int | None = None) -> pa.Table:
-        """Rows from `offset` on; fewer where more would have over `bytes_max`, but one at least.
+        """Returns rows from `offset` on; fewer if they would exceed `bytes_max`, but at least one.
 
-        Rows of one batch are taken to be of one size.
+        A batch's rows are assumed to have equal sizes.
         """
         batches: list[pa.RecordBatch] = []
         left = bytes_max
@@ -136,14 +136,14 @@ class HeldRows:
             if count:
                 batches.append(self._load(number).slice(first, count))
                 if first + count == self._batches[number].num_rows:
-                    self._store.note_read(self, number, None)  # the next page begins behind it
+                    self._store.note_read(self, number, None)  # the next page begins after it
             if left is not None and size > left:
                 break
             left = left if left is None else left - size
         return pa.Table.from_batches(batches, self._schema)
 
     def spans(self, bytes_max: int) -> Iterator[tuple[int, int, int]]:
-        """All rows as spans of about `bytes_max` or less, each its first row, number of rows, and bytes."""
+        """Yields all rows as spans with about `bytes_max` or less: the first row, number of rows, and bytes."""
         start = rows = size = 0
         for batch in self._batches:
             total, count = batch_bytes(batch), batch.num_rows
@@ -159,10 +159,10 @@ class HeldRows:
             yield start, rows, size
 
     def close(self) -> None:
-        """Let go of all; closing twice does nothing."""
+        """Releases everything; closing twice is allowed."""
         files = {batch.file for batch in self._batches if isinstance(batch, StoredBatch)}
         for file in (*files, *([] if self._writer is None else [self._writer.file])):
-            file.close()  # also where something still has the batches, such as the trace of an error
+            file.close()  # even if other objects still reference the batches, such as an error's traceback
         self._batches = []
         self._starts = []
         self._writer = None
@@ -180,7 +180,7 @@ class HeldRows:
         return self._writer.add(batch)
 
     def _pieces(self, offset: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Which rows of which batches the rows `offset` to `end` are: number, first row, number of rows."""
+        """Yields the parts of the rows `offset` to `end` in each batch: batch number, first row, number of rows."""
         for number in range(max(0, bisect_right(self._starts, offset) - 1), bisect_left(self._starts, end)):
             start = self._starts[number]
             first = max(0, offset - start)

@@ -1,5 +1,5 @@
-"""What a front end with URLs offers to one without: links to rows of a result, which their holder may fetch, and to
-files of volumes.
+"""Links from a front end with URLs, for use by a front end without: to result rows, which any holder may fetch, and to
+volume files.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from engine.storage.volume_files import FileTransfer
 
 
 class RowLinks(Protocol):
-    """Links as one client can reach them."""
+    """Links with URLs that one client can reach."""
 
     def link(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> tuple[str, int]:
-        """The URL of some rows of an operation's result, and when it expires, since 1970 in the client's unit."""
+        """Returns the URL for some rows in an operation's result, and its expiry since 1970 in the client's unit."""
         ...
 
     def stage(self, identity: Identity, transfer: FileTransfer) -> str:
-        """The URL for one transfer of a file of a volume, by one user."""
+        """Returns the URL for one user's transfer of a volume file."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedRows:
-    """The rows that a link is for."""
+    """The rows that a link refers to."""
 
     operation_id: uuid.UUID
     row_offset: int

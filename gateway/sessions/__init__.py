@@ -1,5 +1,5 @@
 """Sessions and operations, their limits, and the admission of statements.
 
-Every front end uses them; they know none. Imports the engine and `gateway.results`. Start at `session.py` and
-`operation.py`; `registry.py` has all of them.
+Every front end uses this package; it does not depend on any. Imports the engine and `gateway.results`. Start at
+`session.py` and `operation.py`; `registry.py` contains all sessions.
 """

@@ -1,11 +1,11 @@
-"""Which of the statements that wait runs next: by groups, and in a group by users in turn.
+"""Admission control: selects the next waiting statement, by groups, and within a group by users in turn.
 
-The group that has the fewest statements running for its weight goes first; of its users the one that was not chosen for
-longest; of that user's statements the oldest. What would go over a limit of its group or user waits without being in
-the way of others. Commands that are answered from the catalog wait for nobody: they have places of their own.
+The group with the fewest running statements relative to its weight is first; in it the user not chosen for longest;
+that user's oldest statement. A statement that would exceed its group's or user's limit waits without blocking others.
+Metadata commands never wait: they have separate slots.
 
-Not thread-safe: `StatementThreads` asks it under its lock. All of this takes time in the number of groups and users
-that wait, not of statements.
+Not thread-safe: `StatementThreads` calls it under its lock. All operations take time in the number of waiting groups
+and users, not statements.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _RETRY_S_MAX = 60
 @dataclass(slots=True)
 class _Group:
     rules: GroupRules
+    # By user, in the order of turns: statements, oldest first, and the start of their wait.
     waiting: OrderedDict[str, OrderedDict[Operation, float]] = field(default_factory=OrderedDict)
-    """By user, in the order in which they get their turn: statements, the oldest first, and since when they wait."""
     queued: int = 0
+    # By user.
     running: Counter[str] = field(default_factory=Counter)
-    """By user."""
 
     @property
     def load(self) -> float:
         return self.running.total() / self.rules.weight
 
     def next_user(self) -> str | None:
-        """Whose turn it is; None where nobody's statement may run now."""
+        """Returns the user whose turn it is; None if no user's statement may run now."""
         if self.running.total() >= self.rules.running_max:
             return None
         most = self.rules.running_per_user_max
         return next((user for user in self.waiting if not most or self.running[user] < most), None)
 
     def retry_after_s(self) -> int:
-        """A guess: as if each statement took a second."""
+        """Returns an estimate: one second per statement."""
         return min(_RETRY_S_MAX, 1 + self.queued // max(1, self.running.total()))
 
 
 class Admission:
-    """Statements that wait, and how many run of each group and user."""
+    """Waiting statements, and the number of running ones by group and user."""
 
     def __init__(self, rules: AdmissionRules) -> None:
         self._rules = rules
@@ -66,11 +66,11 @@ class Admission:
 
     @property
     def running(self) -> int:
-        """How many have a place that others could have: all but the commands."""
+        """Returns the number of statements in shared slots: all but the metadata commands."""
         return sum(group.running.total() for group in self._groups.values())
 
     def add(self, operation: Operation, now: float) -> None:
-        """Let it wait. Raises `TooManyQueued`."""
+        """Enqueues a statement. Raises `TooManyQueued`."""
         group = self._find(operation)
         user = operation.identity.principal
         own_max = group.rules.queued_per_user_max
@@ -83,8 +83,8 @@ class Admission:
         self._group_of[operation] = group
 
     def take(self, places: int) -> Operation | None:
-        """The next statement to run, which counts as running then; None where none may. `places` are free but for
-        commands.
+        """Returns the next statement to run, and counts it as running; None if there is none. `places` are free for all
+        but metadata commands.
         """
         if (user := self._metadata.next_user()) is not None:
             return self._start(self._metadata, user)
@@ -96,7 +96,7 @@ class Admission:
         return self._start(*min(ready, key=lambda each: (each[0].load, _oldest(*each))))
 
     def remove(self, operation: Operation) -> None:
-        """It waits no longer, or has given its place back."""
+        """Removes a statement that no longer waits, or has released its slot."""
         group = self._group_of.pop(operation, None)
         if group is None:
             return
@@ -108,13 +108,13 @@ class Admission:
             group.running += Counter()  # without users that run nothing
 
     def clear(self) -> None:
-        """Nothing that waits will run."""
+        """Discards all waiting statements."""
         for group in (*self._groups.values(), self._metadata):
             group.waiting.clear()
             group.queued = 0
 
     def expired(self, now: float) -> Iterator[tuple[Operation, SqlError]]:
-        """What has waited too long, with the error that ends it."""
+        """Yields statements that have waited too long, with the error that ends them."""
         for group in self._groups.values():
             limit = group.rules.queue_timeout_s
             for operations in group.waiting.values() if limit else ():

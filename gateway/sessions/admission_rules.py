@@ -1,4 +1,4 @@
-"""Who may run how much at once: groups of users with shares of the server."""
+"""Admission rules: user groups with shares of the server."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from engine.runtime.statement_class import StatementClass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """The statements of a group's `members` (users, `@group`, or `*` for everybody) of some `classes` (none: of all).
+    """Rules for statements from a group's `members` (users, `@group`, or `*` for everybody) in some `classes` (none:
+    all).
 
-    While several groups have statements waiting, each runs as many as its `weight` says, compared with the others', but
-    no more than `running_max`. Of one user at most `running_per_user_max` run (0: no limit). A statement is refused
-    where `queued_max` wait already, and fails when it has waited for `queue_timeout_s` (0: never). No statements are
-    accepted while `abandoned_max` ended ones of the group run on (0: no limit of its own).
+    While several groups have waiting statements, each runs a number proportional to its `weight`, but at most
+    `running_max`. At most `running_per_user_max` statements run per user (0: no limit). A statement is rejected if
+    `queued_max` already wait, and fails after waiting for `queue_timeout_s` (0: never). No statements are accepted
+    while `abandoned_max` ended ones in the group are still executing (0: no separate limit).
     """
 
     name: str
@@ -27,12 +28,14 @@ class GroupRules:
     queued_max: int = 2000
     queue_timeout_s: float = 0.0
     abandoned_max: int = 0
+    # Maximum data file bytes that one statement may read; 0: no limit.
     scan_bytes_max: int = 0
-    """Bytes of data files that one statement may read; 0: no limit."""
 
     @property
     def queued_per_user_max(self) -> int:
-        """Where users have a share of what runs, nobody fills more than half of the queue."""
+        """Returns the limit per user: if users have a share of the slots, one user may fill at most half of the
+        queue.
+        """
         return (self.queued_max + 1) // 2 if self.running_per_user_max else self.queued_max
 
     def takes(self, identity: Identity, kind: StatementClass) -> bool:
@@ -48,8 +51,8 @@ METADATA_GROUP = "metadata"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionRules:
-    """The first group that takes a statement has it; else the default group. Commands that are answered from the
-    catalog have places of their own, `metadata_running_max`.
+    """The first group that matches a statement applies; else the default group. Metadata commands that are answered
+    from the catalog have separate slots, `metadata_running_max`.
     """
 
     groups: tuple[GroupRules, ...] = ()
@@ -60,6 +63,6 @@ class AdmissionRules:
         return next((group for group in self.groups if group.takes(identity, kind)), self.default)
 
     def least_scan_bytes_max(self, identity: Identity) -> int:
-        """The smallest limit of the groups that take statements of this user, whatever their class; 0: no limit."""
+        """Returns the smallest limit among the groups that match this user's statements, for any class; 0: no limit."""
         kinds = [kind for kind in StatementClass if kind is not StatementClass.METADATA]
         return min(filter(None, (self.group_of(identity, kind).scan_bytes_max for kind in kinds)), default=0)

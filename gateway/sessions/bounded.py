@@ -1,10 +1,10 @@
-"""Calls into the engine from requests that must be answered in their time, whatever the engine does.
+"""Time-bounded calls into the engine, for requests with a deadline.
 
-Opening a session, cancelling and closing reach Java, and a Java that is stopped, or busy collecting garbage, answers
-when it goes on. Such a call runs on a thread of :class:`EngineCalls`, and the request waits for it as long as it can
-afford to. What a call that was given up makes later is handed to `abandoned`, which undoes it.
+Opening a session, cancelling and closing call Java, and a stopped JVM, or one in garbage collection, does not respond
+until it resumes. Such a call runs on an :class:`EngineCalls` thread, and the request waits for it up to its deadline.
+The late result of an abandoned call is passed to `abandoned`, which undoes it.
 
-The threads are daemons, since one that waits for Java for ever must not keep the process from ending.
+The threads are daemons, since one that waits for Java forever must not keep the process from ending.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Result = TypeVar("_Result")
 
 
 def keep(_: object) -> None:
-    """Nothing is to be undone."""
+    """Does nothing: the result needs no undo."""
 
 
 class _Call(Generic[_Result]):
@@ -53,7 +53,7 @@ class _Call(Generic[_Result]):
             self._undo()
 
     def wait(self, seconds: float, last_end: Callable[[], float]) -> _Result:
-        """`seconds` from now, or from `last_end` on, the latest end of any call."""
+        """Waits `seconds` from now, or from `last_end` on, the latest end of any call."""
         began = time.monotonic()
         while not self._ended.is_set():
             until = min(max(began, last_end()) + seconds, began + seconds * _BUSY_FACTOR)
@@ -78,10 +78,10 @@ class _Call(Generic[_Result]):
 
 
 class EngineCalls:
-    """At most `threads_max` calls at once; further ones wait their turn, within the time of the caller.
+    """Runs at most `threads_max` calls concurrently; further ones wait, within their callers' time.
 
-    An engine that answers other calls is busy, and not stopped: while calls end, a caller's time begins again, up to
-    `_BUSY_FACTOR` times of it.
+    An engine that responds to other calls is busy, and not stopped: each call's end restarts a caller's time, up to
+    `_BUSY_FACTOR` times.
     """
 
     def __init__(self, threads_max: int) -> None:
@@ -92,7 +92,9 @@ class EngineCalls:
         self._last_end = 0.0
 
     def run(self, call: Callable[[], _Result], seconds: float, abandoned: Callable[[_Result], None] = keep) -> _Result:
-        """What `call` answers, or its error; raises EngineNotAnswering once no call has ended for `seconds`."""
+        """Returns the result of `call`, or raises its error; raises EngineNotAnswering once no call has ended for
+        `seconds`.
+        """
         made = _Call(call, abandoned)
         with self._changed:
             self._waiting.append(made.run)
@@ -108,7 +110,7 @@ class EngineCalls:
             self._last_end = time.monotonic()
 
     def _next(self) -> Callable[[], None] | None:
-        """The next call; None for a thread that found nothing to do, and ends."""
+        """Returns the next call; None for an idle thread that should end."""
         with self._changed:
             self._idle += 1
             found = self._changed.wait_for(lambda: self._waiting, _IDLE_S)

@@ -1,4 +1,4 @@
-"""Which clients hung up, asked of the sockets of those that wait for an answer."""
+"""Detection of disconnected clients, by polling the sockets of waiting clients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ _HUNG_UP = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "
 
 
 def hung_up(descriptors: Iterable[int]) -> list[int]:
-    """Those whose client closed its side, or whose socket is closed here (-1 is none); returns at once."""
+    """Returns the descriptors whose client closed its side, or whose socket is closed here (-1 is none), without
+    blocking.
+    """
     poll = select.poll()
     for descriptor in descriptors:
         if descriptor >= 0:

@@ -1,4 +1,4 @@
-"""What sessions, statements and results may take of the server."""
+"""Limits for sessions, statements and results."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from gateway.sessions.admission_rules import AdmissionRules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Times in seconds, sizes in bytes; 0 seconds for `statement_timeout_s` is no limit.
+    """Times in seconds, sizes in bytes; `statement_timeout_s` 0 is no limit.
 
-    Of one user there are at most `sessions_per_user_max` sessions (0: `sessions_max`). A session over HTTP that had no
-    call for `detached_idle_s` makes room for a new one when there are as many as may be.
-    `kept_max` and `kept_bytes_max` bound the ended statements without a session whose rows wait to be fetched,
-    `kept_bytes_per_user_max` those of one user.
-    `abandoned_max` bounds the statements that were ended and run on, `abandoned_per_user_max` those of one user (0: no
-    limit of its own); within `abandoned_grace_s` of their end they are ending. Spark is restarted for the others: if
-    the server's limit is reached, at most every `abandoned_told_every_s`; if only the limit of a user or group is
-    reached, which rejects nobody else's statements, at most every `abandoned_own_told_every_s`. `end_grace_s` is what
-    cancelled statements get to end in the shutdown, `linger_s` how long a client may be silent before the shutdown
-    stops waiting for it to fetch an ended result. `logs_statements`: the end of each is a line of the log.
+    One user has at most `sessions_per_user_max` sessions (0: `sessions_max`). When a limit is reached, an HTTP session
+    without calls for `detached_idle_s` is evicted. `kept_max` and `kept_bytes_max` bound the ended statements without a
+    session whose rows wait to be fetched, `kept_bytes_per_user_max` one user's. `abandoned_max` bounds the ended
+    statements that are still executing, `abandoned_per_user_max` one user's (0: no separate limit); within
+    `abandoned_grace_s` after their end they count as ending. Spark is restarted for the others: if the server's limit
+    is reached, at most every `abandoned_told_every_s`; if only a user's or group's limit is reached, which rejects
+    nobody else's statements, at most every `abandoned_own_told_every_s`. `end_grace_s` is the time for cancelled
+    statements to end at shutdown, `linger_s` the time that a client may be inactive before the shutdown stops waiting
+    for it to fetch an ended result. `logs_statements`: each statement's end is logged.
     """
 
     sessions_max: int = 1000

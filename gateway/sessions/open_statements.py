@@ -1,8 +1,8 @@
-"""How many statements each principal has open, in all its sessions.
+"""The number of open statements per principal, across all its sessions.
 
-A statement counts until it is closed, ended ones included, since their rows are kept. Where a principal has as many as
-may be, the oldest one that its client has read to the end makes room, whichever of the principal's sessions has it.
-Those of retired sessions do not count: the registry bounds them by what they keep.
+A statement counts until it is closed, even after its end, since its rows are kept. When a principal reaches the limit,
+its oldest fully read statement is evicted, in any of its sessions. Statements in retired sessions do not count: the
+registry bounds them by their size.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ class Holder(Protocol):
     def principal(self) -> str: ...
 
     def forget(self, operation: Operation) -> None:
-        """Close and drop one of its statements."""
+        """Closes and drops one of its statements."""
         ...
 
 
 class OpenStatements:
-    """Thread-safe; calls no session, so that a session may call it while it is locked."""
+    """Counts open statements. Thread-safe; calls no session, so that a session may call it while locked."""
 
     def __init__(self, per_principal_max: int) -> None:
         self._max = per_principal_max
+        # By principal, oldest first.
         self._counted: defaultdict[str, dict[uuid.UUID, tuple[Operation, Holder]]] = defaultdict(dict)
-        """By principal, the oldest first."""
         self._lock = threading.Lock()
 
     def add(self, operation: Operation, holder: Holder) -> tuple[Operation, Holder] | None:
-        """Count `operation`. Answers the one that makes room for it, which its holder has to forget.
+        """Counts `operation`. Returns the evicted one, if any, which its holder has to forget.
 
         Raises `TooManyStatementsOfUser`.
         """
@@ -53,7 +53,7 @@ class OpenStatements:
             return done
 
     def remove(self, operation: Operation, principal: str) -> None:
-        """Count it no longer; it need not have been counted."""
+        """Stops counting it; it need not have been counted."""
         with self._lock:
             counted = self._counted[principal]
             counted.pop(operation.id, None)

@@ -1,11 +1,11 @@
-"""An operation is a statement's run in a session, as a small state machine that every front end reads the same way.
+"""An operation: a statement's run in a session, as a small state machine for all front ends.
 
-`gateway/sessions/operation_state.py` has the states and the rule; `Operation._move` is the only place that applies it.
-An operation is made PENDING by its session, run once by a thread of the registry's pool, and read by the threads of the
-front ends. Its one lock guards the state; its condition variable is what `wait` sleeps on, so a long poll costs no
-processor time. Cancelling throws the statement's :class:`~engine.concurrency.cancel.CancelToken`, which reaches the
-Spark job. Results are pulled from the engine's stream as they are asked for and kept until the operation closes, so
-that a client may read them again (FETCH_FIRST over Thrift, a chunk by number over HTTP).
+`gateway/sessions/operation_state.py` has the states and transitions; only `Operation._move` applies them. Its session
+creates an operation as PENDING, a thread from the registry's pool runs it once, and the front ends' threads read it.
+Its single lock guards the state; `wait` sleeps on its condition variable, so a long poll costs no CPU time.
+Cancellation sets the statement's :class:`~engine.concurrency.cancel.CancelToken`, which reaches the Spark job. Results
+are pulled from the engine's stream on demand and kept until the operation closes, so that a client may read them again
+(FETCH_FIRST over Thrift, a chunk by number over HTTP).
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from gateway.sessions.operation_state import TRANSITIONS, OperationState
 logger = logging.getLogger(__name__)
 
 
+# Characters that an ended statement keeps from its text: the text may be megabytes, and many may be open.
 TEXT_KEPT_MAX = 16_384
-"""Characters of its text that an ended statement keeps: all of it may be megabytes, and many may be open."""
 
 
 class FetchFrom(Enum):
-    """The row at which a fetch begins: after the rows fetched last, so many rows before them, or at the first row."""
+    """A fetch's start: after the last fetched rows, a number of rows before them, or at the first row."""
 
     NEXT = "next"
     PRIOR = "prior"
@@ -75,8 +75,8 @@ class Operation:
         whole: bool = False,
         streams: bool = False,
     ) -> None:
-        """`whole`: the statement counts as finished when its whole result is held, not when its first rows are.
-        `streams`: its rows may be fetched while it runs.
+        """Creates a PENDING operation. `whole`: the statement is finished when its whole result is held, not its first
+        rows. `streams`: its rows may be fetched while it runs.
         """
         self.id = uuid.uuid4()
         self.identity, self.text = identity, text
@@ -85,27 +85,27 @@ class Operation:
         self.ended_ms: int | None = None
         self.last_used = time.monotonic()
         self.error: SqlError | None = None
+        # Called on the statement's thread with the accessed objects before planning; an exception fails the statement.
         self.on_access: Callable[[StatementAccess], None] = lambda _: None
-        """Told on the statement's thread what it is about to touch; where it raises, the statement fails."""
+        # Called, perhaps more than once, after its result was released.
         self.on_closed: Callable[[], None] = lambda: None
-        """Told, perhaps more than once, that its result was given back."""
         self.kind, self.is_kind_known = StatementClass.READ, True
         self.pool: str | None = None
+        # The scheduler pool and the scan limit; see `StatementRequest`.
         self.scan_bytes_max = 0
-        """Where it waits for its turn, and what it may take then; see `StatementRequest`."""
+        # The call for its log lines.
         self.call = current_call()
-        """On behalf of what it is logged."""
+        # The trace that records its execution.
         self.trace: Trace | None = None
-        """Where it is recorded what the statement does."""
+        # The storage for its rows.
         self.store = ResultStore()
-        """What holds its rows."""
         self.commits = 0
+        # Retries by reason, after conflicts with other commits.
         self.losses: Counter[Loss] = Counter()
-        """Versions that it made, and attempts that it made again because of others' commits."""
+        # True for a protocol's or the browser's call, rather than a user's statement.
         self.is_call = False
-        """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
+        # Committed versions so far, the newest per table.
         self._versions: dict[str, int] = {}
-        """Committed by now, the newest of each table."""
         self._context = StatementRequest(
             identity=identity,
             cancel=self.cancel_token,
@@ -126,13 +126,13 @@ class Operation:
         self._stream: ResultStream | None = None
         self._buffer: ResultBuffer | None = None
         self._page_row, self._next_row, self._logged, self._rows_given_back = 0, 0, 0, 0
-        self._handed_out: dict[int, int] = {}  # rows by the offset from which they were asked for
+        self._handed_out: dict[int, int] = {}  # rows by requested offset
         self._was_told_end = False
         self._thread: int | None = None
         self._timer: threading.Timer | None = None
         self._on_end: list[Callable[[], None]] = []
         self._is_closing = False
-        self.cancel_token.on_cancel(self._end_early)  # the first one: the engine may not answer
+        self.cancel_token.on_cancel(self._end_early)  # registered first: the engine may not respond
 
     @property
     def state(self) -> OperationState:
@@ -140,16 +140,16 @@ class Operation:
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of the result; raises the error of an operation that has none."""
+        """Returns the result's columns; raises the error for an operation without a result."""
         return self._result().schema
 
     def ensure_result(self) -> None:
-        """Raise the error of an operation that has no result."""
+        """Raises the error for an operation without a result."""
         self._result()
 
     @property
     def is_read(self) -> bool:
-        """Whether its client was told that it ended, and got all rows there are."""
+        """Returns True if its client has received its end, and all available rows."""
         if not self._was_told_end or not self._state.is_terminal:
             return False
         buffer = self._buffer
@@ -158,7 +158,7 @@ class Operation:
         return buffer.is_exhausted and sum(tuple(self._handed_out.values())) >= buffer.count()
 
     def tell_end(self) -> None:
-        """Note that the client was told the operation's terminal state."""
+        """Records that the client has received the operation's terminal state."""
         self._was_told_end = True
 
     @property
@@ -167,12 +167,12 @@ class Operation:
 
     @property
     def may_have_rows(self) -> bool:
-        """Whether it has a result set, as far as that is known by now."""
+        """Returns True if it has a result set, as far as known."""
         return self.has_rows if self._stream else self._may_answer_rows is not False
 
     @property
     def is_staging(self) -> bool:
-        """Returns whether its row says where the client transfers a file."""
+        """Returns True if its row is a URL for the client's file transfer."""
         return self._stream is not None and self._stream.is_staging
 
     @property
@@ -181,24 +181,26 @@ class Operation:
 
     @property
     def result_bytes(self) -> int:
-        """Bytes of the rows held so far."""
+        """Returns the bytes held so far."""
         buffer = self._buffer
         return buffer.bytes_held if buffer else 0
 
     @property
     def rows_held(self) -> int:
-        """Rows of the result that were pulled so far, or until it was given back."""
+        """Returns the number of rows pulled so far, or until the release."""
         buffer = self._buffer
         return buffer.rows_held if buffer else self._rows_given_back
 
     @property
     def rows_total(self) -> int | None:
-        """Rows of the whole result; None while some were not pulled, as most are after the end of their statement."""
+        """Returns the number of rows in the whole result; None while some were not pulled, usual even after the
+        statement's end.
+        """
         buffer = self._buffer
         return buffer.rows_held if buffer and buffer.is_exhausted else None
 
     def log_lines(self, *, from_start: bool = False) -> tuple[str, ...]:
-        """The log of the run so far: the lines that came since the last call, or all of them."""
+        """Returns the log lines since the last call, or all of them."""
         lines = self._context.profile.log_lines
         with self._changed:
             known, self._logged = 0 if from_start else self._logged, len(lines)
@@ -206,27 +208,29 @@ class Operation:
 
     @property
     def profile(self) -> Profile:
-        """What is known of the run."""
+        """Returns the run's profile."""
         return self._context.profile
 
     @property
     def time_zone(self) -> str:
-        """The zone in which the session shows timestamps."""
+        """Returns the session's time zone for timestamps."""
         return self._stream.time_zone if self._stream else "UTC"
 
     @property
     def is_on_this_thread(self) -> bool:
-        """Whether the caller is the thread that runs it."""
+        """Returns True on the thread that runs it."""
         return self._thread == threading.get_ident()
 
     def start_timer(self, timeout_s: float) -> None:
-        """End the statement as TIMED_OUT after `timeout_s` seconds, queueing included."""
+        """Ends the statement as TIMED_OUT after `timeout_s` seconds, including queueing."""
         self._timer = threading.Timer(timeout_s, self.cancel, [StatementTimedOut(timeout_s)])
         self._timer.daemon = True
         self._timer.start()
 
     def run(self) -> None:
-        """Run to a terminal state; never raises. The first of the three rims where any exception is caught."""
+        """Runs to a terminal state; never raises. The first of the three outermost handlers that catch any
+        exception.
+        """
         self._thread = threading.get_ident()
         if not self._move(OperationState.RUNNING):
             return
@@ -251,18 +255,18 @@ class Operation:
             self._give_back()
 
     def wait(self, timeout_s: float) -> OperationState:
-        """Sleep until the state is settled, at most `timeout_s` seconds; the state then."""
+        """Waits until the state is settled, at most `timeout_s` seconds; returns the state."""
         with self._changed:
             self._changed.wait_for(lambda: self._state.is_settled, timeout_s)
             return self._state
 
     def wait_until_parsed(self, timeout_s: float) -> None:
-        """Sleep until `may_have_rows` knows what the text says, or the state is settled."""
+        """Waits until the text is parsed, so that `may_have_rows` is known, or the state is settled."""
         with self._changed:
             self._changed.wait_for(lambda: self._may_answer_rows is not None or self._state.is_settled, timeout_s)
 
     def on_end(self, callback: Callable[[], None]) -> None:
-        """Run `callback` once the state is terminal: on the thread that ends the operation, or at once."""
+        """Runs `callback` once the state is terminal: on the thread that ends the operation, or immediately."""
         with self._changed:
             if not self._state.is_terminal:
                 self._on_end.append(callback)
@@ -270,13 +274,13 @@ class Operation:
         callback()
 
     def refuse(self, reason: SqlError) -> None:
-        """End the statement, which has not begun."""
+        """Ends the statement before it has begun."""
         self._fail(reason)
 
     def cancel(self, reason: StatementCancelled | StatementTimedOut | None = None) -> None:
-        """End the statement if it has not ended; returns at once. Ending an ended one does nothing.
+        """Cancels the statement if it has not ended; returns immediately. Does nothing for an ended one.
 
-        One whose commit is being made, or is made, ends as that does; see `CancelToken`.
+        A statement that is committing, or has committed, ends with that commit's outcome; see `CancelToken`.
         """
         if self._may_run():
             self.cancel_token.cancel(reason)
@@ -291,11 +295,11 @@ class Operation:
         wait_s: float | None = None,
         is_filled: bool = False,
     ) -> Page:
-        """The `rows_max` rows from `start` on; fewer where they pass `bytes_max`.
+        """Returns the `rows_max` rows from `start` on; fewer if they exceed `bytes_max`.
 
-        At least one row is answered where there is one, and rows are taken to be of one size. Rows that are not sent
-        now are those of a link, which its reader gets by :meth:`page`. Where none comes within `wait_s` seconds the
-        page is empty, and says that more may follow. With `is_filled` all `rows_max` rows are waited for, or the end.
+        Returns at least one row if there is one; rows are assumed to have equal sizes. Rows that are not sent now are a
+        link's, which its reader gets by :meth:`page`. If no row arrives within `wait_s` seconds, the page is empty, and
+        reports that more may follow. `is_filled` waits for all `rows_max` rows, or the end.
         """
         with self._reading() as buffer:
             offset = self._fetch_offset(start, rows_max)
@@ -316,12 +320,12 @@ class Operation:
                 assert_never(start)
 
     def next_page(self, rows_max: int, bytes_max: int) -> Page | None:
-        """What :meth:`fetch` would answer, of rows that are there; the position stays. None where there are none."""
+        """Returns the same page as :meth:`fetch`, from available rows, without advancing. None if there are none."""
         buffer = self._buffer
         return buffer.ready_page(self._next_row, rows_max, bytes_max) if buffer else None
 
     def skip(self, page: Page) -> bool:
-        """Move on behind a page that is sent; False, and nothing changed, where it is not the next one any more."""
+        """Advances past a page that was sent; returns False, without a change, if it is no longer the next one."""
         self._result()
         with self._changed:
             if self._next_row != page.row_offset:
@@ -332,13 +336,13 @@ class Operation:
         return True
 
     def page(self, offset: int, rows_max: int, bytes_max: int | None = None) -> Page:
-        """Rows by position, which leaves the position of `fetch` alone."""
+        """Returns rows by position, without advancing `fetch`."""
         with self._reading() as buffer:
             page = buffer.page(offset, rows_max, bytes_max=bytes_max)
         return self._note(page)
 
     def pages(self, bytes_max: int, offset: int = 0, end: int | None = None) -> Iterator[pa.Table]:
-        """The rows from `offset` to `end`, or to the last one, in tables of about `bytes_max`."""
+        """Yields the rows from `offset` to `end`, or to the last one, in tables with about `bytes_max`."""
         while end is None or offset < end:
             page = self.page(offset, (1 << 62) if end is None else end - offset, bytes_max)
             if not page.rows.num_rows:
@@ -347,24 +351,24 @@ class Operation:
             offset += page.rows.num_rows
 
     def spans(self, bytes_max: int) -> list[Span]:
-        """The whole result in parts of about `bytes_max`."""
+        """Returns the whole result's spans with about `bytes_max`."""
         with self._reading() as buffer:
             return buffer.spans(bytes_max)
 
     def exceeds(self, bytes_max: int) -> bool:
-        """Whether the result has more bytes in memory than that."""
+        """Returns True if the result has more bytes in memory."""
         with self._reading() as buffer:
             return buffer.exceeds(bytes_max)
 
     def row_count(self) -> int:
-        """Rows of the whole result."""
+        """Returns the number of rows in the whole result."""
         with self._reading() as buffer:
             return buffer.count()
 
     def close(self) -> None:
-        """Cancel if need be and give back the result; closing twice does nothing.
+        """Cancels if necessary and releases the result; closing twice does nothing.
 
-        One whose commit is being made, or is made, is closed when it has ended.
+        A statement that is committing, or has committed, is closed after its end.
         """
         with self._changed:
             self._is_closing = True
@@ -384,7 +388,7 @@ class Operation:
         self.on_closed()
 
     def _may_run(self) -> bool:
-        """Whether the engine may still work for this statement; if not, its session may be gone too."""
+        """Returns True if the engine may still work for this statement; otherwise its session may be gone too."""
         if self._buffer is not None:
             return not self._buffer.is_exhausted
         return not self._state.is_terminal
@@ -411,7 +415,7 @@ class Operation:
         return ResultBuffer(stream, context.result_bytes_max, self.profile.log, self.store, self.identity.principal)
 
     def _note_rows(self, stream: ResultStream) -> None:
-        """The query's first rows are there. A stream of its last ones would be the same stream."""
+        """Records the query's first rows. The stream for its last rows would be the same."""
         buffer = self._buffer_of(stream)
         with self._changed:
             if OperationState.STREAMING in TRANSITIONS[self._state]:
@@ -445,9 +449,9 @@ class Operation:
 
     @contextmanager
     def _reading(self) -> Iterator[ResultBuffer]:
-        """The result, for a block that may wait for its rows.
+        """Yields the result, for a block that may wait for its rows.
 
-        Where the operation is ended in between, its error is raised, whatever the block made of the closed stream.
+        If the operation ends meanwhile, its error is raised, whatever the block read from the closed stream.
         """
         buffer = self._result()
         self.last_used = time.monotonic()
@@ -470,7 +474,7 @@ class Operation:
         return self._buffer
 
     def _end_early(self) -> None:
-        """The switch was thrown: the state changes at once, though the run may take a while to end."""
+        """Called by the cancel token: changes the state immediately, though the run may take a while to end."""
         if self._is_closing:
             self._give_back()
         elif self.cancel_token.reason is not None:
@@ -484,7 +488,7 @@ class Operation:
                 state = OperationState.CANCELED
             case StatementTimedOut():
                 state = OperationState.TIMED_OUT
-            case _:  # errors of any other class
+            case _:  # errors from any other class
                 state = OperationState.FAILED
         with self._changed:
             if state in TRANSITIONS[self._state]:
@@ -493,7 +497,7 @@ class Operation:
         self._tell_end()
 
     def _move(self, to: OperationState) -> bool:
-        """Apply TRANSITIONS; False, and nothing changed, where the table does not allow it."""
+        """Applies TRANSITIONS; returns False, without a change, if the table does not permit it."""
         with self._changed:
             if to not in TRANSITIONS[self._state]:
                 return False
@@ -511,15 +515,15 @@ class Operation:
             return True
 
     def _tell_end(self) -> None:
-        """Run the callbacks of `on_end`; called without the lock, since they may take their time."""
+        """Runs the `on_end` callbacks; called without the lock, since they may be slow."""
         with self._changed:
             callbacks, self._on_end = self._on_end, []
         for callback in callbacks:
             callback()
-        if callbacks:  # those that another thread runs may still read the text
+        if callbacks:  # callbacks on another thread may still read the text
             self.text, self._run = self.text[:TEXT_KEPT_MAX], _closed
 
 
 def _closed(_: StatementRequest) -> ResultStream:
-    """In the place of what an ended statement would run, which holds its text."""
+    """Replaces an ended statement's run function, which references its text."""
     raise OperationClosed()

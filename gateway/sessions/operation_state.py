@@ -1,10 +1,11 @@
-"""The states of an operation, and which follows on which; `gateway/sessions/operation.py` applies the rule.
+"""An operation's states and transitions; `gateway/sessions/operation.py` applies them.
 
     PENDING ──► RUNNING ──► STREAMING ──► FINISHED ──► CLOSED
        │           ├────────────┼───────► FAILED   ──► CLOSED
        └───────────┴────────────┴───────► CANCELED ──► CLOSED      (also TIMED_OUT, for one past its time limit)
 
-STREAMING is a query whose first rows can be fetched while it computes the others; most go from RUNNING to FINISHED.
+STREAMING is a query whose first rows can be fetched while it computes the others; most queries change from RUNNING to
+FINISHED.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ class OperationState(Enum):
 
     @property
     def is_settled(self) -> bool:
-        """Whether a client that waits for the statement goes on: it has ended, or rows can be fetched."""
+        """Returns True if a client that waits for the statement can continue: it has ended, or rows can be fetched."""
         return self.is_terminal or self is OperationState.STREAMING
 
 
 _S = OperationState
 _ENDED_BADLY = frozenset({_S.FAILED, _S.CANCELED, _S.TIMED_OUT, _S.CLOSED})
+# All transitions: a terminal state can only change to CLOSED.
 TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
     _S.PENDING: _ENDED_BADLY | {_S.RUNNING},
     _S.RUNNING: _ENDED_BADLY | {_S.STREAMING, _S.FINISHED},
@@ -44,4 +46,3 @@ TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
     _S.TIMED_OUT: frozenset({_S.CLOSED}),
     _S.CLOSED: frozenset(),
 }
-"""The whole rule: a terminal state never changes but to CLOSED."""

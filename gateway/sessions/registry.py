@@ -1,17 +1,17 @@
-"""All sessions and operations of the server, by id: the one table that both front ends and the shutdown share.
+"""All sessions and operations on the server, by id, shared by both front ends and the shutdown.
 
-Every limit of a session is kept here: how many there are, how long one may idle, how many statements run at once
-(`statement_threads.py`; further ones wait as PENDING). One thread looks for what has expired; what cannot be closed
-does not keep it from the rest, and its end is the end of the process (`supervision.py`). `drain` is the orderly
-end: no new statements, the running ones finish or are cancelled at the deadline, all sessions close.
+The registry enforces every session limit: number, idle time, concurrent statements (`statement_threads.py`; further
+ones wait as PENDING). One thread closes expired sessions; an error in closing one does not affect the others, and if
+the thread ends, the process ends (`supervision.py`). `drain` is the orderly shutdown: no new statements, running ones
+finish or are cancelled at the deadline, all sessions close.
 
-Ids belong to the identity that made them. A caller gives its identity with the id, and `_owned` alone compares: to
-everybody else an id is an unknown one, so that nobody learns which ids exist. The one way around it is
-`linked_operation`, for links that were signed for one chunk.
+Ids belong to the identity that created them. A caller passes its identity with the id, and only `_owned` compares: for
+everybody else an id is unknown, so that existing ids are not revealed. The only exception is `linked_operation`, for
+links that were signed for one chunk.
 
 A session that was opened for one statement retires when that statement ends (`retire_after`): it no longer counts, and
-the operation stays behind with its rows until it is closed, expires, or must make room for newer ones, first those of
-the principal that keeps the most.
+the operation remains with its rows until it is closed, expires, or is evicted for newer ones, first from the principal
+with the most kept rows.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ logger = logging.getLogger(__name__)
 READ_AFTER_EXPIRY_S = 600.0
 
 
+# Raises if an identity's login is no longer valid.
 EnsureCurrent = Callable[[Identity], None]
-"""Raises if the log-in of an identity does not hold any more."""
 
 
 def believe(_: Identity) -> None:
-    """Every log-in holds for ever."""
+    """Accepts every login indefinitely."""
 
 
 class Registry:
@@ -74,17 +74,17 @@ class Registry:
         auditor: Auditor | None = None,
         store: ResultStore | None = None,
     ) -> None:
-        """`on_death` is told if the thread that looks for what has expired ends by itself; `ensure_current` is asked
-        before each statement whether the log-in of its session still holds; `auditor` records sessions and statements;
-        `store` holds their rows.
+        """Creates the registry. `on_death` is called if the expiry thread ends by itself; `ensure_current` is called
+        before each statement to check its session's login; `auditor` records sessions and statements; `store` holds
+        their rows.
         """
         self.engine = engine
         self.limits = limits
         self._ensure_current = ensure_current
         self._auditor = auditor or NoAudit()
         self.store = store or ResultStore()
+        # Called for each statement, but not for protocol calls.
         self.tracer: StatementTracer | None = None
-        """Told of each statement, but not of calls of protocols."""
         self._sessions_per_user_max = limits.sessions_per_user_max or limits.sessions_max
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
@@ -104,7 +104,7 @@ class Registry:
 
     @property
     def abandoned_count(self) -> int:
-        """Statements that have ended, but not their threads or not all of their tasks in Spark."""
+        """Returns the number of ended statements whose threads, or tasks in Spark, have not all ended."""
         return self._threads.abandoned_count
 
     def open_session(
@@ -117,7 +117,9 @@ class Registry:
         may_lack_schema: bool = False,
         origin: Origin | None = None,
     ) -> Session:
-        """A new session; refuses unknown settings, catalogs and, unless it `may_lack_schema`, schemas by name."""
+        """Opens a session; rejects unknown settings, catalogs and, unless `may_lack_schema`, schemas with an error that
+        names them.
+        """
         self._ensure_current(identity)
         self._make_room(identity.principal)
         with self._lock:
@@ -139,7 +141,7 @@ class Registry:
         return session
 
     def session(self, session_id: uuid.UUID, identity: Identity | None) -> Session:
-        """The session, which then acts for this log-in of its owner: clients of HTTP renew their tokens."""
+        """Returns the session, which then acts for this login of its owner: HTTP clients renew their tokens."""
         session = _owned(self._sessions.get(session_id), identity)
         if session is None or identity is None:
             raise SessionNotFound()
@@ -148,7 +150,7 @@ class Registry:
         return session
 
     def find_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> tuple[Session, Operation]:
-        """The operation and its session, whichever session of `identity` that is."""
+        """Returns the operation and its session, searching all sessions of `identity`."""
         session = _owned(self._owners.get(operation_id), identity)
         operation = session.operation(operation_id) if session else None
         if session and operation:
@@ -158,18 +160,20 @@ class Registry:
         raise OperationNotFound()
 
     def linked_operation(self, operation_id: uuid.UUID, part: str = "", origin: Origin | None = None) -> Operation:
-        """An operation for the holder of a link to a part of its result; the caller has checked the signature."""
+        """Returns an operation for the holder of a link to a part of its result; the caller has checked the
+        signature.
+        """
         session = self._owners.get(operation_id)
         _, operation = self.find_operation(operation_id, session.identity if session else None)
         self._auditor.link_followed(operation, part, origin or Origin())
         return operation
 
     def retire_after(self, session: Session, operation: Operation) -> None:
-        """Let `session` go when `operation`, its only one, ends. The whole result must be held by then."""
+        """Retires `session` when `operation`, its only one, ends. The whole result must be held by then."""
         operation.on_end(lambda: self._retire(session, operation))
 
     def close_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> None:
-        """End and drop an operation, with its session if that was opened for it; an unknown one is no error."""
+        """Ends and drops an operation, with its session if that was opened for it; an unknown one is not an error."""
         if _owned(self._owners.get(operation_id), identity):
             self._drop_operation(operation_id)
 
@@ -178,7 +182,7 @@ class Registry:
             return tuple(self._sessions.values())
 
     def operations(self) -> tuple[Operation, ...]:
-        """All that were not closed, those of retired sessions too."""
+        """Returns all open operations, including those in retired sessions."""
         return tuple(
             operation
             for operation_id, session in list(self._owners.items())
@@ -186,7 +190,7 @@ class Registry:
         )
 
     def statements(self, identity: Identity) -> Iterator[StatementInfo]:
-        """What `identity` is told of statements that run and of those that have ended, each newest first."""
+        """Yields the running and the ended statements that are visible to `identity`, each newest first."""
         running = sorted(self._running(), key=lambda info: info.created_ms, reverse=True)
         for operation in self.operations():
             self._history.note_rows(operation.id, operation.rows_held)
@@ -195,11 +199,13 @@ class Registry:
                 yield seen
 
     def managed_sessions(self, identity: Identity) -> tuple[Session, ...]:
-        """Those that `identity` may see and end."""
+        """Returns the sessions that `identity` may see and end."""
         return tuple(session for session in self.sessions() if may_manage(identity, session.identity))
 
     def end_session(self, session_id: uuid.UUID, identity: Identity, origin: Origin | None = None) -> None:
-        """As :meth:`close_session`, for administrators too, who are recorded; raises :class:`SessionNotFound`."""
+        """Closes a session as :meth:`close_session` does, also for administrators, with an audit record; raises
+        :class:`SessionNotFound`.
+        """
         session = self._sessions.get(session_id)
         if session is None or not may_manage(identity, session.identity):
             raise SessionNotFound()
@@ -210,7 +216,9 @@ class Registry:
         self._drop_session(session_id, "client" if is_own else "administrator")
 
     def end_operation(self, operation_id: uuid.UUID, identity: Identity, origin: Origin | None = None) -> None:
-        """Cancel an operation of `identity`, or, recorded, as an administrator; raises :class:`OperationNotFound`."""
+        """Cancels an operation of `identity`, or, with an audit record, another user's as an administrator; raises
+        :class:`OperationNotFound`.
+        """
         session = self._owners.get(operation_id)
         operation = session.operation(operation_id) if session else None
         if session is None or operation is None or not may_manage(identity, session.identity):
@@ -223,12 +231,14 @@ class Registry:
         operation.cancel()
 
     def close_session(self, session_id: uuid.UUID, identity: Identity | None) -> None:
-        """Close it with all it runs; closing an unknown one does nothing."""
+        """Closes a session with all its statements; an unknown one is not an error."""
         if _owned(self._sessions.get(session_id), identity):
             self._drop_session(session_id, "client")
 
     def drain(self, deadline_s: float) -> None:
-        """Refuse new work, wait for the running statements up to `deadline_s` seconds, then cancel and close all."""
+        """Rejects new work, waits for the running statements up to `deadline_s` seconds, then cancels and closes
+        all.
+        """
         self._draining.set()
         end = time.monotonic() + deadline_s
         while time.monotonic() < end and any(map(self._is_awaited, self.operations())):
@@ -263,7 +273,7 @@ class Registry:
                 self._drop_session(session.id, "read")
 
     def _make_room(self, user: str) -> None:
-        """Where there are as many sessions as may be, end the one whose client is most likely gone."""
+        """Ends the session whose client is most likely gone, if a limit is reached."""
         sessions = self.sessions()
         if len(sessions) < self.limits.sessions_max:
             sessions = tuple(one for one in sessions if one.principal == user)
@@ -285,7 +295,7 @@ class Registry:
             raise TooManySessionsOfUser(user, self._sessions_per_user_max)
 
     def _is_awaited(self, operation: Operation) -> bool:
-        """Whether it runs, or a client still fetches from it."""
+        """Returns True if it runs, or a client still fetches from it."""
         return not operation.state.is_terminal or time.monotonic() - operation.last_used < self.limits.linger_s
 
     def _retire(self, session: Session, operation: Operation) -> None:
@@ -300,9 +310,10 @@ class Registry:
             self._auditor.session_closed(str(old.id), old.identity, old.origin, "room")
 
     def _take_excess(self) -> list[Session]:
-        """Remove retired sessions until the others keep within the limits: the oldest of the principal with the most.
+        """Removes retired sessions until the others are within the limits: the oldest from the principal with the most.
 
-        So nobody's results go because somebody else asks for many. The newest result stays, however large it is.
+        This prevents one user's requests from evicting another user's results. The newest result stays, whatever its
+        size.
         """
         dropped = []
         while (owner := self._owner_of_excess()) is not None:
@@ -311,7 +322,7 @@ class Registry:
         return dropped
 
     def _owner_of_excess(self) -> str | None:
-        """Whose oldest retired session has to go; None where nobody's has to."""
+        """Returns the principal whose oldest retired session must be removed; None if there is none."""
         kept = [(session.principal, operation.result_bytes) for session, operation in self._retired.values()]
         user, movable = kept[-1][0], {user for user, _ in kept[:-1]}
         counts = Counter(user for user, _ in kept)
@@ -385,7 +396,7 @@ def _log_end(operation: Operation) -> None:
 
 
 def _try(step: Callable[[], None], what: str) -> None:
-    """The next round tries again what is still there."""
+    """Runs a step; after an error, the next round retries the remaining work."""
     try:
         step()
     except Exception:
@@ -393,12 +404,12 @@ def _try(step: Callable[[], None], what: str) -> None:
 
 
 def _ensure_may_read(identity: Identity | None) -> None:
-    """Let a result be read to its end a little longer than statements may be started."""
+    """Permits reading a result to its end for slightly longer than starting statements."""
     expires_ms = identity.expires_ms if identity else None
     if expires_ms is not None and time.time() * 1000 >= expires_ms + READ_AFTER_EXPIRY_S * 1000:
         raise LogInEnded()
 
 
 def _owned(session: Session | None, identity: Identity | None) -> Session | None:
-    """`session` if it is one of `identity`; None, which a client is that has not logged in, owns nothing."""
+    """Returns `session` if it belongs to `identity`; None, an unauthenticated client, owns nothing."""
     return session if session and identity and session.identity.admits(identity) else None

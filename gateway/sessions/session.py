@@ -1,6 +1,6 @@
-"""A session is a connection's state: who it is, its engine session and its open operations.
+"""A session: a connection's identity, its engine session and its open operations.
 
-The :class:`Origin` of a session is the front end and address that opened it.
+A session's :class:`Origin` is the front end and address that opened it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedResult:
-    """What a front end takes of a statement's result: its first rows alone (`row_limit`), none behind so many bytes
-    (`bytes_wanted`), those that are there while it computes the others (`streams`), a row of the counts of a DML
-    statement (`has_counts`), Databricks' column of SHOW VIEWS (`shows_materialized`), URLs for files of volumes that
-    its client transfers (`stage`).
+    """A front end's requirements for a statement's result: only its first rows (`row_limit`), none after so many bytes
+    (`bytes_wanted`), rows while it computes the others (`streams`), a row with a DML statement's counts (`has_counts`),
+    Databricks' column in SHOW VIEWS (`shows_materialized`), URLs for volume files that its client transfers (`stage`).
     """
 
     row_limit: int | None = None
@@ -53,11 +52,11 @@ _ALL_ROWS = WantedResult()
 
 
 class Session:
-    """Made by the registry; `close()` cancels and closes all its operations and its engine session.
+    """A session, created by the registry; `close()` cancels and closes all its operations and its engine session.
 
-    `owners` is the registry's index of operations, which the session keeps true, and so `open_statements`.
-    `is_detached` says that no connection will end it when its client is gone: without a call it expires with what it
-    runs.
+    `owners` is the registry's index of operations, which the session updates, as it does `open_statements`.
+    `is_detached` means that no connection ends it when its client is gone: without calls it expires with its
+    statements.
     """
 
     def __init__(
@@ -97,14 +96,14 @@ class Session:
         through: Callable[[ResultStream], ResultStream] | None = None,
         wanted: WantedResult = _ALL_ROWS,
     ) -> Operation:
-        """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
+        """Starts SQL text; returns immediately. The statement's errors are the operation's, not this call's.
 
-        A front end that must know the whole result before it can answer gives `through`, which may cut the stream
-        short; the result is then pulled on the statement's own thread, while it still counts as running.
+        A front end that needs the whole result before its response passes `through`, which may truncate the stream; the
+        result is then pulled on the statement's own thread, while it still counts as running.
         """
 
         _ensure_flat(parameters)
-        if len(text) > TEXT_LENGTH_MAX:  # not even held until its turn
+        if len(text) > TEXT_LENGTH_MAX:  # not even held in the queue
             refused = self._operation(text[:TEXT_KEPT_MAX], _refusal(StatementTooLong(len(text), TEXT_LENGTH_MAX)))
             return self._start(refused, class_of(refused.text), timeout_s)
 
@@ -129,7 +128,7 @@ class Session:
         return self._start(operation, class_of(text), timeout_s)
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
-        """Start a metadata call, as a statement value; `through` may give its result the columns of a protocol."""
+        """Starts a metadata call, as a statement value; `through` may convert its result to a protocol's columns."""
 
         def run(request: StatementRequest) -> ResultStream:
             stream = self.engine_session.run(statement, request)
@@ -138,7 +137,7 @@ class Session:
         return self._call(type(statement).__name__, run)
 
     def transfer(self, statement: GetFile | ChangeFile, stage: Callable[[FileTransfer], str]) -> Operation:
-        """Starts a statement about a file of a volume, as a value; `stage` is called once it is authorized."""
+        """Starts a statement about a volume file, as a value; `stage` is called once it is authorized."""
         text = f"GET '{statement.path}'" if isinstance(statement, GetFile) else _file_text(statement)
         operation = self._operation(
             text, lambda context: self.engine_session.run(statement, replace(context, stage=stage))
@@ -146,7 +145,7 @@ class Session:
         return self._start(operation, StatementClass.METADATA)
 
     def may_transfer(self, statement: GetFile | ChangeFile) -> bool:
-        """Returns whether :meth:`transfer` would be allowed now; nothing is recorded."""
+        """Returns True if :meth:`transfer` would be allowed now; nothing is recorded."""
         request = StatementRequest(identity=self.identity, stage=lambda _: "")
         try:
             self.engine_session.run(statement, request).close()
@@ -155,11 +154,11 @@ class Session:
         return True
 
     def answer(self, name: str, stream: ResultStream) -> Operation:
-        """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
+        """Starts an operation with a given result, for protocol calls that need no engine."""
         return self._call(name, lambda _: stream)
 
     def renew(self, identity: Identity) -> None:
-        """Act for a later log-in of the same owner, or of who acts for it, from the next statement on."""
+        """Uses a later login by the same owner, or its impersonator, from the next statement on."""
         if identity.owner != self.identity.owner:
             identity = replace(self.identity, client_id=identity.client_id, expires_ms=identity.expires_ms)
         self.identity = identity
@@ -169,7 +168,7 @@ class Session:
             return tuple(self._operations.values())
 
     def forget(self, operation: Operation) -> None:
-        """Close `operation` and drop it."""
+        """Closes `operation` and drops it."""
         with self._lock:
             self._operations.pop(operation.id, None)
             self._drop(operation)
@@ -179,11 +178,11 @@ class Session:
         return self._operations.get(operation_id)
 
     def is_idle(self) -> bool:
-        """Whether no operation is waiting or running."""
+        """Returns True if no operation is waiting or running."""
         return all(operation.state.is_terminal for operation in self.operations())
 
     def retire(self) -> None:
-        """Take no more statements and close the engine's session, but keep the operations for their results."""
+        """Accepts no more statements and closes the engine's session, but keeps the operations for their results."""
         with self._lock:
             was_closed, self._closed = self._closed, True
             for operation in self._operations.values():
@@ -250,7 +249,7 @@ class Session:
         return operation
 
     def _make_room(self) -> Operation | None:
-        """Take out the oldest statement whose client is done with it, if there are as many as may be."""
+        """Removes the oldest statement that its client has finished, if the limit is reached."""
         if len(self._operations) < self._limits.statements_per_session_max:
             return None
         done = next((operation for operation in self._operations.values() if operation.is_read), None)
@@ -273,7 +272,7 @@ def _refusal(error: SqlError) -> Callable[[StatementRequest], ResultStream]:
 
 
 def _ensure_flat(parameters: Sequence[Parameter]) -> None:
-    """Raises `NestedParameter` for a value of a nested type as text; arrays and maps have members."""
+    """Raises `NestedParameter` for a nested type's value as text; arrays and maps have members."""
     for position, parameter in enumerate(parameters, 1):
         if parameter.members is not None:
             _ensure_flat(parameter.members)
@@ -282,13 +281,13 @@ def _ensure_flat(parameters: Sequence[Parameter]) -> None:
 
 
 def _file_text(statement: ChangeFile) -> str:
-    """The change as the history and the audit log show it."""
+    """Returns the change as the history and the audit log show it."""
     return f"{statement.operation} '{statement.path}'{' OVERWRITE' if statement.overwrite else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The protocol, the address of the client, and what the client calls itself."""
+    """The protocol, the client's address, and the client's own name."""
 
     wire: str = ""
     peer: str = ""

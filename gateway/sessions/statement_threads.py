@@ -1,12 +1,12 @@
-"""The threads that run statements: so many places, and a thread for each statement that has one.
+"""The threads that run statements: a number of slots, and a thread for each statement in a slot.
 
-A statement that was cancelled or ran out of time gives its place back at once, though its thread may go on: nothing can
-stop Spark's analyzer in the middle of a rule, or a call to a store that hangs. Such a thread is abandoned, and counted
-until it ends. Of each further one beyond `abandoned_max` the place stays taken, so there are never more threads than
-both limits together. A statement whose thread has ended counts as well while tasks of it run on in Spark. If a user,
-or a group of users, has as many for longer than cancelling takes as it may have, its statements are rejected; if all
-together reach `abandoned_max`, those of everybody are. Then `on_stuck` is called, which frees what hangs in Spark.
-Threads are daemons: none holds up the end of the process.
+A cancelled or timed-out statement releases its slot immediately, though its thread may continue: Spark's analyzer
+cannot be stopped within a rule, nor can a hanging call to a store. Such a thread is abandoned, and counted until it
+ends. Beyond `abandoned_max` each further one keeps its slot, so the number of threads never exceeds both limits
+together. A statement whose thread has ended counts as well while its tasks in Spark continue. If a user or a group
+exceeds its own limit for longer than cancellation takes, its statements are rejected; if all together reach
+`abandoned_max`, everybody's are. Then `on_stuck` is called, which frees hanging work in Spark. Threads are daemons:
+none delays the process's end.
 """
 
 from __future__ import annotations
@@ -31,26 +31,30 @@ _CANCELLED_MAX = 1000
 
 
 class StatementThreads:
-    """Thread-safe. `statements_running_max` statements have a place at once, further ones wait as `Admission` says."""
+    """Runs statements. Thread-safe. `statements_running_max` statements have a slot at the same time, further ones wait
+    in `Admission`.
+    """
 
     def __init__(
         self, limits: Limits, on_stuck: Callable[[str], None], left_statements: Callable[[], Mapping[str, int]]
     ) -> None:
-        """`left_statements` returns the ended statements whose tasks run on, by their ids, with seconds."""
+        """Starts without threads; `left_statements` returns the ended statements whose tasks continue, by id, with
+        seconds.
+        """
         self._limits = limits
         self._on_stuck = on_stuck
         self._left_statements = left_statements
+        # Guards all attributes below.
         self._lock = threading.RLock()
-        """Guards all below."""
+        # Conditions for idle threads, one woken per statement, and for the shutdown.
         self._has_taken, self._has_ended = threading.Condition(self._lock), threading.Condition(self._lock)
-        """What idle threads wait for, of which one is woken for each statement, and what the end waits for."""
         self._admission = Admission(limits.admission)
+        # Statements with a slot, but without a thread yet.
         self._taken: deque[Operation] = deque()
-        """Have a place, but no thread yet."""
         self._running: set[Operation] = set()
         self._abandoned: dict[Operation, float] = {}
+        # User and group for recently cancelled statements whose threads have ended.
         self._cancelled: OrderedDict[str, tuple[str, GroupRules]] = OrderedDict()
-        """User and group of statements that were cancelled and whose threads have ended, the last ones."""
         self._told = float("-inf")
         self._known = 0
         self._idle = 0
@@ -58,12 +62,12 @@ class StatementThreads:
 
     @property
     def abandoned_count(self) -> int:
-        """Statements that have ended, but not their threads or not all of their tasks."""
+        """Returns the number of ended statements whose threads, or tasks, have not all ended."""
         with self._lock:
             return len(self._abandoned) + len(self._left_statements().keys() - _ids(self._abandoned))
 
     def submit(self, operation: Operation) -> None:
-        """Run `operation` when there is a place.
+        """Runs `operation` when there is a slot.
 
         Raises `TooManyAbandonedOfOwner`, `TooManyAbandoned`, `TooManyQueued`.
         """
@@ -75,7 +79,7 @@ class StatementThreads:
         operation.on_end(lambda: self._release(operation))
 
     def watch(self) -> None:
-        """Look for threads that hang, and for what has waited too long; to be called now and then."""
+        """Checks for hanging threads, and for statements that have waited too long; called periodically."""
         with self._lock:
             stuck = self._stuck().total()
             now = time.monotonic()
@@ -93,7 +97,7 @@ class StatementThreads:
             self._on_stuck(f"{stuck} statements in it that were ended do not end")
 
     def close(self, grace_s: float) -> bool:
-        """Start nothing more, and wait for the threads; whether all ended in time."""
+        """Starts nothing more, and waits for the threads; returns True if all ended in time."""
         end = time.monotonic() + grace_s
         with self._lock:
             self._is_closed = True
@@ -116,7 +120,9 @@ class StatementThreads:
         return self._limits.statements_running_max - self._admission.running - kept
 
     def _stuck(self) -> Counter[tuple[str, GroupRules]]:
-        """Returns the number of statements, by user and group, that were abandoned for longer than cancelling takes."""
+        """Returns the number of statements, by user and group, that were abandoned for longer than cancellation
+        takes.
+        """
         grace_s = self._limits.abandoned_grace_s
         since = time.monotonic() - grace_s
         stuck = Counter(self._owners(operation) for operation, began in self._abandoned.items() if began < since)
@@ -141,7 +147,7 @@ class StatementThreads:
             raise TooManyAbandoned(stuck.total())
 
     def _pause_s(self) -> float:
-        """Seconds between two calls of `on_stuck`, infinite while there is no reason for one."""
+        """Returns the seconds between two calls to `on_stuck`, infinite while there is no reason for one."""
         limits, stuck = self._limits, self._stuck()
         if stuck.total() >= limits.abandoned_max:
             return limits.abandoned_told_every_s
@@ -162,7 +168,7 @@ class StatementThreads:
                 self._end(operation)
 
     def _next(self) -> Operation | None:
-        """None where there are threads enough without this one."""
+        """Returns the next statement; None if there are enough threads without this one."""
         with self._lock:
             if not self._taken and self._idle >= self._limits.statements_running_max:
                 return None
@@ -189,7 +195,7 @@ class StatementThreads:
                 logger.info("statement %s ended, %.1f s after it was given up", operation.id, time.monotonic() - since)
 
     def _release(self, operation: Operation) -> None:
-        """The operation ended for its client; its thread may be at work still."""
+        """Releases a slot: the operation ended for its client; its thread may still work."""
         with self._lock:
             if operation not in self._running:
                 self._admission.remove(operation)
@@ -206,5 +212,5 @@ def _ids(operations: Iterable[Operation]) -> set[str]:
 
 
 def _count(stuck: Counter[tuple[str, GroupRules]], *, user: str | None = None, group: GroupRules | None = None) -> int:
-    """Statements of the user, or of the group."""
+    """Returns the number of statements for the user, or for the group."""
     return sum(count for owner, count in stuck.items() if user == owner[0] or group == owner[1])

@@ -1,4 +1,4 @@
-"""The console: a page for browsers over the HTTP interface.
+"""The console: a browser page over the HTTP interface.
 
-Imports nothing: `src/` is its source in TypeScript, `dist/` is served. Start at `src/main.tsx`.
+Imports nothing: `src/` is its TypeScript source, `dist/` is served. Start at `src/main.tsx`.
 """
