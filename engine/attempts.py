@@ -1,9 +1,9 @@
-"""Runs a statement until it has its outcome: again on newer versions if it lost a race, in steps, with its post-commit
-tasks.
+"""Runs a statement until it has its outcome: retries it on newer versions after a conflict, runs it in steps, and runs
+its post-commit tasks.
 
-The retry policy (`engine.concurrency.retry`) and the statement's `Retry` decide what is run again. Plans that move the
-same high-water marks of identity columns, or the same record of loads, hold a lock in turn. Automatic compaction is a
-post-commit task: a statement of its own, with its own execution context, after the statement that caused it.
+The retry policy (`engine.concurrency.retry`) and the statement's `Retry` decide when it is retried. Plans that move the
+same identity columns' high-water marks, or the same load record, hold a lock in turn. Automatic compaction is a
+post-commit task: a separate statement, with its own execution context, after the statement that caused it.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ logger = logging.getLogger(__name__)
 
 
 def run_statement(statement: RunnableStatement, context: ExecutionContext) -> Outcome:
-    """Runs `statement` through the pipeline, again if it lost a race, and then its post-commit tasks.
+    """Runs `statement` through the pipeline, again after a conflict, and then its post-commit tasks.
 
     `context` has the parameters as the client sent them. Raises `SqlError`; anything else is a bug. A post-commit task
-    may fail, and be cancelled, without changing the outcome of what is committed.
+    may fail, or be canceled, without changing the committed outcome.
     """
     tasks: list[Optimize] = []
     context.request.profile.forget_cached()
@@ -79,7 +79,7 @@ def run_statement(statement: RunnableStatement, context: ExecutionContext) -> Ou
             _run(task, replace(context, request=request, parameters=()), [])
         except StatementEnded as ended:
             logger.info("automatic compaction of %s: %s", table, ended)
-        except Exception:  # the statement is committed: no failure of a task may report otherwise
+        except Exception:  # the statement is committed: a task's failure must not change this
             logger.warning("automatic compaction of %s failed", table, exc_info=True)
     return outcome
 
@@ -96,7 +96,7 @@ def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optim
                 sources = replace(context.sources, formats=watched(context.sources.formats, uses))
                 outcome = _run_pinned(statement, replace(context, sources=sources), sent.parameters, tasks)
                 return _redacted(statement, outcome, request)
-    except OSError as error:  # of files that Python writes, such as deletion vectors and copies
+    except OSError as error:  # from files that Python writes, for example deletion vectors and copies
         if named := storage_error(error):
             raise named from error
         raise
@@ -110,8 +110,8 @@ def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optim
 def _with_own_parameters(
     statement: RunnableStatement, parameters: Sequence[Parameter]
 ) -> tuple[RunnableStatement, Sequence[Parameter]]:
-    """Returns the statement, and the values of the markers that its plan keeps."""
-    # A view is stored as text, in which no marker has a value.
+    """Returns the statement, and the values for the markers that remain in its plan."""
+    # A view is stored as text, in which markers have no values.
     own = () if isinstance(statement, CreateView) else parameters
     written = statement.inner if isinstance(statement, ExplainWrite) else statement
     if isinstance(written, Insert):
@@ -136,7 +136,7 @@ def _caches(state: SessionState, statement: RunnableStatement) -> bool:
 def _run_pinned(
     statement: RunnableStatement, context: ExecutionContext, parameters: Sequence[Parameter], tasks: list[Optimize]
 ) -> Outcome:
-    """Runs the statement; until it has its rows or its commit, no file of its tables is removed."""
+    """Runs the statement; until it has its rows or its commit, its tables' files are not removed."""
     if not isinstance(statement, MultiInsert):
         return _completed(statement, _plan(statement, context), context, tasks)
     ensure_no_positions(parameters)
@@ -152,7 +152,7 @@ def _run_pinned(
 def _completed(
     statement: Statement, plan: Plan, context: ExecutionContext, tasks: list[Optimize], *, is_part: bool = False
 ) -> Outcome:
-    """Returns the outcome of `plan`, and adds the compaction that its table requests to `tasks`."""
+    """Returns the outcome for `plan`, and adds the compaction that its table requests to `tasks`."""
     outcome = _attempt(statement, plan, context, is_part=is_part)
     compaction = follow_up_of(PLANNERS, plan)
     if compaction is not None:
@@ -161,9 +161,9 @@ def _completed(
 
 
 def _plan(statement: Statement, context: ExecutionContext) -> Plan:
-    """Plans the statement; rows that were deleted by value are found first, if it changes rows by position."""
+    """Plans the statement; if it changes rows by position, equality-deleted rows are found first."""
     plan = plan_on_newest(statement, context)
-    while isinstance(plan, EqualityDeletesPlan):  # again if another writer committed meanwhile
+    while isinstance(plan, EqualityDeletesPlan):  # repeated if another writer committed meanwhile
         found = execute_and_commit(plan, context, context.retries)
         plan = plan_on_newest(statement, context, found.resolved)
     return plan
@@ -172,9 +172,9 @@ def _plan(statement: Statement, context: ExecutionContext) -> Plan:
 def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is_part: bool = False) -> Outcome:
     """Executes `first`, or a plan on newer versions if the retry policy allows it.
 
-    `is_part`: it is one of several INSERTs that read the same version of their source.
+    `is_part`: it is one of several INSERTs that read the same source version.
     """
-    context.request.cancel.reopen()  # after the commit of another INSERT: waiting for a lock can be cancelled
+    context.request.cancel.reopen()  # after another INSERT's commit: waiting for a lock can be canceled
     policy = context.retries
     if isinstance(first, FormatPlan) and first.in_steps:
         return _step_by_step(statement, first, context)
@@ -198,19 +198,19 @@ def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is
     def may_run_again(error: SqlError) -> bool:
         retry = spec_of(statement).retry(statement)
         if isinstance(error, TableAlreadyExists):
-            return retry is Retry.LOST_RACE_OR_NAME  # another one made it since
+            return retry is Retry.LOST_RACE_OR_NAME  # another statement created it since
         return retry is not Retry.NEVER and _may_run_again(tried, error, is_part=is_part)
 
     locked = _table_to_lock(first)
     if locked is None:
         return policy.run_again(once, may_run_again)
     with context.sources.locks.hold(locked, context.request.cancel):
-        is_fresh = False  # another holder of the lock may have committed since
+        is_fresh = False  # another lock holder may have committed since
         return policy.run_again(once, may_run_again)
 
 
 def _step_by_step(statement: Statement, first: FormatPlan, context: ExecutionContext) -> Outcome:
-    """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
+    """Returns the last step's outcome. Each step is planned on the newest version, with the remaining work."""
     policy = context.retries
     fresh: Plan | None = first
     left: Rearrangement | None = None
@@ -229,9 +229,9 @@ def _step_by_step(statement: Statement, first: FormatPlan, context: ExecutionCon
 
 
 def _table_to_lock(plan: Plan) -> str | None:
-    """The table whose high-water marks of identity columns, or record of loads, `plan` moves.
+    """Returns the table whose identity columns' high-water marks, or load record, `plan` moves.
 
-    Two such plans cannot both commit.
+    Two plans of this kind cannot both commit.
     """
     if isinstance(plan, AnsweringPlan):
         return None
@@ -243,7 +243,7 @@ def _table_to_lock(plan: Plan) -> str | None:
         case MergePlan(table=table, inserts=inserts):
             fills = any(insert.rows.identities for insert in inserts)
             return table.snapshot.table_root if fills else None
-        case CopyPlan(table=table):  # another one would load the same files
+        case CopyPlan(table=table):  # a concurrent one would load the same files
             return table.snapshot.table_root
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if table.snapshot.rules.identities else None
@@ -256,22 +256,22 @@ def _table_to_lock(plan: Plan) -> str | None:
 
 
 def _is_step(plan: Plan) -> bool:
-    """Whether the statement is planned again after `plan`, on the version that it has made.
+    """Returns whether the statement is planned again after `plan`, on the version that it committed.
 
-    There is an end: a step makes what the next plan asks for, and one that may have to be repeated says so.
+    The repetition is bounded: a step produces the state that the next plan needs, and a repeatable one declares it.
     """
     return isinstance(plan, AlterPlan | FormatPlan) and not plan.is_last
 
 
 def _may_run_again(plan: Plan, error: SqlError, *, is_part: bool) -> bool:
-    """Whether what stopped `plan` is a reason to plan the statement again, on the newest versions."""
+    """Returns whether `error` is a reason to plan the statement again, on the newest versions."""
     if isinstance(plan, FormatPlan) and not plan.is_repeated:
         return False
-    if is_part:  # the source would be read at another version than by the other INSERTs
+    if is_part:  # the source version would differ from the other INSERTs'
         return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None
     return _is_lost_race(error)
 
 
 def _is_lost_race(error: SqlError) -> bool:
-    """A table of the same name that was made since may be meant for something else."""
+    """Returns whether the error is a conflict. A table recreated with the same name may have another purpose."""
     return isinstance(error, ConcurrentModification) and not isinstance(error, ConcurrentDrop)

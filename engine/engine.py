@@ -1,7 +1,7 @@
-"""The engine as the front ends see it: sessions that run statements.
+"""The engine's interface for front ends: sessions that run statements.
 
-`EngineSession.execute` takes SQL text, `EngineSession.run` a statement value that a wire protocol made itself; both go
-down the one road of `engine/pipeline.py`.
+`EngineSession.execute` takes SQL text, `EngineSession.run` a statement value from a wire protocol; both pass through
+the pipeline in `engine/pipeline.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.statements.volumes.statement import ChangeFile
 
 
 class EngineSession(Protocol):
-    """The state of one client's session: current catalog and schema, settings, temporary objects."""
+    """One client session's state: current catalog and schema, settings, temporary objects."""
 
     @property
     def current_catalog(self) -> str: ...
@@ -30,12 +30,12 @@ class EngineSession(Protocol):
 
     @property
     def statement_timeout_s(self) -> float:
-        """The session's own limit for a statement, in seconds; 0 is none."""
+        """Returns the session's own statement timeout, in seconds; 0 means unlimited."""
         ...
 
     @property
     def trace_parent(self) -> str | None:
-        """The span of the client that statements of the session belong to, if it has told one."""
+        """Returns the client span to which the session's statements belong, if the client has sent one."""
         ...
 
     def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream: ...
@@ -50,26 +50,26 @@ class Engine(Protocol):
 
     @property
     def unready_reason(self) -> str | None:
-        """Why statements that need Spark cannot run now; None where they can. Returns at once."""
+        """Returns why statements that need Spark cannot run now; None if they can. Returns immediately."""
         ...
 
     @property
     def left_statements(self) -> Mapping[str, int]:
-        """Statements (`StatementRequest.statement_id`) that have ended while tasks of theirs run on, and for about how
-        many seconds. Spark is started again if that takes long. Returns at once.
+        """Returns ended statements (`StatementRequest.statement_id`) whose tasks still run, and for about how many
+        seconds. Spark is restarted if that takes long. Returns immediately.
         """
         ...
 
     def restart(self, reason: str) -> None:
-        """End whatever runs in Spark, which cannot be ended otherwise, and start it again; returns at once."""
+        """Restarts Spark and with it ends tasks that cannot be stopped otherwise; returns immediately."""
         ...
 
     def show_activity(self, activity: ActivitySource) -> None:
-        """What the views of `system.gateway` show in sessions that are opened from now on."""
+        """Sets the source for the views in `system.gateway`, for sessions that are opened later."""
         ...
 
     def metrics(self) -> Iterable[MetricFamily]:
-        """What the engine counts and measures; returns at once, also where Spark does not answer."""
+        """Returns the engine's metrics; returns immediately, even if Spark does not answer."""
         ...
 
     def open_session(
@@ -81,7 +81,9 @@ class Engine(Protocol):
         schema: str | None,
         may_lack_schema: bool = False,
     ) -> EngineSession:
-        """A session of `identity` at a catalog and a schema, which may be made later if it `may_lack_schema`."""
+        """Opens a session for `identity` at a catalog and a schema, which may be created later if it
+        `may_lack_schema`.
+        """
         ...
 
     def close(self) -> None: ...

@@ -1,8 +1,8 @@
-"""The engine that serves a lake: catalog, snapshots and Spark put together, and the sessions on top of them.
+"""The engine for a lake: combines catalog, snapshots and Spark, and provides the sessions.
 
-A session holds a :class:`~engine.runtime.settings.SessionState` and its own Spark session. Statements of one session
-may run at once: each begins with the state as it was when it started, and what it changes (USE, SET) is applied to the
-newest state, under the session's lock, when it ends.
+A session has a :class:`~engine.runtime.settings.SessionState` and its own Spark session. Statements in one session may
+run at the same time: each begins with the state at its start, and its changes (USE, SET) are applied to the newest
+state, under the session's lock, when it ends.
 """
 
 from __future__ import annotations
@@ -87,16 +87,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
-    """What an engine is made of.
+    """Options for an engine.
 
-    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
-    (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
-    `lake_folder`; the log of any table may name files below `trusted_roots`. `tokens` are those that statements make;
-    `audit_folder` holds the audit trail, which is read as a table. `rest_catalogs` are other catalogs, `rest_policy`
-    what statements may connect to as such.
-    `snapshot_cache_bytes` bounds the snapshots kept between statements, `result_cache_bytes` the answers (0: none are)
-    and `result_cache_entry_bytes` each of them. Temporary files of killed servers go at the start if they are older
-    than `leftovers_age_s`. `warms_up`: statements of its own run once Spark has started (`warm_up.py`).
+    `lake_folder` is the directory (or URI) whose Delta tables are served; `catalog_folder` stores explicit objects
+    (None: they exist as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and `lake_folder`; any
+    table's log may name files below `trusted_roots`. `tokens` are the tokens that statements create; `audit_folder`
+    contains the audit log, which is readable as a table. `rest_catalogs` are other catalogs, `rest_policy` restricts
+    the catalogs that statements may connect to. `snapshot_cache_bytes` limits the snapshots cached between statements,
+    `result_cache_bytes` the cached results (0: disabled) and `result_cache_entry_bytes` each of them. Temporary files
+    from killed servers are removed at the start if they are older than `leftovers_age_s`. `warms_up`: the engine runs
+    warm-up statements once Spark has started (`warm_up.py`).
     """
 
     lake_folder: str | None = None
@@ -121,9 +121,9 @@ def open_engine(
     progress: Callable[[str], None] = lambda step: None,
     on_give_up: Callable[[SqlError], None] = lambda error: None,
 ) -> LakeEngine:
-    """Open the catalog and start Spark, which takes seconds; `progress` is told of each step.
+    """Opens the catalog and starts Spark, which takes seconds; `progress` is called with each step.
 
-    `on_give_up` is called where Spark, which is started again when it fails, does not come up any more.
+    `on_give_up` is called if Spark, which is restarted after failures, no longer starts.
     """
     use_compact_memory()
     progress("opening the catalog")
@@ -144,7 +144,7 @@ def open_engine(
 
 @contextmanager
 def opened_session(folder: str, driver: SparkDriver) -> Iterator[LakeSession]:
-    """A session over the lake in `folder` that has nothing but Spark in common with those of clients."""
+    """Yields a session over the lake in `folder` that shares only Spark with client sessions."""
     sources = open_sources(EngineOptions(lake_folder=folder, catalog_folder=f"{folder}/.catalog"))
     try:
         session = LakeEngine(sources, driver).open_session(IDENTITY, settings={}, catalog=None, schema=None)
@@ -157,7 +157,7 @@ def opened_session(folder: str, driver: SparkDriver) -> Iterator[LakeSession]:
 
 
 def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
-    """What killed servers left on this machine's disks; a failure is only logged."""
+    """Removes files that killed servers left on this machine's disks; a failure is only logged."""
     older_than_s = time.time() - options.leftovers_age_s
     count = 0
     try:
@@ -167,24 +167,24 @@ def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
             count += remove_lake_leftovers(
                 folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s, version_times)
             )
-    except Exception:  # whatever it is, statements do not depend on it
+    except Exception:  # statements do not depend on the cleanup
         logger.warning("leftovers of killed servers stay for now", exc_info=True)
     if count:
         logger.info("removed %d temporary files and dropped tables that killed servers left", count)
 
 
 def version_times(storage: Storage) -> list[int]:
-    """When the versions of a table of whatever format were written, in ms since the epoch."""
+    """Returns the commit times for a table's versions, in any format, in ms since the epoch."""
     return [*commit_times(storage), *metadata_times(storage)]
 
 
 def open_sources(options: EngineOptions) -> Sources:
-    """The catalog's own objects over the tables of the lake's folder, and the cache of their snapshots."""
+    """Returns the catalog's own objects over the tables in the lake's directory, and their snapshot cache."""
     store = FileStore(open_files(options.catalog_folder)) if options.catalog_folder else MemoryStore()
     served = ServedFolder(open_tree(options.lake_folder), options.allowed_roots) if options.lake_folder else None
     roots = (*([options.lake_folder] if options.lake_folder else []), *options.allowed_roots)
     if served is not None:
-        served.own_table()  # a log at the lake's own root is told at the start
+        served.own_table()  # a log at the lake's own root is reported at the start
     declare_settings(DEFAULT_SETTINGS)
     own_folders = filter(None, (options.lake_folder, options.catalog_folder))
     places = RestPlaces(map(configured_location, own_folders))
@@ -234,7 +234,7 @@ def open_sources(options: EngineOptions) -> Sources:
 
 
 def _result_cache(options: EngineOptions) -> tuple[ResultCache | None, Callable[[], None]]:
-    """The cache, and what removes its files."""
+    """Returns the cache, and a function that removes its files."""
     if not options.result_cache_bytes:
         return None, lambda: None
     if not options.result_cache_file_bytes:
@@ -245,7 +245,7 @@ def _result_cache(options: EngineOptions) -> tuple[ResultCache | None, Callable[
 
 
 def snapshot_metrics(cache: SnapshotCache) -> Iterator[MetricFamily]:
-    """Measurements of the cache of Delta tables' snapshots."""
+    """Yields metrics for the Delta snapshot cache."""
     yield gauge("gateway_snapshot_cache_tables", "Tables whose newest snapshot is kept.", cache.num_tables)
     yield gauge("gateway_snapshot_cache_bytes", "About the bytes of these snapshots.", cache.num_bytes)
     yield gauge("gateway_snapshot_cache_max_bytes", "Bytes that the snapshots may take.", cache.bytes_max)
@@ -256,7 +256,7 @@ def snapshot_metrics(cache: SnapshotCache) -> Iterator[MetricFamily]:
 
 
 class LakeEngine:
-    """One for the whole server; see :class:`engine.engine.Engine`."""
+    """The server's only engine; see :class:`engine.engine.Engine`."""
 
     def __init__(self, sources: Sources, driver: SparkDriver) -> None:
         self._sources = sources
@@ -265,7 +265,7 @@ class LakeEngine:
         self._warm_up: WarmUp | None = None
 
     def warm_up(self, local_dir: str | None) -> None:
-        """Run statements of the engine's own on another thread; returns at once."""
+        """Runs warm-up statements on another thread; returns immediately."""
         self._warm_up = WarmUp(lambda folder: opened_session(folder, self._driver), self._running, local_dir)
         self._warm_up.start()
 
@@ -297,9 +297,9 @@ class LakeEngine:
         schema: str | None,
         may_lack_schema: bool = False,
     ) -> LakeSession:
-        """A session at `catalog`.`schema`; refuses unknown ones, and unknown settings, before Spark is asked.
+        """Opens a session at `catalog`.`schema`; rejects unknown ones, and unknown settings, before Spark is called.
 
-        `may_lack_schema`: the schema may be unknown still.
+        `may_lack_schema`: the schema may not exist yet.
         """
         view = seen_by(self._sources.catalog.view(), identity)
         name = SchemaName(catalog or DEFAULT_CATALOG, schema or DEFAULT_SCHEMA)
@@ -313,7 +313,7 @@ class LakeEngine:
         return LakeSession(state, self._sources, self._driver.open_session(), self._running, without_effect)
 
     def close(self) -> None:
-        """Finish what follows the commits, and stop Spark."""
+        """Finishes post-commit work, and stops Spark."""
         if self._warm_up is not None:
             self._warm_up.stop()
         self._sources.close()
@@ -331,7 +331,9 @@ class LakeSession:
         running: RunningStatements | None = None,
         without_effect: Sequence[str] = (),
     ) -> None:
-        """`running` counts its statements; `without_effect` are the settings to warn of in the first one's log."""
+        """`running` counts its statements; `without_effect` are settings about which the first statement's log
+        warns.
+        """
         self._state = state
         self._sources = sources
         self._executor = executor
@@ -357,14 +359,15 @@ class LakeSession:
         return self._state.value(TRACE_PARENT) or None
 
     def execute(self, text: str, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
-        """Parse `text` and run it."""
+        """Parses `text` and runs it."""
         with interrupted_by(request.cancel), self._running.another():
             substituted = substitute_variables(text, self._state.values)
             if substituted != text:
                 text = substituted
                 request.on_substituted(text)
             parsed = parse_statement(text)
-            if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):  # PyHive's first, without a log
+            # PyHive's first statement, without a log
+            if self._without_effect and not isinstance(parsed, UseCatalog | UseSchema):
                 names, self._without_effect = ", ".join(map(shortened, self._without_effect)), ()
                 request.profile.log(f"WARNING: settings without effect: {names}")
             return self._execute(parsed, parameters, request)
@@ -387,7 +390,7 @@ class LakeSession:
                 assert_never(parsed)
 
     def run(self, statement: Statement | ChangeFile, request: StatementRequest) -> ResultStream:
-        """Run a statement that did not come as text."""
+        """Runs a statement that was not sent as text."""
         with interrupted_by(request.cancel), self._running.another():
             return self._take(statement, (), (), request).result
 
@@ -395,10 +398,12 @@ class LakeSession:
         self._executor.close()
 
     def _road(self, request: StatementRequest, *, is_script: bool = False) -> Road:
-        """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
+        """Returns the operations for inner statements; each statement in a script has its own timeout, as if it had
+        been sent alone.
+        """
 
         def take(statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
-            # what is read of it, and when, is up to the statement around it
+            # the outer statement decides which rows are read, and when
             own = replace(request, on_rows=None, rows_wanted=None, bytes_wanted=None)
             if not is_script:
                 return self._take(statement, scopes, parameters, own)
@@ -433,7 +438,7 @@ class LakeSession:
         return Step(result=outcome.result, scopes=scopes, values=outcome.values)
 
     def _apply_to_spark(self, before: SessionState, after: SessionState) -> None:
-        """Make the Spark session answer `current_schema()` and keep Spark's settings as `after` says."""
+        """Applies the current schema and Spark settings from `after` to the Spark session."""
         if (before.catalog, before.schema) != (after.catalog, after.schema):
             self._executor.set_current_schema(after.catalog, after.schema)
         for key in before.values.keys() | after.values.keys():

@@ -1,19 +1,19 @@
-"""Run one statement through the stages. Nothing else calls them.
+"""Runs one statement through the stages. No other module calls them.
 
 | stage | in → out | may touch |
 |---|---|---|
 | parse | text → statement | nothing |
 | bind | names → catalog entries → one pinned snapshot per table | catalog once, one log listing per table |
-| authorize | required privileges checked; what would reveal hidden rows rejected | nothing new |
+| authorize | required privileges checked; effects that would reveal hidden rows rejected | nothing new |
 | analyze | query → columns and types | Spark's analyzer, no job |
 | plan | → read, write, metadata or answer plan; files pruned | pinned snapshots only |
 | enforce | write plan → write plan with constraints, generated columns, identity, defaults, append-only | nothing |
 | execute | → result stream, or staged files | Spark jobs |
 | commit | staged actions → version | one put-if-absent per attempt |
 
-The type of each stage's input proves that the one before it ran. Cancellation is checked between the stages; during
-execution it reaches the Spark job (`engine/spark`). What is run again, and what follows a commit, is in
-`engine/attempts.py`. What the stages need to know of a statement is in `engine/statements/registry.py`.
+Each stage's input type proves that the previous one ran. Cancellation is checked between the stages; during execution
+it reaches the Spark job (`engine/spark`). Retries and post-commit tasks are in `engine/attempts.py`. Each statement's
+declarations for the stages are in `engine/statements/registry.py`.
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ from engine.statements.row_changes.planning_equality_deletes import with_resolve
 from engine.statements.scripting.statement import Executable
 from engine.tables.snapshot import TableSnapshot
 
-# Limits of the parse caches: the longest text in characters, and the number of statements.
+# Limits for the parse caches: maximum text length in characters, and the number of statements.
 _CACHED_TEXT_MAX = 8_000
 _CACHED_READS_MAX = 500
 _CACHED_WRITES_MAX = 100
 _CACHED_WRITES = frozenset({"MERGE ", "INSERT", "UPDATE", "DELETE"})
 
-# Each binding after the first follows a change of the catalog that was made during the one before.
+# Each binding after the first follows a catalog change that was made during the previous one.
 _BINDINGS_MAX = 50
 
 
 def parse_statement(text: str) -> Executable:
-    """Parses a text, or returns the cached statement of the same text: dashboards and jobs repeat themselves.
+    """Parses a text, or returns the cached statement for the same text: dashboards and jobs repeat themselves.
 
-    A statement depends on nothing but its text. Writes have a cache of their own, so that INSERTs of ever new values do
-    not evict queries. Raises `SqlError`.
+    A statement depends only on its text. Writes have a separate cache, so that INSERTs with ever new values do not
+    evict queries. Raises `SqlError`.
     """
     if len(text) <= _CACHED_TEXT_MAX:
         if class_of(text) is StatementClass.READ:
@@ -84,28 +84,28 @@ _cached_write = lru_cache(_CACHED_WRITES_MAX)(parse)
 
 
 def bind_statement(statement: Statement, binder: Binder) -> BoundStatement:
-    """Resolves the names of `statement`, and folds the expressions of its time travel to constants."""
+    """Resolves the names in `statement`, and folds its time travel expressions to constants."""
     return bind(statement, spec_of(statement).bind, binder)
 
 
 def authorize_statement(bound: BoundStatement) -> AuthorizedStatement:
-    """Checks the required privileges and the policy effects of the statement."""
+    """Checks the statement's required privileges and policy effects."""
     statement, spec = bound.statement, spec_of(bound.statement)
     required = partial(spec.required_privileges, bound, statement)
     return authorize(bound, required, spec.policy_effects(bound, statement), is_read_only=spec.is_read_only)
 
 
 def analyze_statement(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStatement:
-    """Finds the columns of the statement's query if its plan depends on them; no job runs."""
+    """Finds the query's columns if the statement's plan depends on them; no job runs."""
     bound = authorized.bound
     return spec_of(bound.statement).analyze(bound, bound.statement, analyzer)
 
 
 def plan_statement(analyzed: AnalyzedStatement, resolved: TableSnapshot | None = None) -> Plan:
-    """Decides which files to read and what to write, on the pinned snapshots alone.
+    """Decides which files to read or write, using only the pinned snapshots.
 
-    `resolved` is the outcome of an `EqualityDeletesPlan` that this returned before. Raises for what the table, or this
-    release, does not support.
+    `resolved` is the outcome for an `EqualityDeletesPlan` that this function returned before. Raises if the table, or
+    this release, does not support the operation.
     """
     bound = with_resolved_deletes(analyzed.bound, resolved)
     if isinstance(bound, EqualityDeletesPlan):
@@ -114,10 +114,10 @@ def plan_statement(analyzed: AnalyzedStatement, resolved: TableSnapshot | None =
 
 
 def _bound(statement: Statement, context: ExecutionContext) -> BoundStatement:
-    """Binds the statement to a generation of the catalog that is not older than its tables' snapshots.
+    """Binds the statement to a catalog generation that is not older than its tables' snapshots.
 
-    The generation that this server knows is compared with the store's after the tables were read: if the store has a
-    newer one, everything is looked up again, also after an error. Raises `CatalogBusy`.
+    This server's known generation is compared with the store's after the tables were read: if the store has a newer
+    one, everything is looked up again, also after an error. Raises `CatalogBusy`.
     """
     names_nothing = isinstance(statement, Query) and not statement.relations and not statement.calls
     constants = Constants(context.values_of)
@@ -139,9 +139,10 @@ def _bound(statement: Statement, context: ExecutionContext) -> BoundStatement:
 
 
 def _format_of(statement: Statement, binder: Binder, bound: BoundStatement | None) -> str | None:
-    """The format of the table that the statement writes or makes, or of all tables that it reads; None for several.
+    """Returns the format of the table that the statement writes or creates, or of all tables that it reads; None for
+    several.
 
-    CONVERT TO DELTA is about Delta, whatever the table is.
+    CONVERT TO DELTA always has the format Delta.
     """
     if isinstance(statement, ConvertTable):
         return None
@@ -156,10 +157,10 @@ def _format_of(statement: Statement, binder: Binder, bound: BoundStatement | Non
 
 
 def plan_on_newest(statement: Statement, context: ExecutionContext, resolved: TableSnapshot | None = None) -> Plan:
-    """Takes the statement from bind to enforce, on the newest versions of its tables."""
+    """Takes the statement from bind to enforce, on its tables' newest versions."""
     request, began_ms = context.request, context.request.now_ms()
     cancel, enter = request.cancel, request.profile.enter
-    cancel.reopen()  # after the commit of another statement or step, or an attempt that was lost
+    cancel.reopen()  # after another statement's or step's commit, or a failed attempt
     look_again()
     enter(Stage.BIND)
     bound = _bound(statement, context)
@@ -182,9 +183,9 @@ def plan_on_newest(statement: Statement, context: ExecutionContext, resolved: Ta
 
 
 def execute_and_commit(plan: Plan, context: ExecutionContext, policy: RetryPolicy) -> Outcome:
-    """Executes `plan`, commits what it staged, and records a table that it made in the catalog."""
+    """Executes `plan`, commits its staged actions, and records a new table in the catalog."""
     sources, enter = context.sources, context.request.profile.enter
-    context.request.cancel.reopen()  # after the commit of another INSERT that was planned with this one
+    context.request.cancel.reopen()  # after the commit of another INSERT that was planned together
     enter(Stage.EXECUTE)
     try:
         with execute(plan, context) as staged:
@@ -198,5 +199,5 @@ def execute_and_commit(plan: Plan, context: ExecutionContext, policy: RetryPolic
 
 
 def _tolerated(plan: Plan) -> tuple[type[SqlError], ...]:
-    """IF NOT EXISTS, where somebody else made the table at the same time."""
+    """Returns the tolerated errors for IF NOT EXISTS, if a concurrent statement created the table."""
     return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan | FormatPlan) else ()

@@ -1,9 +1,9 @@
-"""Statements that nobody waits for, so that the first ones of clients take less time.
+"""Warm-up statements, which make clients' first statements faster.
 
-What a first statement of its kind waits for is Java: classes that are found, linked and interpreted, and compilers that
-are run for the first time. So once Spark has started, statements of each kind run on a thread of their own, over a
-sample lake in a temporary folder that no client sees. A client's statement waits for none of them: one starts only
-while there is no other, and each is small. The first one that fails ends the rest, and is only logged.
+The first statement of each kind waits for Java: classes are found, linked and interpreted, and compilers run for the
+first time. So once Spark has started, statements of each kind run on a separate thread, over a sample lake in a
+temporary directory that no client sees. A client's statement never waits for them: a warm-up statement starts only
+while no client statement runs, and each is small. The first failure ends the warm-up, and is only logged.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from engine.spool.private_folder import PrivateFolder
 logger = logging.getLogger(__name__)
 
 IDENTITY = Identity("warm-up")
+# Reads are repeated: Java compiles frequently executed code.
 STATEMENTS = (*SAMPLE_READS, *SAMPLE_READS, *SAMPLE_READS, *SAMPLE_WRITES)
-"""Reads come more than once: Java compiles what runs often."""
+# How long the server's end waits for the running statement.
 _END_S = 10.0
-"""How long the end of the server waits for the statement that runs."""
 
 
 class RunningStatements:
-    """How many statements of clients run."""
+    """The number of running client statements."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -41,7 +41,7 @@ class RunningStatements:
 
     @contextmanager
     def another(self) -> Iterator[None]:
-        """One more, for the block."""
+        """Counts one more within the block."""
         with self._changed:
             self._count += 1
         try:
@@ -52,13 +52,15 @@ class RunningStatements:
                 self._changed.notify_all()
 
     def wait_for_none(self, timeout_s: float) -> bool:
-        """Whether none runs, after at most `timeout_s` seconds."""
+        """Returns whether no statement runs, after at most `timeout_s` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._count, timeout_s)
 
 
 class WarmUp:
-    """`start()` once, `stop()` at the server's end; `open_session` answers a session over a lake in a folder."""
+    """The warm-up: `start()` once, `stop()` at the server's end; `open_session` opens a session over a lake in a
+    directory.
+    """
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class WarmUp:
         local_dir: str | None,
         lasting_s: float = 120.0,
     ) -> None:
-        """For as many seconds as `lasting_s`; where clients ask all the time, theirs have done it by then."""
+        """Runs for at most `lasting_s` seconds; on a busy server, client statements have warmed it up by then."""
         self._open_session = open_session
         self._clients = clients
         self._local_dir = local_dir
@@ -79,7 +81,7 @@ class WarmUp:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the statement that runs, and start no other."""
+        """Ends the running statement, and starts no other."""
         self._cancel.cancel(StatementCancelled())
         self._thread.join(_END_S)
 
@@ -87,14 +89,14 @@ class WarmUp:
         began = time.monotonic()
         try:
             count = self._run_statements(began + self._lasting_s)
-        except Exception:  # whatever it is, statements of clients do not depend on it
+        except Exception:  # client statements do not depend on the warm-up
             if self._cancel.reason is None:
                 logger.warning("the first statements of clients may take longer", exc_info=True)
             return
         logger.info("warmed up by %d statements in %.1f s", count, time.monotonic() - began)
 
     def _run_statements(self, until: float) -> int:
-        """How many ran."""
+        """Returns the number of executed statements."""
         folder = PrivateFolder(self._local_dir)
         try:
             lake = str(folder.path / "lake")

@@ -1,4 +1,4 @@
-"""Errors that are raised with more than a condition and its parameters, and how those of libraries become ours.
+"""Errors that need more than a condition and its parameters, and the translation of library errors.
 
-Imports conditions of the catalog alone. Start at `catalog/conditions.py`, which makes a class of each condition.
+Imports only conditions from the catalog. Start at `catalog/conditions.py`, which creates a class for each condition.
 """

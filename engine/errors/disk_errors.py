@@ -1,4 +1,4 @@
-"""Errors of the disks that tables and temporary files are on."""
+"""Errors from the disks with tables and temporary files."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from catalog.errors import SqlError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+# Hadoop's local file system reports each disk error with this message, without the reason.
 _NO_FOLDER = "Mkdirs failed to create"
-"""How Hadoop's local file system reports any of them, without the reason."""
 
 
 def storage_error(error: OSError) -> SqlError | None:
-    """Returns the error to raise for a disk that is full or that may not be written; None for any other `error`."""
+    """Returns the error for a full disk or a missing write permission; None for any other `error`."""
     if error.errno in _FULL:
         return DiskFull()
     return TableFilesNotWritable(os.strerror(error.errno)) if error.errno in _REFUSED else None
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Returns whether `error`, or what caused it, is that there is no room on a disk."""
+    """Returns whether `error`, or its cause, is a full disk."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in _FULL:
@@ -32,7 +32,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def reported_storage_error(message: str) -> SqlError | None:
-    """Returns the same for the text of an exception of Java, which has the system's own text for the error."""
+    """Returns the same for a Java exception's message, which contains the system's own error text."""
     if any(os.strerror(number) in message for number in _FULL):
         return DiskFull()
     for number in _REFUSED:

@@ -1,4 +1,4 @@
-"""The limit of a statement's text, and commits that an ended statement made before its end."""
+"""The limit for a statement's text, and commits that an ended statement made before its end."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from catalog.conditions import StatementEnded
 
+# Maximum characters in a statement.
 TEXT_LENGTH_MAX = 4 * 1024 * 1024
-"""Characters of a statement."""
 _NAMED_MAX = 20
 
 
 def add_commits(error: StatementEnded, versions: Mapping[str, int]) -> None:
-    """Adds the newest version that the statement made of each table; a script makes more than one commit."""
+    """Adds the newest version that the statement committed for each table; a script makes more than one commit."""
     if versions:
         shown = [f"{table} (version {version})" for table, version in versions.items()]
         more = f" and {len(shown) - _NAMED_MAX} more" if len(shown) > _NAMED_MAX else ""

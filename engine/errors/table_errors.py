@@ -1,4 +1,4 @@
-"""Errors of tables of any format: the table's name in them, and common advice."""
+"""Table errors for any format: the table's name in them, and common advice."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from catalog.conditions import DeltaError
 
+# Advice for a table whose files cannot be shared.
 COPY_ROWS = "CREATE TABLE … AS SELECT makes a copy of its rows."
-"""Advice for a table whose files cannot be shared."""
 
 
 @contextmanager
 def naming(table: str) -> Iterator[None]:
-    """Let the errors that are raised inside call the table as the user did, instead of by its location."""
+    """Names the table in errors from the block as the user did, instead of by its location."""
     try:
         yield
     except DeltaError as error:

@@ -1,4 +1,4 @@
-"""File pruning: which files of a table may hold rows that satisfy a condition, whatever its format.
+"""File pruning: selects the files in a table, for any format, that may contain rows that satisfy a condition.
 
 Imports `engine.types` and `engine.errors`. Start at `pruning.py`; `predicates.py` has the conditions.
 """

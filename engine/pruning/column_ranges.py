@@ -1,19 +1,20 @@
-"""Bounds from Arrow columns: partition values as they are, statistics widened by what is known to go wrong with them.
+"""Minimum and maximum values from Arrow columns: exact for partition values, widened for statistics by their known
+defects.
 
-- Timestamps are cut to milliseconds: the highest may lie 999 us higher, and before 1970, where a writer may cut towards
-  zero, the lowest as much lower. Some writers also cut the seconds off a zone's offset, which moves instants of before
-  1972 by up to a minute either way.
-- Strings are cut; a highest string is usually followed by a tie-breaker, but one of 32 or more characters may also be
-  the bare beginning of the true one (handled in `engine.pruning.value_ranges`).
-- NaN may be missing from the bounds of a `float` or `double` (also there).
-- The bounds of a column that was once a `float` may be decimal texts of 32-bit numbers, read as 64-bit ones.
+- Timestamps are truncated to milliseconds: the maximum may be 999 us higher, and before 1970, where a writer may
+truncate towards zero, the minimum as much lower. Some writers also truncate the seconds in a zone's offset, which moves
+instants before 1972 by up to a minute either way.
+- Strings are truncated; a maximum string is usually followed by a tie-breaker, but one with 32 or more characters may
+also be the bare prefix of the true one (handled in `engine.pruning.value_ranges`).
+- NaN may be missing from the bounds for a `float` or `double` (also handled there).
+- The bounds for a column that was once a `float` may be decimal texts for 32-bit numbers, read as 64-bit ones.
 - Some writers pass decimals through a double: beyond 15 digits they are compared as doubles, two steps wider.
 
-A cast that keeps the order maps bounds to bounds (:func:`cast_bounds`); any other cast has none. Between instants and
-local time no zone is asked for: the bounds are widened by 18 hours, further than any zone is from UTC. In that way a
-session may be in another zone than the writer was.
+An order-preserving cast maps bounds to bounds (:func:`cast_bounds`); any other cast has none. Between instants and
+local time no zone is used: the bounds are widened by 18 hours, more than any zone's distance from UTC. So a session may
+be in another zone than the writer was.
 
-Source: PROTOCOL.md, "Per-file Statistics"; defects of writers as reported for delta-spark, delta-rs and the kernels.
+Source: PROTOCOL.md, "Per-file Statistics"; writer defects as reported for delta-spark, delta-rs and the kernels.
 """
 
 from __future__ import annotations
@@ -48,19 +49,19 @@ _EARLY_SLACK_US = {PrimitiveType.TIMESTAMP: 60_000_000, PrimitiveType.TIMESTAMP_
 _INT64 = np.iinfo(np.int64)
 _DOUBLE_DIGITS = 15
 
+# The integers that represent values; 64 bits for other types.
 _WIDTHS: Mapping[PrimitiveType, type[np.signedinteger[Any]]] = {
     PrimitiveType.BYTE: np.int8,
     PrimitiveType.SHORT: np.int16,
     PrimitiveType.INTEGER: np.int32,
     PrimitiveType.DATE: np.int32,
 }
-"""The integers that stand for values; 64 bits for other types."""
 
 _UNORDERED = frozenset([PrimitiveType.VARIANT, PrimitiveType.VOID])
 
 
 def bounds_of_values(values: pa.Array, data_type: DataType) -> Bounds | None:
-    """Exact bounds, one entry per value; what they say of a null is meaningless. None for types without an order."""
+    """Returns exact bounds, one entry per value; a null's entry is meaningless. None for types without an order."""
     array = _as(values, data_type)
     if array is None:
         return None
@@ -80,9 +81,9 @@ def bounds_of_values(values: pa.Array, data_type: DataType) -> Bounds | None:
 def bounds_of_statistics(
     low: pa.Array | None, high: pa.Array | None, data_type: DataType, *, once_float: bool = False
 ) -> Bounds | None:
-    """Bounds from a file's `minValues` and `maxValues`; null or no array at all is no bound. None when there are none.
+    """Returns bounds from a file's `minValues` and `maxValues`; null or a missing array is no bound. None without any.
 
-    `once_float`: a `double` column whose older files hold floats.
+    `once_float`: a `double` column whose older files contain floats.
     """
     lows = None if low is None else _as(low, data_type)
     highs = None if high is None else _as(high, data_type)
@@ -109,7 +110,7 @@ def bounds_of_statistics(
 
 
 def _limits(data_type: DataType) -> tuple[int, int]:
-    """The least and the greatest integer that can stand for a value: what a missing bound becomes."""
+    """Returns the smallest and largest integer that can represent a value, used for a missing bound."""
     if data_type is PrimitiveType.BOOLEAN:
         return 0, 1
     limits = np.iinfo(_WIDTHS.get(data_type, np.int64) if isinstance(data_type, PrimitiveType) else np.int64)
@@ -118,7 +119,7 @@ def _limits(data_type: DataType) -> tuple[int, int]:
 
 def _floating_bounds(low: pa.Array, high: pa.Array, data_type: DataType, once_float: bool) -> NumericBounds:
     lows, highs = _doubles(low, -np.inf), _doubles(high, np.inf)
-    # NaN for the lowest would say that all are NaN; some writers mean that some are.
+    # NaN as the minimum would mean that all are NaN; for some writers it means that some are.
     lows = np.where(np.isnan(lows), -np.inf, lows)
     if once_float:
         with np.errstate(over="ignore"):
@@ -154,7 +155,7 @@ def _timestamp_bounds(low: pa.Array, high: pa.Array, data_type: PrimitiveType) -
 
 
 def cast_bounds(bounds: Bounds, target: DataType) -> Bounds | None:
-    """Bounds of the values after a cast, or None when the cast may change their order or lose values."""
+    """Returns bounds for the values after a cast, or None if the cast may change their order or lose values."""
     source = bounds.data_type
     if source == target:
         return bounds
@@ -178,7 +179,7 @@ def cast_bounds(bounds: Bounds, target: DataType) -> Bounds | None:
 
 
 def _rescaled(bounds: NumericBounds, digits: int, scale: int, target: DecimalType) -> NumericBounds | None:
-    """A decimal with room for every value: the integers only change their scale, and that only in the literal."""
+    """Returns bounds for a decimal that can hold every value: only the scale in the literal changes."""
     if target.scale < scale or target.precision - target.scale < digits:
         return None
     return replace(bounds, data_type=DecimalType(max(digits + scale, 1), scale))
@@ -189,7 +190,7 @@ def _as_floating(bounds: NumericBounds, target: PrimitiveType) -> NumericBounds 
     if not isinstance(source, DecimalType) and source not in INTEGRAL_DIGITS:
         return None
     if bounds.approximate:
-        # Rounding keeps the order, and these are doubles already.
+        # Rounding preserves the order, and these are doubles already.
         return replace(bounds, data_type=target, approximate=False) if target is PrimitiveType.DOUBLE else None
     if bounds.low.dtype == object:
         return None
@@ -202,7 +203,7 @@ def _as_floating(bounds: NumericBounds, target: PrimitiveType) -> NumericBounds 
 
 
 def _in_time(bounds: NumericBounds, source: PrimitiveType, target: PrimitiveType) -> NumericBounds | None:
-    """Casts among dates, timestamps and timestamps without a zone."""
+    """Casts between dates, timestamps and timestamps without a zone."""
     times = (PrimitiveType.DATE, PrimitiveType.TIMESTAMP, PrimitiveType.TIMESTAMP_NTZ)
     if source not in times or target not in times:
         return None
@@ -219,7 +220,7 @@ def _in_time(bounds: NumericBounds, source: PrimitiveType, target: PrimitiveType
 
 
 def _as(array: pa.Array, data_type: DataType) -> pa.Array | None:
-    """The array in the Arrow type whose values are compared; None where it does not fit, or the type has no order."""
+    """Returns the array in the Arrow type for comparisons; None if it does not fit, or the type has no order."""
     if not isinstance(data_type, PrimitiveType | DecimalType) or data_type in _UNORDERED:
         return None
     try:
@@ -234,7 +235,7 @@ def _doubles(array: pa.Array, missing: float) -> npt.NDArray[np.float64]:
 
 
 def _integers(array: pa.Array, data_type: DataType, missing: int) -> Integers:
-    """The integers that stand for the values, in the type's own width; `missing` where there is none."""
+    """Returns the integers that represent the values, in the type's own width; `missing` for a null."""
     match data_type:
         case DecimalType():
             values = _low_words(array)
@@ -246,7 +247,7 @@ def _integers(array: pa.Array, data_type: DataType, missing: int) -> Integers:
         case PrimitiveType.TIMESTAMP | PrimitiveType.TIMESTAMP_NTZ:
             array = array.view(pa.int64())
         case PrimitiveType() | StructType() | ArrayType() | MapType():
-            pass  # integers, or a type that has no bounds
+            pass  # integers, or a type without bounds
         case _:
             assert_never(data_type)
     filled: Integers = array.fill_null(pa.scalar(missing, array.type)).to_numpy(zero_copy_only=False)
@@ -254,7 +255,7 @@ def _integers(array: pa.Array, data_type: DataType, missing: int) -> Integers:
 
 
 def _low_words(array: pa.Array) -> npt.NDArray[np.int64]:
-    """Decimals of up to 18 digits, as their unscaled values: the low half of Arrow's 128 bits."""
+    """Returns decimals up to 18 digits as unscaled values: the low half of Arrow's 128 bits."""
     words = np.frombuffer(array.buffers()[1], dtype="<i8")
     return words[2 * array.offset : 2 * (array.offset + len(array)) : 2].astype(np.int64, copy=False)
 

@@ -1,17 +1,16 @@
-"""How many rows the files that are read have, and what values: what Spark's cost model is told of a scan.
+"""Scan estimates for Spark's cost model: row counts and value statistics of the files after pruning.
 
-All of it is of the files that are left, not of the table, and rows that deletion vectors mark are not counted. Nothing
-here decides what a query answers: statistics that another writer got wrong, or left out, cost time alone. What is not
-known of every file is not known.
+All estimates refer to the remaining files, not to the table, and rows in deletion vectors are not counted. They do not
+affect a query's result: wrong or missing statistics cost only time. A value that is unknown for one file is unknown.
 
-How many values of a column differ no log says. In a partition column they are counted; in others somebody may have
-counted them (`engine.pruning.estimates`), and whole numbers, decimals and dates cannot be more than lie between
-the lowest and the highest, nor more than there are rows. If the rows are the lower of the two, nothing is known: Java
-looks into a file before it takes a join by such a column for one that does not multiply rows (`Dictionaries.java`).
+The log does not contain distinct value counts. For a partition column they are counted; for others they may have been
+collected (`engine.pruning.estimates`), and whole numbers, decimals and dates cannot have more values than the range
+between minimum and maximum, nor more than rows. If the row count is the lower bound, nothing is known: Java looks into
+a file before it treats a join by this column as one that does not multiply rows (`Dictionaries.java`).
 
-Numbers of distinct values are counted by ANALYZE, or by another engine, at some version of the table. They only help to
-plan: a count holds while the table has about as many rows, and grows with it where nearly each row had a value of its
-own. Once the table has ten times or a tenth of the rows that were counted, it is not used any more.
+Distinct counts are collected by ANALYZE, or by another engine, at some table version. They only help planning: a count
+is valid while the table has a similar number of rows, and grows with it if nearly each row had its own value. Once the
+table has ten times or a tenth of the counted rows, it is ignored.
 
 Protocol: "Per-file Statistics", "Deletion Vectors".
 """
@@ -36,18 +35,18 @@ from engine.pruning.table_columns import TableColumn
 from engine.pruning.value_ranges import INTEGRAL_DIGITS
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 
+# A whole number; a date as days, a timestamp as microseconds since 1970; a decimal as text.
 Bound: TypeAlias = int | str
-"""A whole number; a date as days, a timestamp as microseconds since 1970; a decimal as text."""
 
+# Row count limit for one file: no other writer's count makes the sum overflow.
 _ROWS_MAX = 1 << 40
-"""Of one file: no count of another writer makes the sum overflow."""
 _BOUNDED = frozenset([*INTEGRAL_DIGITS, PrimitiveType.DATE, PrimitiveType.TIMESTAMP])
 _EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnEstimate:
-    """None: unknown. There are bounds of both sides or none, in types that have them here."""
+    """A column estimate. None: unknown. Either both bounds are set or none, in supported types."""
 
     nulls: int | None = None
     low: Bound | None = None
@@ -57,8 +56,8 @@ class ColumnEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """`rows` None: unknown, and nothing is known of columns. `largest` is the path of one of the files, as the log has
-    it, for those who look into it for what no log says.
+    """A scan estimate. `rows` None: unknown, and nothing is known about columns. `largest` is one file's path, as in
+    the log, for a reader that needs information that the log does not contain.
     """
 
     files: int
@@ -75,7 +74,7 @@ def estimate_columns(
     names: Iterable[str],
     distinct: DistinctCounts | None = None,
 ) -> tuple[int | None, dict[str, ColumnEstimate]]:
-    """The rows of the files at the positions `kept` (None: all) and what is known of top-level columns."""
+    """Returns the row count for the files at the positions `kept` (None: all) and estimates for top-level columns."""
     live = np.minimum(counted.live_rows(), _ROWS_MAX)
     rows_in_all = -1 if (live < 0).any() else int(live.sum())
     live = live if kept is None else live[kept]
@@ -100,7 +99,7 @@ def estimate_columns(
 
 
 def _with_count(found: ColumnEstimate, distinct: int | None, rows: int) -> ColumnEstimate:
-    """The lower of two bounds, for what is left of a table of which `distinct` values were counted."""
+    """Returns the lower of two bounds, for the remainder of a table in which `distinct` values were counted."""
     bounds = [bound for bound in (distinct, found.distinct) if bound is not None]
     return replace(found, distinct=max(1, min(*bounds, rows))) if distinct is not None else found
 
@@ -125,7 +124,7 @@ def _of_statistics(column: TableColumn, statistics: pa.Table, rows: int) -> Colu
     lows, highs = (statistics_leaf(statistics, name, column.physical_path) for name in ("min_values", "max_values"))
     if lows is None or highs is None or not column.has_byte_order:
         return ColumnEstimate(nulls=nulls)
-    if counts is not None and pa.types.is_integer(counts.type):  # files that hold nothing but nulls have no bounds
+    if counts is not None and pa.types.is_integer(counts.type):  # files with only nulls have no bounds
         whole = pc.fill_null(pc.less(counts, statistics["num_records"].combine_chunks()), True)
         lows, highs = lows.filter(whole), highs.filter(whole)
     if lows.null_count or highs.null_count:
@@ -164,21 +163,21 @@ def _distinct(low: Bound | None, high: Bound | None, data_type: DataType, rows: 
     return max(1, min(rows, int(width) + 1))
 
 
+# Maximum factor between the current and the counted number of rows.
 _CHANGE_MAX = 10
-"""Times as many rows, or as few, as were counted."""
+# With more distinct values per row than this, the count grows with the table.
 _KEY_SHARE = 0.5
-"""More distinct values than this, for each row: the column grows with the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class DistinctCount:
-    """`distinct` values, other than null, were found in `rows` rows."""
+    """A count: `distinct` values, excluding null, in `rows` rows."""
 
     distinct: int
     rows: int
 
     def among(self, rows: int) -> int | None:
-        """The number to expect in a table that has so many rows now; None: nobody can tell."""
+        """Returns the expected count in a table that now has `rows` rows; None if it cannot be estimated."""
         if self.rows <= 0 or rows <= 0 or not 1 / _CHANGE_MAX <= rows / self.rows <= _CHANGE_MAX:
             return None
         if self.distinct > self.rows * _KEY_SHARE:
@@ -188,6 +187,6 @@ class DistinctCount:
 
 @dataclass(frozen=True, slots=True)
 class DistinctCounts:
-    """By the logical names of top-level columns, as the schema spells them."""
+    """Counts by logical top-level column name, in the schema's spelling."""
 
     columns: Mapping[str, DistinctCount] = field(default_factory=dict)

@@ -1,11 +1,11 @@
-"""Evaluates predicates over what is known of columns: one set of possible truth values for each entry.
+"""Evaluates predicates over column statistics: one set of possible truth values for each entry.
 
 An entry is a data file (bounds from statistics) or a distinct partition value (exact bounds). NOT is pushed to the
-leaves first, so that only leaves have to be negated; a leaf asks the bounds of its column, and AND and OR combine sets
-(`engine.pruning.three_valued_logic`). Whatever is not understood can be anything.
+leaves first, so that only leaves have to be negated; a leaf uses its column's bounds, and AND and OR combine sets
+(`engine.pruning.three_valued_logic`). An unsupported condition can have any truth value.
 
-In a conjunction one comparison helps another: in `x > 1 AND x < 9` the second excludes NaN, so the first may trust the
-highest number of a file even where statistics leave NaN out.
+In a conjunction one comparison can improve another: in `x > 1 AND x < 9` the second excludes NaN, so the first may use
+a file's maximum number even if statistics omit NaN.
 """
 
 from __future__ import annotations
@@ -48,28 +48,28 @@ _NO: Mask = np.asarray(False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownColumn:
-    """What is known of one column: masks over the entries, or of shape () for all of them."""
+    """Statistics for one column: masks over the entries, or with shape () for all entries."""
 
+    # None: a value can be anything.
     bounds: Bounds | None
-    """None: a value can be anything."""
+    # True if some row may be non-null.
     has_value: Mask
-    """Where some row may be other than null."""
+    # True if some row may be null.
     has_null: Mask
-    """Where some row may be null."""
 
 
 class ColumnSource(Protocol):
-    """Where an evaluation gets its columns."""
+    """The source for an evaluation's columns."""
 
     def column(self, path: Path) -> KnownColumn | None:
-        """The column of this logical path; None when nothing is known, not even that it exists."""
+        """Returns the column with this logical path; None if nothing is known, not even that it exists."""
 
     def shortcut(self, predicate: Predicate) -> Truths | None:
-        """The answer for a whole subtree, where there is a cheaper way to it."""
+        """Returns the result for a whole subtree, if it can be computed more cheaply."""
 
 
 def evaluate(predicate: Predicate, source: ColumnSource) -> Truths:
-    """For each entry of the source, what `predicate` may be of its rows."""
+    """Returns, for each entry in the source, the possible truth values of `predicate` for its rows."""
     return _Evaluation(source).of(push_down_not(predicate))
 
 
@@ -78,7 +78,7 @@ class _Evaluation:
     source: ColumnSource
 
     def of(self, predicate: Predicate, numbers_only: bool = False) -> Truths:
-        """`numbers_only`: rows where the operand is NaN do not matter."""
+        """Evaluates a predicate; `numbers_only`: rows with a NaN operand do not matter."""
         shortcut = self.source.shortcut(predicate)
         if shortcut is not None:
             return shortcut
@@ -152,7 +152,7 @@ class _Evaluation:
         if known is None or answers is None:
             return _any_value(known, predicate.operand)
         result = _of_values(known, answers)
-        # Beside a null nothing is known to be different from all literals.
+        # If a value is null, no value is known to differ from all literals.
         return (result & ~FALSE) | ((result & FALSE) << np.uint8(1)) if has_null else result
 
     def _starts_with(self, predicate: StartsWith) -> Truths:
@@ -166,7 +166,7 @@ class _Evaluation:
 
 
 def _any_value(known: KnownColumn | None, operand: Operand, *, null_safe: bool = False) -> Truths:
-    """A leaf whose values are not understood; of a plain column it is known that null gives null."""
+    """Returns all truth values for an unsupported leaf; for a plain column null still gives null."""
     if null_safe:
         return truths(can_be_true=_YES, can_be_false=_YES, can_be_null=_NO)
     if known is None or isinstance(operand, Cast):
@@ -175,7 +175,7 @@ def _any_value(known: KnownColumn | None, operand: Operand, *, null_safe: bool =
 
 
 def _of_values(known: KnownColumn, answers: Answers) -> Truths:
-    """A condition that is null of null, and of other values what `answers` says."""
+    """Returns the result for a condition that is null for null, and `answers` for other values."""
     return truths(
         can_be_true=answers.true & known.has_value,
         can_be_false=answers.false & known.has_value,
@@ -189,7 +189,9 @@ def _excludes_nan(comparison: Compare) -> bool:
 
 
 def _bounds(known: KnownColumn | None, operand: Operand, literal_type: DataType) -> Bounds | None:
-    """The column's bounds under the operand's cast, and under the cast that a comparison with a double implies."""
+    """Returns the column's bounds under the operand's cast, and under the implicit cast for a comparison with a
+    double.
+    """
     bounds = None if known is None else known.bounds
     if bounds is not None and isinstance(operand, Cast):
         bounds = cast_bounds(bounds, operand.type)

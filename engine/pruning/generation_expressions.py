@@ -1,7 +1,7 @@
-"""The generation expressions of partition columns that keep an order, as values.
+"""Order-preserving generation expressions for partition columns, as values.
 
-The schema has a column's generation expression as SQL text. The parser gives one of these, or nothing for an
-expression that is none of them; `engine.pruning.generation_filters` makes use of them.
+The schema has a column's generation expression as SQL text. The parser returns one of these values, or nothing for
+another expression; `engine.pruning.generation_filters` uses them.
 
 Protocol: "Generated Columns".
 """
@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 from engine.pruning.predicates import Path
 
+# Formats whose texts sort in time order, with their spelling in Python.
 DATE_FORMATS: Mapping[str, str] = {"yyyy-MM": "%Y-%m", "yyyy-MM-dd": "%Y-%m-%d", "yyyy-MM-dd-HH": "%Y-%m-%d-%H"}
-"""The formats whose texts order as time does, with their spelling in Python."""
 
 
 class Part(Enum):
@@ -29,7 +29,7 @@ class Part(Enum):
 
 
 class TruncationUnit(Enum):
-    """The units of TRUNC and DATE_TRUNC; synonyms are the parser's business."""
+    """The units for TRUNC and DATE_TRUNC; the parser resolves synonyms."""
 
     YEAR = "YEAR"
     QUARTER = "QUARTER"
@@ -55,7 +55,7 @@ class DateOf:
 
 @dataclass(frozen=True, slots=True)
 class PartOf:
-    """`YEAR(base)` and the like; all but the year mean something only beside the larger ones."""
+    """`YEAR(base)` and similar functions; all except the year are only useful together with the larger ones."""
 
     part: Part
     base: Path
@@ -87,7 +87,7 @@ class TruncatedTimestamp:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """`SUBSTRING(base, 1, length)` (or from 0, which is the same), `LEFT(base, length)`."""
+    """`SUBSTRING(base, 1, length)` (or from 0, which is equivalent), `LEFT(base, length)`."""
 
     base: Path
     length: int

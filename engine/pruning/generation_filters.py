@@ -1,21 +1,21 @@
-"""Conditions on generated partition columns that follow from conditions on the columns they are generated from.
+"""Derives conditions on generated partition columns from conditions on their source columns.
 
-A table partitioned by `day DATE GENERATED ALWAYS AS (CAST(ts AS DATE))` is usually asked about `ts`. :func:`derive`
-gives what must then be true of `day`: a predicate that is TRUE for every row for which the given one is TRUE. It is
-meant to be ANDed to it for pruning, never to replace it.
+A table partitioned by `day DATE GENERATED ALWAYS AS (CAST(ts AS DATE))` is usually queried by `ts`. :func:`derive`
+returns a condition on `day`: a predicate that is TRUE for every row for which the given one is TRUE. It is intended to
+be ANDed to it for pruning, never to replace it.
 
-Two things make this delicate, and both are met by deriving less:
+Two difficulties are both handled by deriving less:
 
-- The partition value was computed in the session zone of the writer, which the log does not tell, while the query runs
-  in another one. No zone is more than 18 hours from UTC, so ranges of instants are widened by that (by twice as much
-  where the reader's zone plays a part too). A range of a day becomes one of at most a few days, and never a wrong one.
-- The expression must keep the order. Only expressions that do are in :data:`GenerationExpression`; strict comparisons
-  become `<=` and `>=`, since what an expression cuts off may differ.
+- The partition value was computed in the writer's session zone, which the log does not contain, while the query runs in
+another one. No zone differs from UTC by more than 18 hours, so ranges are widened by that (by twice as much if the
+reader's zone matters too). A one-day range becomes a range over at most a few days, and never a wrong one.
+- The expression must preserve the order. Only expressions that do are in :data:`GenerationExpression`; strict
+comparisons become `<=` and `>=`, because the truncated part may differ.
 
-Every condition is joined with IS NULL: an empty string becomes a null partition value.
+Every condition is combined with IS NULL: an empty string becomes a null partition value.
 
-Callers pass the generation expressions only if the table's protocol has the feature: without it no writer keeps the
-columns in step.
+Callers pass the generation expressions only if the table's protocol has the feature: without it, writers need not keep
+the columns consistent.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ _DAY_US = 86_400_000_000
 _HOUR_US = 3_600_000_000
 _ZONE_US = 18 * _HOUR_US
 _EPOCH = datetime(1970, 1, 1)
+# For a longer IN only the minimum and maximum literals are used.
 _LITERALS_MAX = 100
-"""Of a longer IN only the lowest and the highest literal are used."""
 
 _FIELDS: Mapping[Part, Callable[[datetime], int]] = {
     Part.YEAR: lambda moment: moment.year,
@@ -78,6 +78,8 @@ _FIELDS: Mapping[Part, Callable[[datetime], int]] = {
     Part.HOUR: lambda moment: moment.hour,
 }
 
+# The maximum distance between the writer's local time for a value and a literal it equals: by the base column's type
+# and the type used in the comparison.
 _SLACK_US: Mapping[tuple[DataType, DataType], int] = {
     (PrimitiveType.DATE, PrimitiveType.DATE): 0,
     (PrimitiveType.DATE, PrimitiveType.TIMESTAMP): _ZONE_US,
@@ -89,12 +91,10 @@ _SLACK_US: Mapping[tuple[DataType, DataType], int] = {
     (PrimitiveType.TIMESTAMP, PrimitiveType.DATE): 2 * _ZONE_US,
     (PrimitiveType.TIMESTAMP, PrimitiveType.TIMESTAMP_NTZ): 2 * _ZONE_US,
 }
-"""How far the writer's local time of a value may be from a literal it equals: by the type of the base column and the
-type it is compared in."""
+# The maximum distance between a local midnight and UTC; its text without an offset is read in yet another zone.
 _PARTITION_SLACK = timedelta(microseconds=3 * _ZONE_US)
-"""A local midnight is so far from UTC at most; its text without an offset is read in yet another zone."""
+# DATE_FORMAT converts a time without a zone in the session's zone, which may have skipped it.
 _CLOCK_GAP = timedelta(hours=24)
-"""DATE_FORMAT takes a time without a zone through the session's zone, which may have skipped it."""
 
 _RELAXED: Mapping[Operator, Operator] = {
     Operator.EQUAL: Operator.EQUAL,
@@ -104,17 +104,18 @@ _RELAXED: Mapping[Operator, Operator] = {
     Operator.GREATER: Operator.GREATER_OR_EQUAL,
     Operator.GREATER_OR_EQUAL: Operator.GREATER_OR_EQUAL,
 }
+# Units that TRUNC accepts; it returns null for others.
 _DATE_UNITS = frozenset([TruncationUnit.YEAR, TruncationUnit.QUARTER, TruncationUnit.MONTH, TruncationUnit.WEEK])
-"""TRUNC gives null for others."""
 
 Leaf: TypeAlias = Compare | In | StartsWith | IsNull
 Limit: TypeAlias = Callable[[datetime, bool], Predicate | None]
 
 
 def derive(predicate: Predicate, columns: TableColumns, generated: Mapping[str, GenerationExpression]) -> Predicate:
-    """What is TRUE of the generated partition columns wherever `predicate` is TRUE; TRUE itself when nothing is known.
+    """Returns a predicate that is TRUE for the generated partition columns whenever `predicate` is TRUE; the constant
+    TRUE if nothing is known.
 
-    `generated` has the expressions of partition columns by logical name.
+    `generated` has the expressions for partition columns by logical name.
     """
     if not generated:
         return ALWAYS
@@ -123,7 +124,7 @@ def derive(predicate: Predicate, columns: TableColumns, generated: Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Interval:
-    """Local times of the writer, both ends included; None is no limit."""
+    """The writer's local times, both ends included; None is unlimited."""
 
     low: datetime | None
     high: datetime | None
@@ -178,7 +179,7 @@ class _Derivation:
 
 @dataclass(frozen=True, slots=True)
 class _Generated:
-    """A partition column, what it is generated by, and the types of both ends."""
+    """A partition column, its generation expression, and the types of both."""
 
     column: Column
     data_type: DataType
@@ -187,7 +188,7 @@ class _Generated:
 
 
 def _condition(leaf: Leaf, generated: _Generated) -> Predicate | None:
-    """What holds of one partition column where `leaf` is TRUE; None when nothing is known."""
+    """Returns a condition on one partition column that holds if `leaf` is TRUE; None if nothing is known."""
     match generated.expression:
         case SameAs():
             # A timestamp's text may have no offset; then it is read in another zone than the base column's values.
@@ -203,14 +204,14 @@ def _condition(leaf: Leaf, generated: _Generated) -> Predicate | None:
 
 
 def _on_column(leaf: Leaf, column: Column) -> Predicate | None:
-    """The leaf, asked of another column of the same values."""
+    """Returns the leaf for another column with the same values."""
     if isinstance(leaf, IsNull):
         return IsNull(column)
     return replace(leaf, operand=replace(leaf.operand, column=column) if isinstance(leaf.operand, Cast) else column)
 
 
 def _on_beginning(leaf: Leaf, column: Column, length: int) -> Predicate | None:
-    """The leaf, asked of the first `length` characters of its values."""
+    """Returns the leaf for the first `length` characters of its values."""
     if isinstance(leaf, IsNull) or isinstance(leaf.operand, Cast):
         return None
     if isinstance(leaf, StartsWith):
@@ -229,7 +230,7 @@ def _on_beginning(leaf: Leaf, column: Column, length: int) -> Predicate | None:
 
 
 def _within(leaf: Leaf, base_type: DataType, limit: Limit) -> Predicate | None:
-    """What `limit` says of the times that satisfy the leaf; None when there is a time that it says nothing of."""
+    """Returns the condition that `limit` derives for the leaf's times; None if it derives nothing for some time."""
     alternatives: list[Predicate] = []
     for interval in _intervals(leaf, base_type):
         limits = [] if interval.low is None else [limit(interval.low, True)]
@@ -242,7 +243,7 @@ def _within(leaf: Leaf, base_type: DataType, limit: Limit) -> Predicate | None:
 
 
 def _intervals(leaf: Leaf, base_type: DataType) -> list[_Interval]:
-    """The local times of the writer in which the base column lies where the leaf is TRUE."""
+    """Returns the writer's local times for the base column if the leaf is TRUE."""
     anything = [_Interval(None, None)]
     if isinstance(leaf, IsNull | StartsWith):
         return anything
@@ -266,7 +267,7 @@ def _intervals(leaf: Leaf, base_type: DataType) -> list[_Interval]:
 
 
 def _interval(low: int | None, high: int | None, compared: PrimitiveType, slack_us: int) -> _Interval:
-    """From days or microseconds, with their slack."""
+    """Returns an interval from days or microseconds, with their slack."""
     unit, last = (_DAY_US, _DAY_US - 1) if compared is PrimitiveType.DATE else (1, 0)
     return _Interval(
         low=None if low is None else _moment(low * unit - slack_us),
@@ -275,7 +276,7 @@ def _interval(low: int | None, high: int | None, compared: PrimitiveType, slack_
 
 
 def _moment(microseconds: int) -> datetime | None:
-    """None beyond the years 1 to 9999."""
+    """Returns None outside the years 1 to 9999."""
     try:
         return _EPOCH + timedelta(microseconds=microseconds)
     except OverflowError:
@@ -290,7 +291,7 @@ def _shift(moment: datetime, delta: timedelta) -> datetime | None:
 
 
 def _limit(generated: _Generated, moment: datetime, lower: bool) -> Predicate | None:
-    """The partition column of times from `moment` on (`lower`), or up to it."""
+    """Returns a limit on the partition column for times from `moment` on (`lower`), or up to it."""
     column = generated.column
     gap = timedelta(0) if generated.base_type is PrimitiveType.TIMESTAMP else _CLOCK_GAP
     away = -gap if lower else gap
@@ -304,7 +305,7 @@ def _limit(generated: _Generated, moment: datetime, lower: bool) -> Predicate | 
             if shifted is None:
                 return None
             bound = _bound(column, _format(shifted, spelled), lower)
-            return Or((bound, StartsWith(column, "+"))) if lower else bound  # the years after 9999 begin with a plus
+            return Or((bound, StartsWith(column, "+"))) if lower else bound  # years after 9999 begin with a plus sign
         case TruncatedTimestamp(unit=unit), PrimitiveType.TIMESTAMP:
             start = _shift(_truncate(moment, unit) if lower else moment, away)
             shifted = None if start is None else _shift(start, -_PARTITION_SLACK if lower else _PARTITION_SLACK)
@@ -318,7 +319,7 @@ def _bound(column: Column, value: int | str | date | datetime, lower: bool) -> C
 
 
 def _format(moment: datetime, spelled: str) -> str:
-    # Python leaves out the zeros before a year of fewer than four digits.
+    # Python omits leading zeros in a year with fewer than four digits.
     text = moment.strftime(DATE_FORMATS[spelled])
     return f"{moment.year:04d}{text[text.index('-') :]}"
 
@@ -343,7 +344,7 @@ def _truncate(moment: datetime, unit: TruncationUnit) -> datetime:
 
 
 def _by_parts(leaf: Leaf, base_type: DataType, parts: Mapping[Part, Column]) -> Predicate | None:
-    """What holds of year, month, day and hour together, as far as they follow each other without a gap."""
+    """Returns a condition on year, month, day and hour together, as far as they follow each other without a gap."""
     chain = [(part, parts[part]) for part in itertools.takewhile(parts.__contains__, Part)]
     if not chain:
         return None

@@ -1,12 +1,12 @@
-"""Answers to questions about rows that the log knows exactly, without opening a data file.
+"""Metadata-only answers: values that the log contains exactly, without opening a data file.
 
-A count of rows is the sum of `numRecords`, less what deletion vectors mark: both are exact wherever they are present,
-tight statistics or not. The lowest and highest value of a column need more: statistics that are tight, no deletion
-vector (the row that held the value may be gone), and a type whose bounds are the very values. That leaves out strings
-(they are cut), timestamps (cut to milliseconds), floating point numbers (without NaN and the sign of zero) and decimals
-of more than 15 digits (which some writers pass through a double).
+A row count is the sum of `numRecords`, minus rows in deletion vectors: both are exact whenever they are present, with
+tight or wide bounds. A column's minimum and maximum require more: tight bounds, no deletion vector (the row with the
+value may be deleted), and a type whose bounds are exact values. This excludes strings (truncated), timestamps
+(truncated to milliseconds), floating-point numbers (without NaN and the sign of zero) and decimals with more than 15
+digits (which some writers pass through a double).
 
-Whatever cannot be answered is a :class:`NoAnswer` with the reason, for EXPLAIN; it is no error.
+If there is no exact answer, a :class:`NoAnswer` has the reason, for EXPLAIN; it is not an error.
 
 Protocol: "Per-file Statistics", "Deletion Vectors".
 """
@@ -58,18 +58,18 @@ Result: TypeAlias = Answer[T] | NoAnswer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedFiles:
-    """Files with what the log says of their number of rows: what the other answers start from."""
+    """Files with their row counts from the log, the input for the other answers."""
 
+    # As in `TableSnapshot.files`.
     files: pa.Table
-    """As `TableSnapshot.files`."""
+    # Statistics with `file_stats.stats_schema`, row for row.
     statistics: pa.Table
-    """Of `file_stats.stats_schema`, row for row."""
 
     def __len__(self) -> int:
         return int(self.files.num_rows)
 
     def live_rows(self) -> npt.NDArray[np.int64]:
-        """The rows of each file that no deletion vector marks; -1 where that is unknown."""
+        """Returns each file's rows that are in no deletion vector; -1 if unknown."""
         physical = self.statistics["num_records"]
         vectors = self.files["deletion_vector"]
         marked = pc.if_else(vectors.is_valid(), pc.struct_field(vectors, "cardinality"), 0)
@@ -80,12 +80,12 @@ class CountedFiles:
         return _mask(self.files["deletion_vector"].is_valid())
 
     def is_tight(self) -> Mask:
-        """Where bounds are values of the file: no deletion vector, and statistics that do not say otherwise."""
+        """Returns the files whose bounds are actual values: no deletion vector, and no statistics with wide bounds."""
         return _mask(self.statistics["tight_bounds"].fill_null(True)) & ~self.has_vector()
 
 
 def exact_selection(pruning: FilePruning, predicate: Predicate) -> Result[Mask]:
-    """The files whose rows all satisfy `predicate`, if no other file has a row that does."""
+    """Returns the files whose rows all satisfy `predicate`, if no other file has a matching row."""
     kept = pruning.prune(predicate)
     mixed = int(np.count_nonzero(kept & ~pruning.matches_all(predicate)))
     if mixed:
@@ -94,13 +94,13 @@ def exact_selection(pruning: FilePruning, predicate: Predicate) -> Result[Mask]:
 
 
 def count_rows(counted: CountedFiles, selected: Mask) -> Result[int]:
-    """The number of rows of the selected files."""
+    """Returns the number of rows in the selected files."""
     live = counted.live_rows()[selected]
     return _unknown_rows(live) or Answer(int(live.sum()))
 
 
 def count_values(counted: CountedFiles, selected: Mask, column: TableColumn) -> Result[int]:
-    """The number of rows of the selected files that have a value in a data column."""
+    """Returns the number of non-null values in a data column, in the selected files."""
     nulls = statistics_leaf(counted.statistics, "null_count", column.physical_path)
     if nulls is None or not pa.types.is_integer(nulls.type):
         return NoAnswer("there are no statistics of this column")
@@ -117,9 +117,9 @@ def count_values(counted: CountedFiles, selected: Mask, column: TableColumn) -> 
 
 
 def count_by_partition(counted: CountedFiles, selected: Mask, column: PartitionColumn) -> Result[pa.Table]:
-    """The distinct values of a partition column and their numbers of rows: a table of `value` and `rows`.
+    """Returns a partition column's distinct values and their row counts: a table with `value` and `rows`.
 
-    A value whose files hold no rows is none of the table's. Null is a value like others.
+    A value whose files have no rows is not included. Null is a value like others.
     """
     live = counted.live_rows()[selected]
     unknown = _unknown_rows(live)
@@ -134,7 +134,7 @@ def count_by_partition(counted: CountedFiles, selected: Mask, column: PartitionC
 
 
 def extreme(counted: CountedFiles, selected: Mask, column: TableColumn, *, highest: bool) -> Result[Literal]:
-    """The lowest or highest value of a data column in the selected files; a null literal when they hold none."""
+    """Returns a data column's minimum or maximum in the selected files; a null literal without any value."""
     if not _has_exact_bounds(column.data_type):
         return NoAnswer("statistics of this type bound the values and need not be among them")
     statistics = counted.statistics
@@ -152,7 +152,7 @@ def extreme(counted: CountedFiles, selected: Mask, column: TableColumn, *, highe
         return NoAnswer(f"{missing} files have no bound of this column")
     bounds = values.filter(pa.array(relevant))
     found = pc.max(bounds) if highest else pc.min(bounds)
-    # Literals hold dates as days.
+    # Literals represent dates as days.
     value = found.cast(pa.int32()).as_py() if pa.types.is_date(values.type) else found.as_py()
     return Answer(Literal(value, column.data_type))
 

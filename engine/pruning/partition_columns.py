@@ -1,11 +1,11 @@
 """Partition columns as dictionaries: the few distinct values, parsed once, and for each file an index into them.
 
-A condition on one partition column is evaluated on its distinct values and spread over the files by index, so that a
+A condition on one partition column is evaluated on its distinct values and mapped to the files by index, so that a
 million files cost one lookup each.
 
-A text that is not plainly of its column's type is *unreadable*: its value is unknown and prunes nothing. So what a
-reader would make of odd texts (`1e3` for an integer, a timestamp in a zone that nobody knows) is left to the reader.
-Null and the empty text both mean null, and so does a missing key.
+A text that is not clearly valid for its column's type is *unreadable*: its value is unknown and prunes nothing. So the
+interpretation of unusual texts (`1e3` for an integer, a timestamp in an unknown zone) is left to the reader. Null and
+the empty text both denote null, and so does a missing key.
 
 Protocol: "Partition Value Serialization".
 """
@@ -35,6 +35,7 @@ Codes: TypeAlias = npt.NDArray[np.int32]
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _FLOATING = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?", re.ASCII)
+# Texts that every reader parses to the same value.
 _PLAIN: Mapping[object, re.Pattern[str]] = {
     PrimitiveType.BOOLEAN: re.compile("true|false"),
     PrimitiveType.BYTE: _INTEGER,
@@ -49,40 +50,39 @@ _PLAIN: Mapping[object, re.Pattern[str]] = {
     PrimitiveType.TIMESTAMP_NTZ: _TIMESTAMP,
     PrimitiveType.BINARY: re.compile(r"[\x01-\x7f]*", re.ASCII),
 }
-"""The texts that every reader takes for the same value of the type."""
 _ELSEWHERE = timezone(timedelta(hours=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionColumn:
-    """One partition column of n files."""
+    """One partition column over n files."""
 
+    # The distinct values as written in the log, with one null at the end (and one instead of an empty text).
     texts: pa.Array
-    """The distinct values as the log has them, with one null at the end (and one in place of an empty text)."""
+    # For each file the index into `texts`.
     codes: Codes
-    """For each file the index of its value in `texts`."""
     data_type: DataType
+    # The distinct values in the column's type; None if they cannot be compared.
     values: pa.Array | None = None
-    """The distinct values in the type of the column; None when they cannot be compared."""
+    # True if `values` is null only because the text was not understood; None: never.
     unreadable: Mask | None = None
-    """Where `values` is null only because the text was not understood; None: nowhere."""
 
     @property
     def null(self) -> npt.NDArray[np.bool_]:
-        """Where the distinct value is null."""
+        """Returns a mask for null values."""
         mask: npt.NDArray[np.bool_] = self.texts.is_null().to_numpy(zero_copy_only=False)
         return mask
 
     @property
     def is_canonical(self) -> bool:
-        """Whether different texts are different values, as in a column without both `1` and `01`."""
+        """Returns whether different texts are different values, unlike a column with both `1` and `01`."""
         if self.values is None or self.unreadable is not None or pa.types.is_floating(self.values.type):
             return False
         values = self.values.drop_null()
         return len(values.unique()) == len(values)
 
     def known(self) -> KnownColumn:
-        """What is known of the distinct values."""
+        """Returns statistics for the distinct values."""
         null = self.null
         bounds = None if self.values is None else bounds_of_values(self.values, self.data_type)
         return KnownColumn(bounds=bounds, has_value=~null, has_null=null)
@@ -91,10 +91,10 @@ class PartitionColumn:
 def partition_column(
     texts: pa.ChunkedArray, data_type: DataType, time_zone: tzinfo | None, *, is_readable: bool = True
 ) -> PartitionColumn:
-    """The column of dictionary-encoded texts, as `partition_texts` makes them.
+    """Returns the column for dictionary-encoded texts, as `partition_texts` produces them.
 
-    `time_zone` is that of timestamps without an offset; None: they are unreadable. A column that is not `is_readable`
-    has no values that compare, whatever its texts.
+    `time_zone` applies to timestamps without an offset; None: they are unreadable. A column that is not `is_readable`
+    has no comparable values, for any text.
     """
     codes, distinct = _encode(texts)
     column = PartitionColumn(texts=distinct, codes=codes, data_type=data_type)
@@ -112,7 +112,7 @@ def partition_column(
 
 
 def _encode(texts: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Codes and distinct texts; null and "" become the last code."""
+    """Returns codes and distinct texts; null and "" become the last code."""
     encoded = texts.combine_chunks() if texts.num_chunks else pa.array([], texts.type)
     distinct = encoded.dictionary.to_pylist()
     null_code = len(distinct)
@@ -130,7 +130,7 @@ def _value(
     try:
         value = parse_partition_value(text, data_type, time_zone or UTC)
         if time_zone is None and value != parse_partition_value(text, data_type, _ELSEWHERE) and value == value:
-            return None  # it depends on a zone that nobody knows
+            return None  # it depends on an unknown zone
     except PartitionValueNotCastable:
         return None
     return value

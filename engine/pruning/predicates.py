@@ -1,16 +1,16 @@
-"""Predicates over the columns of a table, as values that pruning, conflict checks and rewrites can ask questions of.
+"""Predicates over a table's columns, as values for pruning, conflict detection and rewrites.
 
-The union :data:`Predicate` is closed. A translation from SQL text or from Spark's plan gives :class:`Unknown` for
-everything it does not understand; an unknown predicate may be true, false or null of any row, so it prunes nothing and
-weakens nothing it is joined with. All of SQL's three-valued logic is kept: a predicate is true, false or null of a row,
-and a row is selected only where it is true.
+The union :data:`Predicate` is closed. A translation from SQL text or from Spark's plan returns :class:`Unknown` for
+each unsupported condition; an unknown predicate may be true, false or null for any row, so it prunes nothing and
+weakens nothing that it is combined with. SQL's three-valued logic is preserved: a predicate is true, false or null for
+a row, and a row is selected only if it is true.
 
-Columns are named by their *logical* path, one name for each level of nesting (``("address", "city")``), spelled as in
-the table's schema. Literals carry their SQL type, because the same number compares differently as a `double` and as a
-`decimal`. Their values are Python's, except where Python's range is too small: a date is a number of days, a timestamp
-a number of microseconds since the epoch (in UTC, or of the wall clock for a timestamp without a zone).
+Columns are named by their *logical* path, one name for each nesting level (``("address", "city")``), spelled as in the
+table's schema. Literals carry their SQL type, because the same number compares differently as a `double` and as a
+`decimal`. Their values are Python's, unless Python's range is too small: a date is a number of days, a timestamp a
+number of microseconds since the epoch (in UTC, or wall clock time for a timestamp without a zone).
 
-Comparisons mean what Spark's mean: NaN equals itself and is greater than every number, -0.0 equals 0.0, strings and
+Comparisons have Spark's semantics: NaN equals itself and is greater than every number, -0.0 equals 0.0, strings and
 binary compare by unsigned bytes.
 """
 
@@ -35,14 +35,14 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant. `value` None is SQL's NULL of that type; see the module for dates and timestamps."""
+    """A constant. `value` None is SQL's NULL with that type; see the module for dates and timestamps."""
 
     value: Value
     type: DataType
 
     @classmethod
     def of(cls, value: Value | datetime.date | datetime.datetime) -> Literal:
-        """The literal of a Python value: `int` is a long, a datetime is a timestamp when it has a zone."""
+        """Returns the literal for a Python value: `int` is a long, a datetime is a timestamp if it has a zone."""
         match value:
             case None:
                 return cls(None, PrimitiveType.VOID)
@@ -85,7 +85,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A column under a cast. Casts that keep the order are pruned through, others are as good as unknown."""
+    """A column under a cast. Pruning uses order-preserving casts, others are treated as unknown."""
 
     column: Column
     type: DataType
@@ -95,7 +95,7 @@ Operand: TypeAlias = Column | Cast
 
 
 class Operator(Enum):
-    """How a :class:`Compare` compares; the value is SQL's spelling."""
+    """The operator in a :class:`Compare`; the value is SQL's spelling."""
 
     EQUAL = "="
     NULL_SAFE_EQUAL = "<=>"
@@ -106,6 +106,7 @@ class Operator(Enum):
     GREATER_OR_EQUAL = ">="
 
 
+# NOT (x op v) equals x NEGATED[op] v in all three truth values, because the order is total; `<=>` has no counterpart.
 NEGATED = {
     Operator.EQUAL: Operator.NOT_EQUAL,
     Operator.NOT_EQUAL: Operator.EQUAL,
@@ -114,12 +115,11 @@ NEGATED = {
     Operator.GREATER: Operator.LESS_OR_EQUAL,
     Operator.GREATER_OR_EQUAL: Operator.LESS,
 }
-"""NOT (x op v) is x NEGATED[op] v in all three truth values, because the order is total; `<=>` has no counterpart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """`operand operator literal`; a literal on the left is turned around by the translator."""
+    """`operand operator literal`; the translator swaps a literal on the left."""
 
     operator: Operator
     operand: Operand
@@ -128,7 +128,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """`operand IN (literals)`: null where nothing is equal but a literal is null."""
+    """`operand IN (literals)`: null if nothing is equal but a literal is null."""
 
     operand: Operand
     literals: tuple[Literal, ...]
@@ -176,7 +176,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A condition that was not understood. `columns` are those it is known to refer to, or None."""
+    """An unsupported condition. `columns` are the columns that it is known to refer to, or None."""
 
     text: str = ""
     columns: frozenset[Path] | None = None
@@ -188,25 +188,25 @@ ALWAYS = Constant(True)
 
 
 def compare(path: Path | str, operator: str, value: Value | datetime.date | datetime.datetime) -> Compare:
-    """Short hand for a comparison of a column with a Python value: ``compare("id", ">=", 3)``."""
+    """Returns a comparison between a column and a Python value: ``compare("id", ">=", 3)``."""
     column = Column((path,) if isinstance(path, str) else path)
     return Compare(Operator(operator), column, Literal.of(value))
 
 
 def all_of(left: Predicate, right: Predicate) -> Predicate:
-    """Returns `left AND right`, one level deep for a chain: a deep predicate is walked again at each of its levels."""
+    """Returns `left AND right`, one level deep for a chain: a deep predicate is walked again at each level."""
     parts = (each.children if isinstance(each, And) else (each,) for each in (left, right))
     return And(tuple(chain(*parts)))
 
 
 def any_of(left: Predicate, right: Predicate) -> Predicate:
-    """Returns `left OR right`, one level deep for a chain, as `all_of` does."""
+    """Returns `left OR right`, one level deep for a chain, like `all_of`."""
     parts = (each.children if isinstance(each, Or) else (each,) for each in (left, right))
     return Or(tuple(chain(*parts)))
 
 
 def conjuncts(predicate: Predicate) -> Iterator[Predicate]:
-    """The parts that must all be true where `predicate` is: nested ANDs opened up."""
+    """Yields the parts that must all be true if `predicate` is: nested ANDs are flattened."""
     if isinstance(predicate, And):
         for child in predicate.children:
             yield from conjuncts(child)
@@ -215,12 +215,12 @@ def conjuncts(predicate: Predicate) -> Iterator[Predicate]:
 
 
 def conjunction(predicates: tuple[Predicate, ...]) -> Predicate:
-    """The AND of any number of predicates; none is TRUE."""
+    """Returns the AND of any number of predicates; TRUE for an empty tuple."""
     return predicates[0] if len(predicates) == 1 else And(predicates) if predicates else ALWAYS
 
 
 def columns_of(predicate: Predicate) -> frozenset[Path] | None:
-    """The paths of all columns that `predicate` refers to, or None when that is not known."""
+    """Returns the paths of all columns that `predicate` refers to, or None if unknown."""
     match predicate:
         case Compare(operand=operand) | In(operand=operand) | StartsWith(operand=operand):
             return frozenset([column_of(operand).path])
@@ -245,12 +245,12 @@ def columns_of(predicate: Predicate) -> frozenset[Path] | None:
 
 
 def column_of(operand: Operand) -> Column:
-    """The column below a cast, or the column itself."""
+    """Returns the column below a cast, or the column itself."""
     return operand.column if isinstance(operand, Cast) else operand
 
 
 def push_down_not(predicate: Predicate, *, negate: bool = False) -> Predicate:
-    """The same predicate, in all three truth values, with NOT only where a leaf has no opposite.
+    """Returns the same predicate, in all three truth values, with NOT only on leaves without an opposite.
 
     With `negate` the result is NOT `predicate`.
     """

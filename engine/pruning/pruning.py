@@ -1,19 +1,20 @@
-"""Which files of a snapshot may hold a row that satisfies a predicate, and which hold no other.
+"""Data skipping: the files in a snapshot that may contain a row that satisfies a predicate, and the files that contain
+no other rows.
 
-Partition columns are evaluated on their distinct values, data columns on the files' statistics; both give sets of
+Partition columns are evaluated on their distinct values, data columns on the files' statistics; both return sets of
 possible truth values (`engine.pruning.three_valued_logic`) that combine in one tree, so a condition may mix them.
 Guarantees:
 
-1. A file that holds a matching row is never pruned, whatever its statistics lack, as long as they are wrong in no way
-   that `engine.pruning.column_ranges` does not know of.
-2. A file in `matches_all` holds only matching rows, or none.
-3. `partition_mask` says whether it is exact: if so it is the answer and no estimate.
+1. A file with a matching row is never pruned, even with missing statistics, as long as their only defects are the ones
+that `engine.pruning.column_ranges` handles.
+2. A file in `matches_all` contains only matching rows, or none.
+3. `partition_mask` reports whether it is exact: if so it is the answer and not an estimate.
 
-Values of columns with a collation, of `char(n)` and of types without an order are taken as unknown; whether they are
-null is known all the same.
+Values with a collation, with `char(n)` and with types without an order are treated as unknown; their null counts are
+used all the same.
 
-Cost: about 5 ms a condition on a million files. Statistics are asked for only when a condition needs them, and when
-partition values leave a few files, only for those.
+Cost: about 5 ms per condition for a million files. Statistics are requested only if a condition needs them, and if
+partition values leave a few files, only for these files.
 """
 
 from __future__ import annotations
@@ -50,29 +51,28 @@ from engine.pruning.table_columns import TableColumn, TableColumns
 from engine.pruning.three_valued_logic import ANY, FALSE, NULL, TRUE, Mask, Truths, can_be, conjoin
 
 Rows: TypeAlias = npt.NDArray[np.int64]
+# Parsed statistics (with `file_stats.stats_schema`) for some files, by ascending position, or for all; at least for the
+# top-level columns with these physical names.
 StatisticsSource: TypeAlias = Callable[[Rows | None, Collection[str]], pa.Table]
-"""Parsed statistics (of `file_stats.stats_schema`) of some of the files, by ascending position, or of all; those of
-columns of these physical names of the top level at least.
-"""
+# A partition column's dictionary-encoded texts for all files, by physical name.
 PartitionSource: TypeAlias = Callable[[str], pa.ChunkedArray]
-"""The dictionary-encoded texts of a partition column of all files, by its physical name."""
 
+# Statistics are requested for individual files if fewer than one in this many files is left.
 _FEW_SHARE = 32
-"""Statistics are asked for by file where fewer than one in so many files are left."""
 _YES: Mask = np.asarray(True)
 
 
 class PartitionMask(NamedTuple):
+    # Files whose partition values satisfy the predicate, or may satisfy it.
     mask: Mask
-    """The files whose partition values satisfy the predicate, or may do so."""
+    # True if the mask contains exactly the satisfying files.
     is_exact: bool
-    """They do, and no others."""
 
 
 class FilePruning:
-    """The files of one snapshot, ready to be asked about; safe to share between threads.
+    """One snapshot's files, ready for pruning; thread-safe.
 
-    Partition columns are prepared when first needed and kept.
+    Partition columns are prepared on first use and cached.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class FilePruning:
         partition_texts: PartitionSource | None = None,
         statistics: StatisticsSource | None = None,
     ) -> None:
-        """`count` files; without `statistics` none of them has any."""
+        """Prepares `count` files; without `statistics` none has any."""
         self.columns = columns
         self._count = count
         self._partition_texts = partition_texts
@@ -94,21 +94,21 @@ class FilePruning:
         return self._count
 
     def prune(self, predicate: Predicate) -> Mask:
-        """A mask over the files: may it hold a row for which `predicate` is true?"""
+        """Returns a mask over the files: true if a row may satisfy `predicate`."""
         return can_be(self._truths(predicate), TRUE)
 
     def matches_all(self, predicate: Predicate) -> Mask:
-        """A mask over the files: is `predicate` true of every row, if it has any?"""
+        """Returns a mask over the files: true if every row, if any, satisfies `predicate`."""
         return ~can_be(self._truths(predicate), FALSE | NULL)
 
     def partition_mask(self, predicate: Predicate) -> PartitionMask:
-        """The files that `predicate` selects by partition values; where it depends on more, that counts as unknown."""
+        """Returns the files that `predicate` selects by partition values; other dependencies count as unknown."""
         truths = self._evaluate(predicate, None, None)
         true = can_be(truths, TRUE)
         return PartitionMask(true, not bool(np.any(true & can_be(truths, FALSE | NULL))))
 
     def partition_column(self, path: Path) -> PartitionColumn | None:
-        """The values of a partition column of the files; None when `path` is none."""
+        """Returns a partition column's values for the files; None if `path` is not a partition column."""
         column = self.columns.resolve(path)
         if column is None or not column.is_partition or self._partition_texts is None:
             return None
@@ -125,7 +125,9 @@ class FilePruning:
             return found
 
     def _truths(self, predicate: Predicate) -> Truths:
-        """What `predicate` may be of the rows of each file. Where it cannot be true, the set says no more than that."""
+        """Returns the possible truth values of `predicate` for each file. If it cannot be true, the set is not
+        precise.
+        """
         partition, data = self.columns.split(predicate)
         truths = self._evaluate(partition, None, None)
         if data == ALWAYS:
@@ -141,7 +143,7 @@ class FilePruning:
         return truths
 
     def _evaluate(self, predicate: Predicate, rows: Rows | None, statistics: pa.Table | None) -> Truths:
-        """The predicate on `rows` (None: on all files); `statistics` has a row for each of them."""
+        """Evaluates the predicate on `rows` (None: all files); `statistics` has a row for each."""
         files = _Files(self, rows, statistics)
         truths = np.broadcast_to(evaluate(predicate, files), (len(files),)).copy()
         if statistics is not None:
@@ -150,7 +152,7 @@ class FilePruning:
 
 
 def _paths(predicate: Predicate) -> frozenset[Path]:
-    """Of the columns of which something is asked to evaluate it."""
+    """Returns the paths of the columns whose statistics are needed for the evaluation."""
     match predicate:
         case And(children=children) | Or(children=children):
             return frozenset(path for child in children for path in _paths(child))
@@ -165,7 +167,7 @@ def _paths(predicate: Predicate) -> frozenset[Path]:
 
 
 class _Files:
-    """Files as the source of an evaluation: partition columns by a lookup, data columns from statistics."""
+    """Files as an evaluation's source: partition columns by a lookup, data columns from statistics."""
 
     def __init__(self, pruning: FilePruning, rows: Rows | None, statistics: pa.Table | None) -> None:
         self._pruning = pruning
@@ -177,7 +179,7 @@ class _Files:
         return len(self._pruning) if self._rows is None else len(self._rows)
 
     def shortcut(self, predicate: Predicate) -> Truths | None:
-        """A condition on one partition column: evaluated on its distinct values, then looked up."""
+        """Evaluates a condition on one partition column on its distinct values, then maps it to the files."""
         paths = columns_of(predicate)
         if paths is None or len(paths) != 1:
             return None
@@ -197,13 +199,13 @@ class _Files:
         return self._known[path]
 
     def empty(self) -> Mask:
-        """Where a file is known to hold no rows."""
+        """Returns a mask for files that are known to be empty."""
         count = None if self._statistics is None else statistics_leaf(self._statistics, "num_records", ())
         return np.asarray(False) if count is None else _counts(count, -1) == 0
 
 
 class _DistinctValues:
-    """The distinct values of one partition column as the source of an evaluation."""
+    """One partition column's distinct values as an evaluation's source."""
 
     def __init__(self, partition: PartitionColumn) -> None:
         self._known = partition.known()
@@ -227,14 +229,14 @@ def _known_by_statistics(column: TableColumn, statistics: pa.Table | None) -> Kn
     num_records = statistics_leaf(statistics, "num_records", ())
     if null_count is None or num_records is None or not pa.types.is_integer(null_count.type):
         return KnownColumn(bounds=bounds, has_value=_YES, has_null=_YES)
-    # Where a deletion vector made statistics wide, a null count says something only when no row or every row is null.
-    # Those are the two cases that are asked for here, so wide statistics need no other treatment.
+    # With a deletion vector (wide bounds), a null count is meaningful only if no row or every row is null. Only these
+    # two cases are used here, so wide bounds need no other treatment.
     nulls = _counts(null_count, -1)
     return KnownColumn(bounds=bounds, has_value=nulls != _counts(num_records, -2), has_null=nulls != 0)
 
 
 def statistics_leaf(statistics: pa.Table, name: str, path: Path) -> pa.Array | None:
-    """A column of the statistics, down a path of fields; None where there is none."""
+    """Returns a statistics column, along a path of fields; None if absent."""
     if name not in statistics.schema.names:
         return None
     level = statistics.schema.field(name).type

@@ -1,8 +1,8 @@
-"""The columns that a predicate names, and where the log keeps what is known of them.
+"""The columns that a predicate names, and the location of their statistics in the log.
 
-Predicates name logical paths; partition values and statistics are kept under physical ones. A column whose order or
-equality is not that of the bytes in the log is marked: `char(n)` is padded when it is read, and strings with a
-collation compare by its rules.
+Predicates name logical paths; partition values and statistics are stored under physical ones. A column whose order or
+equality differs from the bytes in the log is flagged: `char(n)` is padded on read, and strings with a collation compare
+by its rules.
 
 Protocol: "Column Mapping"; "Type Widening" for `delta.typeChanges`.
 """
@@ -22,23 +22,23 @@ TYPE_CHANGES = "delta.typeChanges"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumn:
-    """One column, or a field of a nested one."""
+    """One column, or a field in a nested one."""
 
     data_type: DataType
     physical_path: Path
     is_partition: bool
+    # False if values compare differently from their form in the log.
     has_byte_order: bool
-    """False where values do not compare as the log shows them."""
+    # Older files store it as `float`.
     once_float: bool
-    """Older files hold it as `float`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumns:
-    """The columns of a table by logical path.
+    """A table's columns by logical path.
 
-    `physical_schema` has the same fields in the same order, by the names under which values and statistics of files
-    are kept; None: their own. `time_zone` is that of partition values without an offset, None if unknown.
+    `physical_schema` has the same fields in the same order, by the names under which values and statistics are stored;
+    None: the logical names. `time_zone` applies to partition values without an offset, None if unknown.
     """
 
     schema: StructType
@@ -47,7 +47,7 @@ class TableColumns:
     time_zone: tzinfo | None = None
 
     def resolve(self, path: Path) -> TableColumn | None:
-        """The column of a path, by name as Spark resolves names; None when the table has none."""
+        """Returns the column at a path, by name as Spark resolves names; None if it does not exist."""
         item: StructField | None = None
         physical: list[str] = []
         level: DataType = self.schema
@@ -72,12 +72,12 @@ class TableColumns:
 
     @property
     def physical_partition_columns(self) -> tuple[str, ...]:
-        """The keys of partition values, in the order of the partition columns."""
+        """Returns the keys for partition values, in partition column order."""
         found = (self.resolve((name,)) for name in self.partition_columns)
         return tuple(column.physical_path[0] for column in found if column is not None)
 
     def split(self, predicate: Predicate) -> tuple[Predicate, Predicate]:
-        """The conjuncts of `predicate` on partition columns alone (or on no column), and all others."""
+        """Returns the conjuncts of `predicate` on partition columns alone (or on no column), and all others."""
         partition: list[Predicate] = []
         data: list[Predicate] = []
         for part in conjuncts(predicate):
@@ -85,7 +85,7 @@ class TableColumns:
         return conjunction(tuple(partition)), conjunction(tuple(data))
 
     def is_on_partitions(self, predicate: Predicate) -> bool:
-        """Whether partition values are all that `predicate` depends on."""
+        """Returns whether `predicate` depends only on partition values."""
         paths = columns_of(predicate)
         if paths is None:
             return False

@@ -1,21 +1,20 @@
-"""What is known of a column's values: a lowest and a highest for each entry, a data file or a distinct partition value.
+"""Value ranges: a minimum and a maximum for each entry, a data file or a distinct partition value.
 
 Bounds answer four questions about a literal `v`, each with a mask over the entries: may some value be below `v`, at
-most `v`, above `v`, at least `v`? Every comparison and every negation of one is made of these four. A missing bound
-answers yes. `exact` bounds are those of partition values, where low is high is the value; others come from statistics
-and were widened by what is known to go wrong with them (`engine.pruning.column_ranges`).
+most `v`, above `v`, at least `v`? Every comparison and its negation is composed from these four. A missing bound
+answers yes. `exact` bounds come from partition values, with the value as low and high; others come from statistics and
+were widened by their known defects (`engine.pruning.column_ranges`).
 
-All numbers, dates and timestamps are compared as integers, so that there is one set of rules:
+All numbers, dates and timestamps are compared as integers, so that there is one rule set:
 
-- a decimal of scale s as `value * 10**s`;
-- a floating point number by a key that orders as Spark orders: -0.0 is 0.0, NaN is itself and above infinity;
-- a literal that falls between two such integers keeps both neighbours (:class:`Probe`).
+- a decimal with scale s as `value * 10**s`;
+- a floating-point number by a key that sorts as Spark does: -0.0 is 0.0, NaN is itself and above infinity;
+- a literal between two adjacent integers keeps both neighbors (:class:`Probe`).
 
-Statistics that come out of Parquet footers leave NaN out, and the log does not say whose statistics it holds. So the
-highest number of a file is no bound for "above": `high` is NaN then, and `number_high` serves the questions whose
-answer cannot be NaN.
+Statistics from Parquet footers omit NaN, and the log does not record the statistics' origin. So a file's maximum number
+is no bound for "above": `high` is NaN then, and `number_high` serves the questions that exclude NaN.
 
-Source: Spark's `SQLOrderingUtil` for floating point numbers, `UTF8String.compareTo` (unsigned bytes) for strings.
+Source: Spark's `SQLOrderingUtil` for floating-point numbers, `UTF8String.compareTo` (unsigned bytes) for strings.
 """
 
 from __future__ import annotations
@@ -37,25 +36,25 @@ from engine.pruning.predicates import Literal, Operator
 from engine.pruning.three_valued_logic import Mask
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 
+# Signed integers with any width, or Python's (dtype object) for exact decimals beyond 64 bits.
 Integers: TypeAlias = npt.NDArray[Any]
-"""Signed integers of any width, or Python's (dtype object) for exact decimals beyond 64 bits."""
 
+# The integral types from narrow to wide, with the decimal digits that hold any of their values.
 INTEGRAL_DIGITS = {
     PrimitiveType.BYTE: 3,
     PrimitiveType.SHORT: 5,
     PrimitiveType.INTEGER: 10,
     PrimitiveType.LONG: 19,
 }
-"""The integral types from narrow to wide, with the decimal digits that hold any value of them."""
 
 FLOATING = frozenset([PrimitiveType.FLOAT, PrimitiveType.DOUBLE])
 
 NAN_KEY = 2**63 - 1
+# Writers truncate strings in statistics at this many characters or more.
 CUT_STRING_BYTES_MIN = 32
-"""Writers cut strings in statistics at this many characters or later."""
 
+# Up to this many IN literals are compared one by one, more by binary search.
 _FEW_LITERALS = 8
-"""So many literals of an IN are compared one by one, more by binary search."""
 _PREFIX_BYTES_MAX = 1024
 _FLOAT_EXACT_MAX = 2**24
 _DOUBLE_EXACT_MAX = 2**53
@@ -63,7 +62,7 @@ _DOUBLE_RANGE = 10**300
 
 
 def floating_keys(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Integers in the order that Spark gives to floating point numbers."""
+    """Returns integers in Spark's order for floating-point numbers."""
     bits = (values + 0.0).view(np.int64)  # the sum turns -0.0 into 0.0
     keys: npt.NDArray[np.int64] = bits ^ ((bits >> 63) & NAN_KEY)
     keys[np.isnan(values)] = NAN_KEY
@@ -75,7 +74,7 @@ def _floating_key(value: float) -> int:
 
 
 class Answers(NamedTuple):
-    """Masks over the entries: where some value may satisfy a condition, and where some value may fail it."""
+    """Masks over the entries: some value may satisfy a condition, and some value may fail it."""
 
     true: Mask
     false: Mask
@@ -85,13 +84,15 @@ P = TypeVar("P")
 
 
 class OrderedBounds(ABC, Generic[P]):
-    """Comparisons, made of the four questions; `P` is what a literal becomes before it is asked about."""
+    """Comparisons, composed from the four questions; `P` is a literal's form for the questions."""
 
     __slots__ = ()
 
     @abstractmethod
     def probe(self, literal: Literal) -> P | None:
-        """The literal to ask about, or None when it cannot be compared with these values. It is no null."""
+        """Returns the literal's form for the questions, or None if it cannot be compared with these values. It is not
+        null.
+        """
 
     @abstractmethod
     def some_below(self, probe: P) -> Mask: ...
@@ -101,14 +102,14 @@ class OrderedBounds(ABC, Generic[P]):
 
     @abstractmethod
     def some_above(self, probe: P, *, numbers_only: bool = False) -> Mask:
-        """`numbers_only` asks about values other than NaN."""
+        """Returns whether some value may be above; `numbers_only` excludes NaN."""
 
     @abstractmethod
     def some_at_least(self, probe: P, *, numbers_only: bool = False) -> Mask: ...
 
     @abstractmethod
     def some_among(self, probes: Sequence[P]) -> Answers:
-        """Is a value one of many literals? Faster than one by one, and no better."""
+        """Returns whether a value may be among many literals. Faster than one by one, and equally precise."""
 
     def is_nan(self, probe: P) -> bool:
         return False
@@ -120,7 +121,7 @@ class OrderedBounds(ABC, Generic[P]):
         return self.some_below(probe) | self.some_above(probe)
 
     def compare(self, operator: Operator, literal: Literal, *, numbers_only: bool = False) -> Answers | None:
-        """None when the literal cannot be compared. `numbers_only`: it does not matter whether NaN satisfies it."""
+        """Returns None if the literal cannot be compared. `numbers_only`: NaN does not matter."""
         probe = self.probe(literal)
         if probe is None:
             return None
@@ -141,7 +142,7 @@ class OrderedBounds(ABC, Generic[P]):
                 assert_never(operator)
 
     def among(self, literals: Sequence[Literal]) -> Answers | None:
-        """Is a value one of the literals? None when one of them cannot be compared."""
+        """Returns whether a value may be among the literals; None if one cannot be compared."""
         probes = [probe for literal in literals if (probe := self.probe(literal)) is not None]
         if len(probes) < len(literals):
             return None
@@ -155,7 +156,9 @@ class OrderedBounds(ABC, Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A literal as integers: the neighbour to use for each question. All four are one unless it falls between."""
+    """A literal as integers: the neighbor to use for each question. All four are equal unless it falls between two
+    values.
+    """
 
     below: Any
     at_most: Any
@@ -169,9 +172,9 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericBounds(OrderedBounds[Probe]):
-    """Bounds of numbers, booleans, dates and timestamps; arrays without gaps: a missing bound is the type's extreme.
+    """Bounds for numbers, booleans, dates and timestamps; arrays without nulls: a missing bound is the type's extreme.
 
-    `approximate` bounds are keys of doubles around decimals that a double cannot hold.
+    `approximate` bounds are double keys around decimals that a double cannot represent.
     """
 
     data_type: DataType
@@ -217,7 +220,7 @@ class NumericBounds(OrderedBounds[Probe]):
         has_nan = any(self.is_nan(probe) for probe in probes)
         if self.number_high is not None and has_nan:
             return Answers(np.asarray(True), np.asarray(True))
-        # None for a literal between two values of the column, several for one between two doubles.
+        # Empty for a literal between two column values, several for one between two doubles.
         keys = _sorted_like({key for probe in probes for key in range(probe.at_least, probe.at_most + 1)}, self.low)
         high = self._high(True)
         found = np.searchsorted(keys, self.low, "left") < np.searchsorted(keys, high, "right")
@@ -229,7 +232,7 @@ class NumericBounds(OrderedBounds[Probe]):
 
 
 def _double_of(value: bool | int | float | Decimal, column_type: DataType) -> float | None:
-    """A number as the double that Spark compares it as, when a column of floating point numbers meets it."""
+    """Returns a number as the double that Spark uses in a comparison with a floating-point column."""
     match value:
         case bool():
             return None
@@ -273,7 +276,7 @@ def _sorted_like(values: set[Any], like: Integers) -> Integers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BytesBounds(OrderedBounds[bytes]):
-    """Bounds of strings and binary values, as Arrow arrays of type binary; null or no array at all means no bound."""
+    """Bounds for strings and binary values, as binary Arrow arrays; null or a missing array is no bound."""
 
     data_type: DataType
     low: pa.Array | None
@@ -326,7 +329,7 @@ class BytesBounds(OrderedBounds[bytes]):
         answer = _ask(question, self.high, probe)
         if self.exact or self.high is None or len(probe) < CUT_STRING_BYTES_MIN:
             return answer
-        # A long highest string may be the mere beginning of the true one, which may then be the literal or above it.
+        # A long maximum string may be only a prefix of the true one, which may then be the literal or above it.
         beginnings = [probe[:length] for length in range(CUT_STRING_BYTES_MIN, len(probe) + 1)]
         cut = pc.is_in(self.high, value_set=pa.array(beginnings, pa.binary()))
         return np.asarray(answer | cut.to_numpy(zero_copy_only=False))
@@ -334,7 +337,7 @@ class BytesBounds(OrderedBounds[bytes]):
     def _end(self, high: bytes | None, greatest: bytes) -> bytes:
         if high is None:
             return greatest
-        # No UTF-8 text holds the byte FF, so this lies above everything that begins with `high`.
+        # UTF-8 text never contains the byte FF, so this is above everything that begins with `high`.
         return high + b"\xff" if not self.exact and len(high) >= CUT_STRING_BYTES_MIN else high
 
 
@@ -349,7 +352,7 @@ def _ask(question: Any, bounds: pa.Array | None, probe: bytes) -> Mask:
 
 
 def _after_prefix(prefix: bytes) -> bytes | None:
-    """The least string above all that start with `prefix`; None when there is none."""
+    """Returns the smallest string above all strings with `prefix`; None if it does not exist."""
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 

@@ -1,4 +1,4 @@
-"""The sample lake that is served if no folder is configured.
+"""The sample lake that is served if no directory is configured.
 
 Imports `engine.delta`. Start at `lake.py`.
 """

@@ -1,8 +1,8 @@
-"""The rows of the sample lake, half a year of a small web shop and the weather at its customers', and statements.
+"""The sample lake's rows, half a year in a small web shop and the weather in its customers' cities, and statements.
 
-Pseudo-random and the same each time, with what a chart likes to show: sales that grow, weekends and a rush before the
-holidays, products that sell unlike each other, countries of different size, warm summers. Ids join. The statements are
-of each kind: the classes that Java loads for them are those that most statements of clients need.
+The data is pseudo-random and reproducible, with patterns that are visible in charts: growing sales, weekends and a rush
+before the holidays, products with different sales, countries with different sizes, warm summers. Ids can be joined. The
+statements cover each kind: the classes that Java loads for them are the ones that most client statements need.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DAYS = 184
 CUSTOMERS = 2_000
 WAREHOUSES = ("Gdansk", "Porto", "Rotterdam")
 
-_CITIES = (  # name, country, customers of 100, mean temperature of the half year in °C
+_CITIES = (  # name, country, customers per 100, mean temperature in the half year in °C
     ("Amsterdam", "Netherlands", 9, 13.5),
     ("Berlin", "Germany", 20, 13.0),
     ("Gdansk", "Poland", 8, 11.0),
@@ -51,7 +51,7 @@ _CHANNELS = ("web", "app", "phone")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleTable:
-    """`path` is relative to the lake. A table that is partitioned has one partition column."""
+    """A table; `path` is relative to the lake. A partitioned table has one partition column."""
 
     path: str
     description: str
@@ -62,7 +62,7 @@ class SampleTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRows:
-    """All tables, and the stock of the warehouses as counted later, which overwrites the first count."""
+    """All tables, and the warehouses' stock from a later count, which overwrites the first count."""
 
     tables: tuple[SampleTable, ...]
     stock: SampleTable
@@ -70,7 +70,7 @@ class SampleRows:
 
 
 def make_sample_rows() -> SampleRows:
-    """The same rows each time."""
+    """Returns the same rows each time."""
     random = np.random.default_rng(SEED)
     customers = _customers(random)
     products = _products(random)
@@ -227,7 +227,7 @@ def _table(
     nullable: set[str] | None = None,
     partition_column: str | None = None,
 ) -> SampleTable:
-    """`columns` gives type, comment and values of each."""
+    """Returns a table; `columns` has type, comment and values for each column."""
     schema = StructType(
         tuple(
             StructField(name, data_type, name in (nullable or ()), {"comment": comment} if comment else {})
@@ -247,7 +247,7 @@ def _array(values: Any, arrow_type: Any) -> Any:
 
 
 def _day(offset: Any) -> Any:
-    """Days from the first one."""
+    """Returns days counted from the first one."""
     return np.datetime64(FIRST_DAY) + np.asarray(offset).astype("timedelta64[D]")
 
 
@@ -256,12 +256,12 @@ def _quantities(random: np.random.Generator, count: int) -> Any:
 
 
 def _money(euros: Any) -> Any:
-    """Prices as shops like them: so many euros and 90 or 50 cents."""
+    """Returns typical shop prices: whole euros plus 90 or 50 cents."""
     return _cents(np.maximum(np.round(euros).astype("int64"), 2) * 100 - np.where(np.round(euros) % 3 == 0, 50, 10))
 
 
 def _cents(cents: Any) -> Any:
-    """Decimals of two places from whole cents."""
+    """Returns decimals with two places from whole cents."""
     distinct, position = np.unique(cents, return_inverse=True)
     dictionary = pa.array([Decimal(int(value)).scaleb(-2) for value in distinct], pa.decimal128(10, 2))
     return dictionary.take(pa.array(position))
@@ -284,6 +284,7 @@ SAMPLE_READS = (
     """,
     "SELECT date_trunc('MONTH', ordered_at), channel, count(DISTINCT customer_id) FROM shop.orders GROUP BY ALL",
 )
+# In this order, each once.
 SAMPLE_WRITES = (
     "CREATE TABLE shop.made (id BIGINT NOT NULL, name STRING, price DECIMAL(10, 2), CONSTRAINT p CHECK (price > 0))",
     "INSERT INTO shop.made SELECT product_id, name, price FROM shop.products",
@@ -295,4 +296,3 @@ SAMPLE_WRITES = (
     "DELETE FROM shop.days WHERE rain_mm > 10",
     "SELECT city, max(temperature_c) FROM shop.days GROUP BY city",
 )
-"""In this order, each once."""

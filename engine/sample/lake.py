@@ -1,13 +1,13 @@
-"""The sample lake: what a server that is given no folder serves, so that there is something to look at.
+"""The sample lake: served if a server has no configured directory, so that it has example tables.
 
     weather                                           a table in schema `default`
     shop/customers, products, order_items             plain tables
     shop/orders                                       partitioned by date
     shop/stock                                        five versions: two loads, an update, a delete, an overwrite
 
-They are real Delta tables, committed by :mod:`engine.delta.commit.transaction` like any other, at the oldest protocol
-that has NOT NULL, so that every Delta reader can open them. The lake is written beside its place and renamed into it:
-it is there as a whole or not at all, and one that is there is left alone, whatever was done to it.
+They are real Delta tables, committed by :mod:`engine.delta.commit.transaction` like any other, with the oldest protocol
+that supports NOT NULL, so that every Delta reader can open them. The lake is written to a temporary directory and then
+renamed: it exists completely or not at all, and an existing one is never changed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PROTOCOL = Protocol(min_reader_version=1, min_writer_version=2)
 
 
 def ensure_sample_lake(folder: str, progress: Callable[[str], None] = lambda step: None) -> None:
-    """Write the sample lake to `folder`, a local path, unless something is there. Takes a second or two."""
+    """Writes the sample lake to `folder`, a local path, unless it exists. Takes a second or two."""
     folder = os.path.abspath(folder)
     if os.path.exists(folder):
         return
@@ -47,7 +47,7 @@ def ensure_sample_lake(folder: str, progress: Callable[[str], None] = lambda ste
         _write_lake(beside, make_sample_rows())
         os.rename(beside, folder)
     except OSError:
-        if not os.path.exists(folder):  # else another server wrote it first
+        if not os.path.exists(folder):  # otherwise another server wrote it first
             raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)
@@ -60,7 +60,7 @@ def _write_lake(folder: str, rows: SampleRows) -> None:
 
 
 def _write_stock(writer: _TableWriter, rows: SampleRows) -> None:
-    """A history to travel through; each file holds one warehouse."""
+    """Writes a history for time travel; each file contains one warehouse."""
     gdansk, porto, rotterdam = (_of_warehouse(rows.stock.rows, name) for name in WAREHOUSES)
     in_gdansk, in_rotterdam = writer.create(gdansk, rotterdam)
     (in_porto,) = writer.commit("WRITE", TableOperation.APPEND, {"mode": "Append"}, [porto])
@@ -79,16 +79,16 @@ def _of_warehouse(rows: Any, name: str) -> Any:
 
 
 class _TableWriter:
-    """Writes one table of the lake."""
+    """A writer for one table in the lake."""
 
     def __init__(self, folder: str, table: SampleTable) -> None:
         self._storage: Storage = open_storage(f"{folder}/{table.path}")
         self._table = table
 
     def create(self, *parts: Any) -> list[str]:
-        """Version 0, with the rows of `parts`: a file each, or a file for each value of the partition column.
+        """Commits version 0, with the rows from `parts`: one file each, or one file for each partition value.
 
-        Answers the files' paths, as `commit` does.
+        Returns the files' paths, as `commit` does.
         """
         columns = [self._table.partition_column] if self._table.partition_column else []
         description = CommitDescription(
@@ -120,7 +120,7 @@ class _TableWriter:
         parts: list[Any],
         removed: Sequence[str] = (),
     ) -> list[str]:
-        """The next version: the files `removed` give way to `parts`."""
+        """Commits the next version: replaces the files `removed` with `parts`."""
         snapshot = load_snapshot(self._storage.root)
         transaction = Transaction.on(snapshot, CommitDescription(name=name, operation=operation, parameters=parameters))
         if removed:
@@ -138,7 +138,7 @@ class _TableWriter:
         column = self._table.partition_column
         if column is None:
             return [self._write_file(rows, "", {})]
-        starts = [*_starts_of_runs(rows[column]), rows.num_rows]  # the rows come sorted by it
+        starts = [*_starts_of_runs(rows[column]), rows.num_rows]  # the rows are sorted by it
         return [
             self._write_partition(rows.slice(start, end - start), column)
             for start, end in zip(starts, starts[1:], strict=False)
@@ -169,7 +169,7 @@ def _starts_of_runs(column: Any) -> list[int]:
 
 
 def _stats(rows: Any) -> str:
-    """Statistics of a file; Delta keeps no bounds of booleans."""
+    """Returns a file's statistics; Delta has no bounds for booleans."""
     bounds = {
         name: pc.min_max(rows[name])
         for name in rows.column_names
@@ -187,7 +187,9 @@ def _stats(rows: Any) -> str:
 
 
 def _stat(value: Any) -> Any:
-    """As statistics spell it; our instants are whole seconds, so the cut to milliseconds takes nothing away."""
+    """Returns a value in the form for statistics; the instants are whole seconds, so truncation to milliseconds loses
+    nothing.
+    """
     match value:
         case datetime():
             return value.strftime("%Y-%m-%dT%H:%M:%S.000Z")
@@ -195,5 +197,5 @@ def _stat(value: Any) -> Any:
             return value.isoformat()
         case Decimal():
             return float(value)
-        case _:  # any other value of JSON
+        case _:  # any other JSON value
             return value

@@ -1,5 +1,5 @@
-"""Execution of statements that hold others: EXECUTE IMMEDIATE, IDENTIFIER and SQL scripts.
+"""Executes statements that contain others: EXECUTE IMMEDIATE, IDENTIFIER and SQL scripts.
 
-Each statement inside passes the pipeline by itself. Imports values and grammars of `engine.statements.scripting` and
-`variables`, and no stage. Start at `interpreter.py`.
+Each inner statement passes through the pipeline separately. Imports values and grammars from
+`engine.statements.scripting` and `variables`, and no stage. Start at `interpreter.py`.
 """

@@ -1,8 +1,8 @@
 """EXECUTE IMMEDIATE, and statements with the IDENTIFIER clause: statements whose text is evaluated first.
 
-The text and the arguments of EXECUTE IMMEDIATE are evaluated in the place of the statement, with the variables of the
-script around it. The resulting statement runs as if it had been sent by itself: it sees the session's variables, and
-its arguments as parameters. The names of IDENTIFIER are evaluated, and the text with the names in it is parsed.
+The text and the arguments for EXECUTE IMMEDIATE are evaluated at the statement's position, with the variables of the
+surrounding script. The resulting statement runs as if it had been sent on its own: it sees the session's variables, and
+its arguments as parameters. The names in IDENTIFIER are evaluated, and the text with these names is parsed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from engine.statements.scripting.statement import Argument, Executable, ExecuteI
 from engine.statements.variables.grammar import row_query
 from engine.statements.variables.statement import EvaluateQuery, Names, SetVariables
 
+# Maximum nesting: EXECUTE IMMEDIATE that runs EXECUTE IMMEDIATE, and so on.
 DEPTH_MAX = 32
-"""EXECUTE IMMEDIATE that runs EXECUTE IMMEDIATE, and so on."""
 
 _ROW_SCOPE = "row of a query"
 
@@ -44,7 +44,7 @@ _ROW_SCOPE = "row of a query"
 def execute_immediate(
     statement: ExecuteImmediate, road: Road, scopes: Scopes, parameters: Sequence[Parameter] = (), depth: int = 1
 ) -> Step:
-    """Run what the text says. The scopes change by INTO alone."""
+    """Runs the evaluated text. Only INTO changes the scopes."""
     if depth > DEPTH_MAX:
         raise ExecuteTooDeep(DEPTH_MAX)
     text = _text(statement, road, scopes, parameters)
@@ -66,7 +66,7 @@ def execute_immediate(
 
 
 def only_value(result: ResultStream) -> object:
-    """The one value of a result; None where it has no row."""
+    """Returns a result's only value; None without a row."""
     try:
         values = [value for batch in result.batches() for value in batch.column(0).to_pylist()]
     finally:
@@ -86,12 +86,12 @@ def _text(statement: ExecuteImmediate, road: Road, scopes: Scopes, parameters: S
 
 
 def argument_values(row: Query, road: Road, scopes: Scopes, parameters: Sequence[Parameter]) -> tuple[RowValue, ...]:
-    """The values of USING, which are the one row of a query."""
+    """Returns the USING values, which are the only row in a query."""
     return values_of(road.take(EvaluateQuery(query=row), scopes, parameters)).row(0)
 
 
 def parameters_for(text: str, arguments: Sequence[Argument], values: Sequence[RowValue]) -> tuple[Parameter, ...]:
-    """The arguments as the markers of `text` ask for them: in their order, or by their names."""
+    """Returns the arguments for the markers in `text`: by position, or by name."""
     by_position, by_name = markers(text)
     if by_position and by_name:
         raise MixedParameters()
@@ -129,7 +129,7 @@ def _assign(targets: tuple[Names, ...], found: RowValues, road: Road, scopes: Sc
 
 
 def assign_row(targets: tuple[Names, ...], row: Sequence[RowValue], road: Road, scopes: Scopes) -> Step:
-    """Assign a row that is at hand: SET from variables of a scope of its own, so that Spark casts the values."""
+    """Assigns a given row: executes SET from variables in a separate scope, so that Spark casts the values."""
     names = [f"column {number}" for number in range(len(row))]
     variables = {name: Variable(name=name, value=value, default="NULL") for name, value in zip(names, row, strict=True)}
     scope = Scope(label=_ROW_SCOPE, variables=MappingProxyType(variables))
@@ -138,14 +138,14 @@ def assign_row(targets: tuple[Names, ...], row: Sequence[RowValue], road: Road, 
     return Step(result=empty_result(), scopes=step.scopes[:-1])
 
 
+# The prefixes of text type names.
 TEXT_TYPES = ("string", "char(", "varchar(")
-"""How the types of texts begin."""
 
 
 def with_names(
     statement: NamedByExpressions, road: Road, scopes: Scopes, parameters: Sequence[Parameter]
 ) -> tuple[Executable, Sequence[Parameter]]:
-    """What the text says with its names in it, and the parameters that are left to it."""
+    """Returns the statement with its evaluated names, and the remaining parameters."""
     named = [parameter for parameter in parameters if parameter.name is not None]
     by_position = [parameter for parameter in parameters if parameter.name is None]
     inside = [any(span.start <= marker < span.end for span in statement.spans) for marker in statement.markers]

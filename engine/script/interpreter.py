@@ -1,15 +1,15 @@
-"""Running a script: blocks and loops here, each statement in them down the road by itself.
+"""Runs a script: blocks and loops are interpreted here, each statement in them passes through the pipeline separately.
 
-Errors look for a handler from the innermost block outwards, at the place where they arise. A CONTINUE handler runs and
-the script goes on behind the statement that failed (behind the whole IF or loop whose condition failed); an EXIT
-handler runs and its block is left. While a handler runs, those of its own block do not catch. What cancels the script,
-a timeout included, is never caught, and is looked for before each statement and each turn of a loop.
+An error is matched against handlers from the innermost block outwards, at the position where it is raised. A CONTINUE
+handler runs and the script continues after the failed statement (after the whole IF or loop whose condition failed); an
+EXIT handler runs and its block ends. While a handler runs, handlers in its own block do not catch errors. Cancellation,
+including a timeout, is never caught, and is checked before each statement and each loop iteration.
 
-The script answers what its last query answered; whatever else its statements answer is dropped, as in Spark.
+The script returns its last query's result; other statements' results are discarded, as in Spark.
 
-A cursor is a query, and its rows while it is open. OPEN runs the query to its end, so a cursor sees the versions of
-that moment whatever is written later; the query sees the variables of the block that declares it. FETCH assigns the
-next row as SET would.
+A cursor is a query, and its rows while it is open. OPEN runs the query to its end, so a cursor sees the table versions
+at that moment regardless of later writes; the query sees the variables in the cursor's declaring block. FETCH assigns
+the next row as SET would.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ from engine.statements.scripting.statement import (
 )
 from engine.statements.variables.statement import EvaluateQuery, Names
 
+# SQLSTATE classes that are not exceptions: success, warnings, no data, and internal errors.
 _UNCAUGHT_CLASSES = frozenset({"00", "01", "02", "XX"})
-"""Classes of SQLSTATE that are no exceptions of the statement: success, warnings, no data, and bugs."""
 
 
 def run_script(script: Script, road: Road, parameters: Sequence[Parameter] = ()) -> ResultStream:
-    """Run `script` to its end and answer what its last query answered."""
+    """Runs `script` to its end and returns its last query's result."""
     run = _Run(road, parameters)
     try:
         run.compound(script.body)
@@ -77,14 +77,14 @@ def run_script(script: Script, road: Road, parameters: Sequence[Parameter] = ())
 
 
 class _Uncaught(Exception):
-    """An error for which no handler was found; it ends the script."""
+    """An error without a handler; it ends the script."""
 
     def __init__(self, error: SqlError) -> None:
         self.error = error
 
 
 class _Jump(Exception):
-    """LEAVE or ITERATE on its way to the block or loop of its label."""
+    """LEAVE or ITERATE, propagating to the block or loop with its label."""
 
     def __init__(self, label: str, *, again: bool) -> None:
         self.label = label
@@ -92,7 +92,7 @@ class _Jump(Exception):
 
 
 class _Exit(Exception):
-    """An EXIT handler ran; on its way to the end of the handler's block."""
+    """An EXIT handler ran; propagates to the end of the handler's block."""
 
     def __init__(self, block: _Block) -> None:
         self.block = block
@@ -100,7 +100,7 @@ class _Exit(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Block:
-    """A block, loop or branch that runs, with its variables as they are now."""
+    """A running block, loop or branch, with its variables' current values."""
 
     scope: Scope
     handlers: tuple[Handler, ...] = ()
@@ -109,7 +109,7 @@ class _Block:
 
 
 class _Run:
-    """One run of a script; `result` is the answer so far."""
+    """One script run; `result` is the result so far."""
 
     def __init__(self, road: Road, parameters: Sequence[Parameter]) -> None:
         self._road = road
@@ -134,7 +134,7 @@ class _Run:
             self._part(part)
 
     def _part(self, part: ScriptPart) -> None:
-        """Run `part`. An error of its own is handled here; those of parts inside it were, when they arose."""
+        """Runs `part`. Its own error is handled here; errors in inner parts were handled when they were raised."""
         try:
             self._road.cancel.reopen()
             self._run(part)
@@ -188,7 +188,7 @@ class _Run:
                 assert_never(statement)
 
     def _find_cursor(self, parts: Names) -> tuple[int, OpenableCursor]:
-        """The innermost cursor of that name, and the index of its block."""
+        """Returns the innermost cursor with that name, and its block's index."""
         *label, name = [part.lower() for part in parts]
         for depth in range(len(self._blocks) - 1, -1, -1):
             block = self._blocks[depth]
@@ -238,7 +238,7 @@ class _Run:
                     return
 
     def _turn(self, body: Sequence[ScriptPart], label: str | None) -> bool:
-        """Run a loop's body once; whether the loop goes on."""
+        """Runs a loop's body once; returns whether the loop continues."""
         self._road.cancel.reopen()
         try:
             self._body(body)
@@ -249,7 +249,7 @@ class _Run:
         return True
 
     def _is_true(self, branch: Branch) -> bool:
-        """NULL, and no row of a subquery, are not true."""
+        """Returns whether the condition is true; NULL, and a subquery without rows, are not."""
         result = self._road.take(branch.condition, self._scopes, self._parameters).result
         sql_type = sql_type_of(result.schema.field(0))
         value = only_value(result)
@@ -258,7 +258,7 @@ class _Run:
         return value is True
 
     def _handle(self, error: SqlError) -> None:
-        """Run the handler for `error`; returns where the script goes on behind the statement that failed."""
+        """Runs the handler for `error`; returns if the script continues after the failed statement."""
         if self._road.cancel.reason is not None:
             raise _Uncaught(error) from None
         for depth in range(len(self._blocks) - 1, -1, -1):
@@ -276,7 +276,7 @@ class _Run:
             if handler.kind is HandlerKind.EXIT:
                 raise _Exit(block)
             return
-        if not isinstance(error, CursorNoMoreRows):  # no error, unless somebody wants to know
+        if not isinstance(error, CursorNoMoreRows):  # not an error, unless a handler exists
             raise _Uncaught(error) from None
 
     @property
@@ -298,7 +298,9 @@ class _Run:
 
 
 def _handler_for(error: SqlError, handlers: Sequence[Handler]) -> Handler | None:
-    """The most specific one: by condition, by what precedes the condition's dot, by SQLSTATE, by its class."""
+    """Returns the most specific handler: by condition, by the condition's part before the dot, by SQLSTATE, by its
+    class.
+    """
     condition, sqlstate = error.condition.upper(), error.sqlstate.upper()
     main = condition.partition(".")[0]
     tests: tuple[Callable[[Handler], bool], ...] = (
@@ -313,7 +315,7 @@ def _handler_for(error: SqlError, handlers: Sequence[Handler]) -> Handler | None
 
 @dataclass(slots=True, eq=False)
 class OpenableCursor:
-    """`rows` is None while it is closed; `next_row` is the index of the row that FETCH assigns."""
+    """A cursor. `rows` is None while it is closed; `next_row` is the index for the next FETCH."""
 
     name: str
     query: Query
@@ -323,7 +325,7 @@ class OpenableCursor:
     def open(
         self, statement: OpenCursor, road: Road, scopes: Scopes, own_scopes: Scopes, parameters: Sequence[Parameter]
     ) -> None:
-        """`scopes` are those of OPEN, which its arguments see; `own_scopes` those of the declaration."""
+        """Opens the cursor; `scopes` apply to the arguments in OPEN, `own_scopes` to the declaration."""
         if self.rows is not None:
             raise CursorAlreadyOpen(self.name)
         given = parameters
@@ -334,7 +336,7 @@ class OpenableCursor:
         self.next_row = 0
 
     def fetch(self, statement: FetchCursor, road: Road, scopes: Scopes) -> Scopes:
-        """The scopes with the next row assigned."""
+        """Returns the scopes with the next row assigned."""
         if self.rows is None:
             raise CursorNotOpen(self.name)
         if self.next_row >= len(self.rows.rows):

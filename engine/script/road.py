@@ -1,7 +1,7 @@
-"""What a statement that holds others may do: have a text parsed, and send a statement down the road.
+"""Operations for a statement that contains others: parse a text, and run a statement through the pipeline.
 
-The session lends both, so that nothing here calls a stage, and each statement is bound, authorised and guarded in the
-state that the one before it left.
+The session provides both, so that this package calls no stage, and each statement is bound, authorized and guarded in
+the state that the previous one left.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from engine.runtime.results import ResultStream
 from engine.runtime.variables import RowValues, Scope
 from engine.statements.scripting.statement import Executable, RunnableStatement
 
+# A script's scopes, the innermost last.
 Scopes = tuple[Scope, ...]
-"""Of a script, the innermost last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one statement answered, and the scopes as it left them."""
+    """One statement's result, and the scopes after it."""
 
     result: ResultStream
     scopes: Scopes
@@ -30,7 +30,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Road:
-    """`take` runs one statement that sees these scopes, and applies what it changes of the session."""
+    """The session's operations. `take` runs one statement that sees these scopes, and applies its session changes."""
 
     parse: Callable[[str], Executable]
     take: Callable[[RunnableStatement, Scopes, Sequence[Parameter]], Step]

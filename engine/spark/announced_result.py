@@ -1,9 +1,10 @@
-"""The result of a query whose rows may be read before it has ended.
+"""Streaming results: rows that may be read before their query has ended.
 
-Java opens a connection to the question server for the first rows that are on disk (`ResultSpool.java`): the question is
-`{"statement": id, "result": header}`, with the header of an answer (`frame.py`), and a line `[path, offset, length]`
-follows for each piece: the segment at `offset` of that file, the last one told of or the next one, has so many bytes.
-The connection ends with the query, whose answer has the whole list; so nothing depends on how far the lines were read.
+Java opens a connection to the question server for the first rows that are on disk (`ResultSpool.java`): the request is
+`{"statement": id, "result": header}`, with a result header (`frame.py`), and a line `[path, offset, length]` follows
+for each piece: the segment at `offset` in that file, the last announced one or the next one, has this length in bytes.
+The connection ends with the query, whose response has the complete list; so correctness does not depend on the lines
+that were read.
 """
 
 from __future__ import annotations
@@ -20,26 +21,27 @@ from engine.spool.spool import Spool
 
 
 class AnnouncedResult:
-    """Tells `on_rows` of the result once, on the connection's thread, if there are rows before the query has ended.
+    """Calls `on_rows` with the result once, on the connection's thread, if rows are available before the query has
+    ended.
 
-    `on_rows` has returned when :meth:`complete` does, or is never called: a stream has one reader, and who gets the
-    stream of `complete` has to know whether that is somebody else. It must not wait for the query.
+    `on_rows` has returned when :meth:`complete` does, or is never called: a stream has one reader, and the caller of
+    `complete` has to know whether another reader already has it. It must not wait for the query.
     """
 
     def __init__(self, on_rows: Callable[[ResultStream], None], on_steps: OnSteps, spool: Spool, owner: str) -> None:
-        """Files of the result go to `spool`, as those of `owner`; `on_steps` is told how long what took."""
+        """The result's files are moved to `spool`, accounted to `owner`; `on_steps` receives step durations."""
         self._on_rows = on_rows
         self._on_steps = on_steps
         self._spool = spool
         self._owner = owner
+        # Guards the fields below, and is held while `on_rows` runs.
         self._lock = threading.Lock()
-        """Guards all below, and is held while `on_rows` runs."""
         self._begun: tuple[ResultStream, RecordBatches] | None = None
         self._has_ended = False
         self._is_told = False
 
     def follow(self, header: dict[str, Any], lines: Iterable[bytes]) -> None:
-        """Read what Java says, until it hangs up."""
+        """Reads Java's announcements until the connection ends."""
         stream, batches = self._begin(header)
         with self._lock:
             if self._has_ended:
@@ -47,7 +49,7 @@ class AnnouncedResult:
             self._begun = stream, batches
         for line in lines:
             if not line.endswith(b"\n"):
-                return  # of a Java that was killed
+                return  # Java was killed
             batches.announce(Segment(*json.loads(line)))
             if self._is_told:
                 continue
@@ -58,7 +60,9 @@ class AnnouncedResult:
                 self._on_rows(stream)
 
     def complete(self, frame: bytes) -> ResultStream:
-        """The whole result, of the query's answer: the stream of which `on_rows` was told, or one that nobody reads."""
+        """Returns the whole result from the query's response: the stream that `on_rows` received, or one without a
+        reader.
+        """
         header, body = read_answer(frame)
         self._on_steps(steps_of(header))
         with self._lock:
@@ -70,7 +74,9 @@ class AnnouncedResult:
         return read_result_header(header, self._spool, self._owner)
 
     def fail(self, error: BaseException) -> bool:
-        """End the result with the query's error; whether `on_rows` was told of it, who gets the error then."""
+        """Ends the result with the query's error; returns whether `on_rows` was called, whose stream then raises the
+        error.
+        """
         with self._lock:
             self._has_ended = True
             begun, is_told = self._begun, self._is_told

@@ -1,15 +1,15 @@
-"""Classes that each start of Java would make and load again, kept for a Python environment.
+"""A class cache for a Python environment: classes that each start of Java would otherwise compile and load again.
 
-Half of a start's processor time goes into classes: ours are compiled, and some 19,000 are found in jars, checked and
-linked. So both are done once, by `delta-gateway prepare`:
+Half the processor time at a start is spent on classes: the gateway's are compiled, and about 19,000 are found in jars,
+verified and linked. So `delta-gateway prepare` does both once:
 
     <environment>/share/delta-gateway/<digest of our sources and Spark's version>/gateway.jar
                                                                                  /classes-<its size>.jsa
 
-The second is Java's own archive of loaded classes (class data sharing, JEP 350), which it maps into memory. Java starts
-without it where its own build or the class path is not the one that it was made with. But it dies of an archive that
-was cut off, hence the size. An environment that is not prepared starts as well, only later. Whoever may write these
-files may write the gateway's code too.
+The second file is Java's own archive for loaded classes (class data sharing, JEP 350), which it maps into memory. Java
+starts without it if its own build or the class path differs from the archive's. But Java crashes on a truncated
+archive, hence the size. An environment that is not prepared starts too, only more slowly. A user with write access to
+these files can also write the gateway's code.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _JAR, _ARCHIVE = "gateway.jar", "classes-{}.jsa"
 
 @dataclass(frozen=True, slots=True)
 class ClassFiles:
-    """A jar of compiled classes, and what was made beside it."""
+    """A jar with compiled classes, and its related files."""
 
     jar: Path
 
     @property
     def archive(self) -> Path | None:
-        """Java's archive, where it is there as a whole."""
+        """Returns Java's archive, if it is complete."""
         made = self.jar.parent.glob(_ARCHIVE.format("*"))
         return next((file for file in made if file.name == _ARCHIVE.format(file.stat().st_size)), None)
 
     def settings(self, conf: Mapping[str, str]) -> dict[str, str]:
-        """`conf` for a start with these files. Options that `conf` has stay the last ones, which Java takes."""
+        """Returns `conf` for a start with these files. Options from `conf` stay last, which Java prefers."""
         given = conf.get(_CLASS_PATH)
         added = {_CLASS_PATH: f"{self.jar}{os.pathsep}{given}" if given else str(self.jar)}
         if (archive := self.archive) is not None:
@@ -54,15 +54,16 @@ class ClassFiles:
 
 
 def find_class_files() -> ClassFiles | None:
-    """What was kept of the sources and the Spark that are there now."""
+    """Returns the cached files for the current sources and Spark."""
     found = _class_files()
     return found if found.jar.is_file() else None
 
 
 def compile_once() -> ClassFiles:
-    """Compile our classes unless that was done, in a Java of their own. Raises `JavaNotFound` or `SparkUnavailable`.
+    """Compiles the gateway's classes unless already done, in a separate Java. Raises `JavaNotFound` or
+    `SparkUnavailable`.
 
-    What was kept of other sources is removed.
+    Cached files for other sources are removed.
     """
     files = _class_files()
     if not files.jar.is_file():
@@ -73,14 +74,14 @@ def compile_once() -> ClassFiles:
                 compile_classes(gateway, made)
             finally:
                 stop_jvm(gateway)
-            with suppress(FileExistsError):  # its time is in somebody's archive
+            with suppress(FileExistsError):  # an archive contains its modification time
                 os.link(made, files.jar)
     return files
 
 
 @contextmanager
 def archiving(files: ClassFiles) -> Iterator[str]:
-    """An option with which Java writes the archive of what it has loaded when it ends, within the block."""
+    """Yields an option with which Java writes the archive of its loaded classes when it ends, within the block."""
     with _beside(files.jar) as made:
         yield _quoted(f"-XX:ArchiveClassesAtExit={made}") + " -Xlog:cds*=off"
         if made.is_file():
@@ -104,13 +105,13 @@ def _remove_others(folder: Path) -> None:
 
 @contextmanager
 def _beside(file: Path) -> Iterator[Path]:
-    """A place for a file that is being made."""
+    """Yields a temporary path next to a file that is being written."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".", dir=file.parent) as folder:
         yield Path(folder) / file.name
 
 
 def _quoted(option: str) -> str:
-    """As Spark's launcher takes options apart."""
+    """Quotes an option for Spark's launcher."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"' if any(each.isspace() for each in option) or escaped != option else option

@@ -1,4 +1,4 @@
-"""The execution context: what the stages of one running statement share."""
+"""The execution context: the state that the stages of a running statement share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engine.spark.query import ExecSession
 
 @dataclass(slots=True)
 class Subject:
-    """The format of the tables that the statement reads or writes, if there is one: its conditions name errors."""
+    """The format of the tables that the statement reads or writes, if any: its conditions name errors."""
 
     format: str | None = None
 
@@ -45,11 +45,11 @@ class ExecutionContext:
 
     @property
     def retries(self) -> RetryPolicy:
-        """Returns the retry policy of the statement's commits."""
+        """Returns the retry policy for the statement's commits."""
         return RetryPolicy(cancel=self.request.cancel, on_loss=self.request.on_loss, turns=self.sources.turns)
 
     def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
-        """Returns the columns of the result of `plan`; nothing runs."""
+        """Returns the result columns of `plan`; nothing runs."""
         return tuple(self.executor.columns_of(plan, self.request, self.parameters))
 
     def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class ExecutionContext:
         return self.executor.variables_read(plan, self.request)
 
     def examine(self, plan: ReadPlan) -> Examination:
-        """Returns the column types of `plan` and what its values depend on; nothing runs."""
+        """Returns the column types and dependencies of `plan`; nothing runs."""
         return self.executor.examine(plan, self.request, self.parameters)
 
     def session_zone(self, purpose: str) -> tzinfo:

@@ -1,12 +1,12 @@
-"""Which of Spark's classes of expressions a plan may hold: a list by allowance, reviewed class by class.
+"""The allowlist for Spark's expression classes in a plan, reviewed class by class.
 
-`expressions.tsv` beside this file has every class of expressions of the Spark release that is shipped, by its name
-below `org.apache.spark.sql.catalyst`; one that a plan may not hold has the reason in a second column. A test compares
-them with Spark's jars, so an upgrade that brings new ones fails until somebody has looked at them. Classes elsewhere
-(Hive's functions, those of physical plans) are in no list and therefore refused.
+`expressions.tsv` in this directory has every expression class in the shipped Spark release, by its name below
+`org.apache.spark.sql.catalyst`; a disallowed class has the reason in a second column. A test compares them with Spark's
+jars, so an upgrade that adds classes fails until they are reviewed. Classes from other packages (Hive functions,
+physical plans) are in no list and therefore rejected.
 
-The functions that a text may name are a list of their own (`engine/sql/dialect/functions.py`). This one also holds for
-what the analyzer makes of a text: of what it was allowed to name, of views, of defaults, of variables.
+The functions that a text may name have a separate list (`engine/sql/dialect/functions.py`). This list also covers the
+analyzer's output for a text: for allowed functions, views, defaults, variables.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def _rows() -> list[tuple[str, str]]:
     return [(PACKAGE + name, reason) for name, _, reason in (line.partition("\t") for line in lines)]
 
 
+# Full class names, with `$` at the end for Scala objects.
 ALLOWED_EXPRESSIONS = frozenset(name for name, reason in _rows() if not reason)
-"""Full names of classes, `$` at the end of those that Scala has as objects."""
 
+# Full class names, and the reason why a plan may not contain them: `it {reason}`.
 REFUSED_EXPRESSIONS: Mapping[str, str] = MappingProxyType({name: reason for name, reason in _rows() if reason})
-"""Full names of classes, and why a plan may not hold them: `it {reason}`."""

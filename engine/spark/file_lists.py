@@ -1,12 +1,12 @@
-"""Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters,
-and how much is that? Which rows are there that are in no files? And, while it runs: may so many more bytes of its
-result be on the disk? Which credentials has a catalog lent for the files of a table?
+"""Answers Java's callbacks while Spark plans: the files in a scan that may contain rows for these filters, their
+estimated size, and rows that are not in files. While a query runs: disk space for its result, and credentials that a
+catalog vended for a table's files.
 
-What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
-here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
-Java's view of it. A statement whose files are more than its limit fails so, before any job.
+Java's announcement of a statement's first rows is passed on to its result (`announced_result.py`). A statement is
+registered here only while it runs. An error in a callback fails the statement with the original error
+(`Asked.failure`), not with Java's view of it. A statement whose files exceed its limit fails this way, before any job.
 
-Rows that are in no files are answered as the statement's own thread would make them (:class:`GivenAnswers`).
+Rows that are not in files are computed in the context of the statement's own thread (:class:`GivenAnswers`).
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ from engine.tables.scan import ChosenFiles, CountedChoice, Scan
 
 logger = logging.getLogger(__name__)
 
+# Metadata for a list from which matching files may be omitted, for `FileList.java`.
 IS_PART = {"is_part": "true"}
-"""Of a list in which files are left out that may match, for `FileList.java`."""
 
 
 class ScannedBytes:
-    """The bytes of the files of a statement: each file of a scan once, however often Spark asks for it."""
+    """A statement's scanned bytes: each file in a scan counts once, however often Spark requests it."""
 
     def __init__(self, bytes_max: int) -> None:
-        """0 is no limit."""
+        """0 means no limit."""
         self._bytes_max = bytes_max
         self._total = 0
+        # By scan name: the files that are included in the total.
         self._counted: dict[str, npt.NDArray[np.bool_]] = {}
-        """By the name of a scan: which of its files are in the total."""
 
     def add(self, scan: Scan, rows: pa.Array | None) -> None:
-        """`rows` are positions in the scan's files; None: all. Raises `ScanLimitExceeded`."""
+        """Adds files; `rows` are positions in the scan's files; None: all. Raises `ScanLimitExceeded`."""
         if not self._bytes_max:
             return
         counted = self._counted.setdefault(scan.relation, np.zeros(scan.files.num_rows, bool))
@@ -73,7 +73,7 @@ class ScannedBytes:
 
 
 class Asked:
-    """The scans of one running statement, and what went wrong when Java asked about them."""
+    """A running statement's scans, and the first error in its callbacks."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Asked:
         on_question: Callable[[FileQuestion], None] | None = None,
         given: GivenAnswers | None = None,
     ) -> None:
-        """`disk` are the bytes of its result's files (None: without a bound)."""
+        """Registers scans; `disk` reserves bytes for its result's files (None: unlimited)."""
         self._scans = scans
         self._profile = profile
         self._on_question = on_question
@@ -98,8 +98,8 @@ class Asked:
         return self._failure or self._given.failure
 
     def answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
-        """The files of the scan that the filters leave, as `file_list` has them, or an estimate of what is in them; or
-        how many more bytes may be written of the result; or what Hadoop is told for the files of a lease.
+        """Returns the scan's files that match the filters, in the form of `file_list`, or an estimate; or the number of
+        further bytes that may be written for the result; or Hadoop's settings for vended credentials.
         """
         try:
             if "lease" in question:
@@ -122,7 +122,7 @@ class Asked:
             raise
 
     def _chosen(self, scan: Scan, question: dict[str, Any]) -> ChosenFiles | None:
-        """The files that may match, or some of them that have as many rows as are wanted; None for all."""
+        """Returns the files that may match, or enough of them for the requested row count; None for all."""
         asked = FileQuestion(question["scan"], json.dumps(question["filters"]), question["zone"], question.get("rows"))
         if self._on_question is not None:
             self._on_question(asked)
@@ -135,7 +135,7 @@ class Asked:
 
 
 def chosen_files(scan: Scan, asked: FileQuestion) -> ChosenFiles | None:
-    """What the question is answered by for a scan, be it of another version; None: all of its files."""
+    """Returns the selected files for a request on a scan, possibly in another version; None: all its files."""
     choice = scan.choice
     if choice is None:
         return None
@@ -147,7 +147,9 @@ def chosen_files(scan: Scan, asked: FileQuestion) -> ChosenFiles | None:
 
 
 def _lent(lease: str, place: str) -> dict[str, Any]:
-    """As `Leases.java` reads it. Raises `LentCredentialsNotInSpark`, `RestCatalogNotAvailable`."""
+    """Returns credentials in the form for `Leases.java`. Raises `LentCredentialsNotInSpark`,
+    `RestCatalogNotAvailable`.
+    """
     lent = lent_by(lease)
     if lent.hadoop is None:
         raise LentCredentialsNotInSpark(place, "Spark takes none of their kind")
@@ -155,19 +157,19 @@ def _lent(lease: str, place: str) -> dict[str, Any]:
 
 
 def _estimate(scan: Scan, question: dict[str, Any]) -> Estimate:
-    """Of rows that policies hide no more is told than what all may see."""
+    """Returns an estimate. For rows that policies hide, it contains only publicly visible information."""
     if scan.choice is not None and not scan.is_hidden:
         filters = read_filters(question["filters"])
         zone = find_zone(question["zone"])
         try:
             return scan.choice.estimate(filters, zone, question["estimate"])
-        except Exception:  # what has to fail fails where the files are listed
+        except Exception:  # a real error is raised when the files are listed
             logger.exception("nothing is estimated of %s", scan.label)
     return Estimate(files=scan.files.num_rows, bytes=pc.sum(scan.files["size"]).as_py() or 0)
 
 
 class FileLists:
-    """One for the process; see the module."""
+    """The process-wide registry for running statements; see the module."""
 
     def __init__(self) -> None:
         self._running: dict[str, Asked] = {}
@@ -182,8 +184,8 @@ class FileLists:
         announced: AnnouncedResult | None = None,
         disk: Reservation | None = None,
     ) -> Iterator[Asked]:
-        """Answer for this statement, whose profile is told what is read, and `announced` of its first rows; `disk` are
-        the bytes of its result's files.
+        """Answers callbacks for this statement, records the files in its profile, and passes first rows to `announced`;
+        `disk` reserves bytes for its result's files.
         """
         asked = self._running[request.statement_id] = Asked(
             plan.scans,
@@ -203,18 +205,18 @@ class FileLists:
 
     def _answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
         asked = self._running.get(question["statement"])
-        if asked is None and "lease" in question:  # of a task that removes its files, after its statement
+        if asked is None and "lease" in question:  # from a task that removes its files, after its statement
             return _lent(question["lease"], question["place"])
         return self._running[question["statement"]].answer(question)
 
     def _follow(self, question: dict[str, Any], lines: Iterable[bytes]) -> None:
         announced = self._announced.get(question["statement"])
-        if announced is not None:  # else it has ended
+        if announced is not None:  # otherwise it has ended
             announced.follow(question["result"], lines)
 
 
 class GivenAnswers:
-    """The answers of one statement, on whose thread it is made."""
+    """Row answers for one statement, created on its thread."""
 
     def __init__(self, given: Sequence[RowScan] = (), cancel: CancelToken | None = None) -> None:
         self._given = given
@@ -223,8 +225,9 @@ class GivenAnswers:
         self.failure: Exception | None = None
 
     def answer(self, question: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-        """Answers with the keys of all objects, or the rows of the objects at the positions `chosen` (None: of all),
-        with values of the costly columns `used`."""
+        """Yields the keys of all objects, or the rows for the objects at the positions `chosen` (None: all), with
+        values for the costly columns `used`.
+        """
         rows = self._given[question["given"]].rows
         context = self._context.copy()
         try:
@@ -243,7 +246,7 @@ class GivenAnswers:
 
 
 def given_request(given: RowScan) -> dict[str, Any]:
-    """Returns what `GivenRows.java` reads."""
+    """Returns the request that `GivenRows.java` reads."""
     columns = ", ".join(f"{name} {kind}" for name, kind in given.rows.columns)
     return {
         "relation": given.relation,

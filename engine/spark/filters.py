@@ -1,7 +1,7 @@
-"""Spark's filters, as `FilterTree.java` says them, become predicates over a table's columns.
+"""Converts Spark's filters, in the form of `FilterTree.java`, to predicates over a table's columns.
 
-A tree is a JSON array of its kind and its parts, or null. What is not understood here is `Unknown`, which prunes
-nothing; so does a comparison of two columns, or of a column with a value of a type that the log does not know.
+A tree is a JSON array with its kind and its parts, or null. An unsupported filter is `Unknown`, which prunes nothing;
+so is a comparison between two columns, or with a value whose type the log does not have.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _UNKNOWN = Unknown()
 
 
 def read_filters(trees: list[Any]) -> Predicate:
-    """The conjunction of all filters."""
+    """Returns the conjunction of all filters."""
     return conjunction(tuple(map(_predicate, trees)))
 
 
@@ -144,7 +144,7 @@ def _value(value: Any, data_type: DataType) -> Value:
 
 
 def _type(name: str) -> DataType | None:
-    """A type of columns in the log; None for a type that is only Spark's, or a string with a collation."""
+    """Returns a type for columns in the log; None for a type that only Spark has, or a string with a collation."""
     try:
         return parse_data_type(name)
     except DeltaError:

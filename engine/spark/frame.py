@@ -1,7 +1,7 @@
-"""A query's answer on its way from Java: a header and record batches (`Frame.java`), read without copying.
+"""Decodes a query's response from Java: a header and record batches (`Frame.java`), read without copying.
 
-The batches come without an Arrow schema; the one they are read with is made here, from Spark's types, so that a column
-carries its SQL type. Small results are in the answer itself, larger ones in files (`record_batches.py`).
+The batches have no Arrow schema; it is created here, from Spark's types, so that a column carries its SQL type. Small
+results are in the response itself, larger ones in files (`record_batches.py`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DAY_TIME = ("interval day", "interval hour", "interval minute", "interval secon
 
 
 def read_columns(frame: bytes) -> list[QueryColumn]:
-    """The columns of an answer."""
+    """Returns a response's columns."""
     header, _ = read_answer(frame)
     return [
         QueryColumn(column["name"], column["ddl"], column["comment"], column["type"]) for column in header["columns"]
@@ -46,16 +46,16 @@ def read_columns(frame: bytes) -> list[QueryColumn]:
 
 
 def read_examination(frame: bytes) -> Examination:
-    """The types of an answer's columns, and what their values depend on."""
+    """Returns the column types and dependencies in a response."""
     header, _ = read_answer(frame)
     types = tuple(column["ddl"] for column in header["columns"])
     return Examination(types=types, dependencies={Dependency(kind): sql for kind, sql in header["traits"].items()})
 
 
 def read_result(frame: bytes, spool: Spool, owner: str, on_steps: OnSteps) -> ResultStream:
-    """The rows of an answer, as a stream over the bytes where they are; files go to `spool`, as those of `owner`.
+    """Returns a response's rows, as a stream over the bytes in place; files are moved to `spool`, accounted to `owner`.
 
-    `on_steps` is told how long what took.
+    `on_steps` receives step durations.
     """
     header, body = read_answer(frame)
     on_steps(steps_of(header))
@@ -65,15 +65,15 @@ def read_result(frame: bytes, spool: Spool, owner: str, on_steps: OnSteps) -> Re
 def complete_result(
     stream: ResultStream, batches: RecordBatches, header: dict[str, Any], body: pa.Buffer
 ) -> ResultStream:
-    """The stream of which `batches` are the source, with all that the answer says."""
+    """Returns the stream with the source `batches`, with all information from the response."""
     stream.repeatable = Repeatable(header["repeatable"])
     stream.rows_made = header["rows"]
-    batches.complete(segments_of(header), body, header["rows"])  # whose reader may look at both then
+    batches.complete(segments_of(header), body, header["rows"])  # the stream's reader may then use both
     return stream
 
 
 def read_result_header(header: dict[str, Any], spool: Spool, owner: str) -> tuple[ResultStream, RecordBatches]:
-    """A result whose rows are to come."""
+    """Returns a result whose rows follow later."""
     schema = pa.schema([sql_field(c["name"], arrow_type(c["type"]), c["ddl"]) for c in header["columns"]])
     batches = RecordBatches(schema, spool, owner)
     stream = ResultStream(
@@ -87,30 +87,30 @@ def read_result_header(header: dict[str, Any], spool: Spool, owner: str) -> tupl
 
 
 def steps_of(header: dict[str, Any]) -> dict[str, float]:
-    """How many ms Spark was in which step of the query."""
+    """Returns Spark's time in ms for each step of the query."""
     return {step: micros / 1000 for step, micros in header["steps_us"].items()}
 
 
 def segments_of(header: dict[str, Any]) -> list[Segment]:
-    """Where the rows of an answer are."""
+    """Returns the locations of a response's rows."""
     return [Segment(*segment) for segment in header["segments"]]
 
 
 def read_header(frame: bytes) -> dict[str, Any]:
-    """All that an answer says besides rows."""
+    """Returns a response's header: everything except rows."""
     return read_answer(frame)[0]
 
 
 def read_answer(frame: bytes) -> tuple[dict[str, Any], pa.Buffer]:
-    """The header and the body."""
+    """Returns the header and the body."""
     end = 4 + int.from_bytes(frame[:4], "big")
     return json.loads(frame[4:end]), pa.py_buffer(memoryview(frame)[end:])
 
 
 def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:
-    """The Arrow type of a Spark type in its JSON form, as `WireValues` and Spark's converter lay it out.
+    """Returns the Arrow type for a Spark type in JSON form, in the layout of `WireValues` and Spark's converter.
 
-    Intervals of months, calendar intervals and variants come as text.
+    Month intervals, calendar intervals and variants are text.
     """
     match spark_type:
         case str() if spark_type in _PRIMITIVES:

@@ -1,19 +1,19 @@
-"""The Java side: finding a Java, launching Spark's process, and compiling the gateway's own classes in it.
+"""The Java side: finds a Java, launches Spark's process, and compiles the gateway's own classes in it.
 
-The classes of `java/` are compiled by Janino, which Spark ships, against the Spark that runs: once for an environment
-(`class_files.py`), or each time a process starts. They go into a jar on the class path of Spark's main class loader, so
-that py4j, the driver and local executors see the same classes; remote executors get the jar from Spark. A Spark whose
-classes or signatures moved fails here, with the line that no longer compiles.
+The classes in `java/` are compiled by Janino, which Spark ships, against the running Spark: once for an environment
+(`class_files.py`), or at each process start. They are put into a jar on the class path of Spark's main class loader, so
+that py4j, the driver and local executors see the same classes; remote executors get the jar from Spark. A Spark with
+moved classes or signatures fails here, with the line that no longer compiles.
 
-Janino compiles plain old Java: no lambdas, no inferred generics; where a class narrows a method's return type it may
-pick the wider one, hence a cast here and there. A private method becomes a static one with the object as its first
-argument, so `private synchronized` would lock the class, not the object.
+Janino compiles plain old Java: no lambdas, no inferred generics; if a class narrows a method's return type it may pick
+the wider one, hence a few casts. A private method becomes a static one with the object as its first argument, so
+`private synchronized` would lock the class, not the object.
 
-Spark's `spark-submit` starts a class that serves py4j, and writes where it listens and the secret of its connections
-into a file that is named by a variable. Settings are in a file as well, not on the command line, which every user of
-the machine can read; both files are in a folder of their own with the mode 0700, which goes as soon as Java has
-answered. Only what is on `_INHERITED` of the environment is passed on: not the gateway's own settings, and
-nothing that has Spark or Java start otherwise (SPARK_HOME, PYSPARK_SUBMIT_ARGS, JAVA_TOOL_OPTIONS).
+Spark's `spark-submit` starts a class that serves py4j, and writes its address and the connection secret into a file
+that an environment variable names. Settings are passed in a file as well, not on the command line, which every user on
+the machine can read; both files are in a directory with mode 0700, which is removed as soon as Java has answered. Only
+environment variables in `_INHERITED` are passed on: not the gateway's own settings, and no variables that change how
+Spark or Java start (SPARK_HOME, PYSPARK_SUBMIT_ARGS, JAVA_TOOL_OPTIONS).
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ _INHERITED = (
     *("HOME", "JAVA_HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
     *("HADOOP_CONF_DIR", "KRB5CCNAME", "KRB5_CONFIG"),
 )
+# Variables that Hadoop's connectors read for storage credentials.
 _INHERITED_PREFIXES = ("AWS_", "AZURE_", "GOOGLE_")
-"""Where Hadoop's connectors look for the credentials of a storage."""
 _INFO_VARIABLE = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 _POLL_S = 0.02
 _STACK = ("\tat ", "Caused by: ", "\t...")
 
 
 def ensure_java() -> Path:
-    """The `java` that Spark will use: JAVA_HOME's, else the first of PATH; raises `JavaNotFound`."""
+    """Returns the `java` that Spark will use: from JAVA_HOME, else the first in PATH; raises `JavaNotFound`."""
     home = os.environ.get("JAVA_HOME")
     if home and not (Path(home) / "bin" / "java").exists():
         raise JavaNotFound(f"JAVA_HOME is {home}, which has no bin/java")
@@ -84,7 +84,7 @@ def ensure_java() -> Path:
 
 
 def launch_jvm(settings: Mapping[str, str]) -> ClientServer:
-    """Start Spark's process with `settings`; it ends when this process does, however that ends."""
+    """Starts Spark's process with `settings`; it ends when this process ends, for any reason."""
     ensure_java()
     gateway = _launch(settings)
     threading.Thread(target=_forward_log, args=(gateway.proc.stderr,), name="spark-log", daemon=True).start()
@@ -92,9 +92,9 @@ def launch_jvm(settings: Mapping[str, str]) -> ClientServer:
 
 
 def _launch(settings: Mapping[str, str]) -> ClientServer:
-    """Start the process, whose standard error is a pipe; it ends with the end of its standard input.
+    """Starts the process, whose standard error is a pipe; it ends when its standard input is closed.
 
-    Raises `SparkUnavailable` where it ends before it answers.
+    Raises `SparkUnavailable` if it ends before it answers.
     """
     home = Path(pyspark.__file__).parent
     with tempfile.TemporaryDirectory(prefix="delta-gateway-") as name:
@@ -129,7 +129,7 @@ def _environment() -> dict[str, str]:
 
 
 def _properties(settings: Mapping[str, str]) -> str:
-    """Java's format of properties; all but letters, digits and what is harmless is escaped."""
+    """Returns Java's properties format; all characters except letters, digits and harmless ones are escaped."""
     return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
 
 
@@ -145,7 +145,7 @@ def _unit_escapes(character: str) -> str:
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl-C in a terminal is for the gateway, which ends Java itself."""
+    """Ignores Ctrl-C in a terminal: it is for the gateway, which ends Java itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -156,7 +156,7 @@ def _first_words(process: subprocess.Popen[bytes]) -> str:
 
 
 def _forward_log(stderr: BinaryIO) -> None:
-    """Hand the process's log to ours, line by line, until the process ends."""
+    """Forwards the process's log to the gateway's, line by line, until the process ends."""
     for raw in stderr:
         line = raw.decode(errors="replace").rstrip()
         level, _, text = line.partition(" ")
@@ -165,13 +165,13 @@ def _forward_log(stderr: BinaryIO) -> None:
         elif line.startswith(_STACK):
             _spark_log.error("%s", line)
         else:
-            _spark_log.debug("%s", line)  # the launcher's remarks on its own flags
+            _spark_log.debug("%s", line)  # the launcher's messages about its own flags
 
 
 def stop_jvm(gateway: ClientServer, exit_s: float = EXIT_S) -> None:
-    """End the process, by force if it does not end itself within so many seconds."""
+    """Ends the process, by force if it does not end within `exit_s` seconds."""
     process: subprocess.Popen[bytes] = gateway.proc
-    _let_go(gateway)  # the end of its input ends it
+    _let_go(gateway)  # closing its input ends it
     try:
         process.wait(exit_s)
     except subprocess.TimeoutExpired:
@@ -181,7 +181,7 @@ def stop_jvm(gateway: ClientServer, exit_s: float = EXIT_S) -> None:
 
 
 def kill_jvm(gateway: ClientServer) -> None:
-    """End the process by force."""
+    """Kills the process."""
     process: subprocess.Popen[bytes] = gateway.proc
     process.kill()
     process.wait()
@@ -189,7 +189,7 @@ def kill_jvm(gateway: ClientServer) -> None:
 
 
 def _let_go(gateway: ClientServer) -> None:
-    """End what serves the process on this side. py4j's own way asks Java, and waits for an answer for ever."""
+    """Closes the connection on this side. py4j's own method sends Java a request, and waits for an answer forever."""
     gateway._gateway_client.finalizer_deque.appendleft(SHUTDOWN_FINALIZER_WORKER)
     if stdin := gateway.proc.stdin:
         with suppress(OSError):
@@ -197,27 +197,27 @@ def _let_go(gateway: ClientServer) -> None:
 
 
 def install_classes(gateway: ClientServer, jar: Path) -> None:
-    """Compile our classes into `jar` and put it on the class path."""
+    """Compiles the gateway's classes into `jar` and adds it to the class path."""
     compile_classes(gateway, jar)
     loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
     loader.addURL(gateway.jvm.java.io.File(str(jar)).toURI().toURL())
 
 
 def compile_classes(gateway: ClientServer, jar: Path) -> None:
-    """Compile our classes into `jar`. Raises `SparkUnavailable`."""
+    """Compiles the gateway's classes into `jar`. Raises `SparkUnavailable`."""
     with zipfile.ZipFile(jar, "w") as archive:
         for name, content in _compile(gateway).items():
             archive.writestr(name, content)
 
 
 def java_sources() -> list[tuple[str, str]]:
-    """The name and the text of each file of `java/`, in one order."""
+    """Returns name and text for each file in `java/`, in a fixed order."""
     found = files("engine.spark").joinpath("java").iterdir()
     return sorted((source.name, source.read_text(encoding="utf-8")) for source in found)
 
 
 def _compile(gateway: ClientServer) -> dict[str, bytes]:
-    """Class files by their path in a jar."""
+    """Returns class files by their path in a jar."""
     jvm = gateway.jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     resources = jvm.org.codehaus.commons.compiler.util.resource

@@ -1,8 +1,8 @@
-"""One run of Spark: its Java process from launch to end, and what sessions need of it.
+"""One Spark run: its Java process from launch to end, with the operations that sessions need.
 
-Whether it is well is asked all the time on a thread of its own, since a call to a Java that is stopped does not return:
-the age of the last answer is the sign. Statements are cancelled on another thread for the same reason, so that the
-thread that cancels never waits for Java.
+A separate thread checks its health continuously, because a call to a stopped Java does not return: the age of the last
+answer is the health signal. Statements are canceled on another thread for the same reason, so that the canceling thread
+never waits for Java.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _log = logging.getLogger(__name__)
 
 _BEAT_EVERY_S = 1.0
 _LEFT_BEATS_MAX = 30
+# An ending process closes its connections a moment before its end is visible.
 _EXIT_S = 1.0
-"""A process that ends closes its connections a moment before its end can be seen."""
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What every start of Spark is made of; `spark_dir` holds files of one run only.
+    """Launch parameters for each Spark start; `spark_dir` contains files for one run only.
 
-    `jar` is for classes that are compiled at the start; at its end, Java may take `exit_s` seconds.
+    `jar` is for classes compiled at the start; Java may take `exit_s` seconds to end.
     """
 
     conf: Mapping[str, str]
@@ -64,7 +64,7 @@ class Launch:
 
 
 class SparkProcess:
-    """Made by :meth:`start`; an :class:`engine.spark.supervisor.Supervised`."""
+    """A Spark process, created by :meth:`start`; an :class:`engine.spark.supervisor.Supervised`."""
 
     def __init__(self, gateway: ClientServer, driver: Any, launch: Launch) -> None:
         self.gateway = gateway
@@ -77,17 +77,17 @@ class SparkProcess:
         self._ended = threading.Event()
         self._asked: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._left: Mapping[str, int] = MappingProxyType({})
+        # From the last heartbeat.
         self.vitals: Vitals | None = None
-        """As of the last beat."""
+        # Profiles of running statements, by statement id.
         self._profiles: dict[str, Profile] = {}
-        """Of the statements that run here, by their ids."""
         for name, run in (("spark-beat", self._beat), ("spark-cancel", self._do_asked)):
             threading.Thread(target=run, name=name, daemon=True).start()
 
     @classmethod
     def start(cls, launch: Launch, progress: Progress = lambda step: None) -> SparkProcess:
-        """Start Java, Spark and our classes in it. Raises `JavaNotFound` or `SparkUnavailable`."""
-        shutil.rmtree(launch.spark_dir, ignore_errors=True)  # of a run that was killed
+        """Starts Java, Spark and the gateway's classes in it. Raises `JavaNotFound` or `SparkUnavailable`."""
+        shutil.rmtree(launch.spark_dir, ignore_errors=True)  # left by a killed run
         launch.spark_dir.mkdir(parents=True)
         gateway = None
         try:
@@ -101,7 +101,7 @@ class SparkProcess:
         except BaseException as error:
             failure: BaseException = error
             if isinstance(error, Py4JError | ConnectionError):
-                failure = SparkUnavailable(_shown(error))  # while there is a Java to ask
+                failure = SparkUnavailable(_shown(error))  # while Java can still be called
             if gateway is not None:
                 kill_jvm(gateway)
             if failure is not error:
@@ -125,17 +125,17 @@ class SparkProcess:
 
     @property
     def left_statements(self) -> Mapping[str, int]:
-        """Statements that have ended while tasks of theirs run on: their ids, and for how many beats by now."""
+        """Returns ended statements whose tasks still run: their ids, and the number of heartbeats since."""
         return self._left
 
     @property
     def unstoppable(self) -> str | None:
-        """Why the process has to be replaced though it is well; None while it has not."""
+        """Returns why a healthy process has to be replaced; None if it need not be."""
         beats = max(self._left.values(), default=0)
         return f"tasks of an ended statement have not stopped for {beats} s" if beats >= _LEFT_BEATS_MAX else None
 
     def note_loss(self, loss: SparkRestarting) -> None:
-        """Called where a call to Java failed so: waits shortly for what follows, so that `illness` tells it."""
+        """Records that a call to Java failed this way: waits briefly for the cause, so that `illness` reports it."""
         if loss.reason == CONTEXT_STOPPED:
             self._illness = CONTEXT_STOPPED
         else:
@@ -144,7 +144,7 @@ class SparkProcess:
 
     @contextmanager
     def watching(self, request: StatementRequest) -> Iterator[None]:
-        """For the block, the statement's profile is told of its tasks; at its end `on_jobs` of its jobs."""
+        """Reports tasks to the statement's profile within the block; at its end calls `on_jobs` with its jobs."""
         self._profiles[request.statement_id] = request.profile
         try:
             if request.on_jobs is None:
@@ -162,13 +162,13 @@ class SparkProcess:
             self._profiles.pop(request.statement_id, None)
 
     def cancel(self, session: Any, statement_id: str) -> None:
-        """Have a session of Java end a statement; returns at once."""
+        """Cancels a statement in a Java session; returns immediately."""
         self._asked.put(partial(self._cancel, session, statement_id))
 
     def detach(self, session: Any) -> None:
-        """Let Java forget a session when the statements that were cancelled before are; returns at once.
+        """Removes a Java session after the statements that were canceled before; returns immediately.
 
-        Java finds no session that it has forgotten, and a statement in it would run on.
+        Java does not find a removed session, and a statement in it would continue.
         """
         self._asked.put(partial(self.gateway.detach, session))
 
@@ -189,7 +189,7 @@ class SparkProcess:
             try:
                 illness: str = self.driver.illness()
             except (Py4JError, ConnectionError):
-                continue  # its end is seen by its exit code, anything else by the silence
+                continue  # the process end is detected by its exit code, other failures by the silence
             self._illness = illness or None
             self._beat_at = time.monotonic()
             with suppress(Py4JError, ConnectionError):
@@ -210,7 +210,7 @@ class SparkProcess:
         while (asked := self._asked.get()) is not None:
             try:
                 asked()
-            except Exception:  # noqa: BLE001  the next statement must be cancelled all the same
+            except Exception:  # noqa: BLE001  the next statement must still be canceled
                 _log.exception("a session of Spark could not be reached")
 
     def _cancel(self, session: Any, statement_id: str) -> None:
@@ -222,7 +222,7 @@ class SparkProcess:
 
 
 def _shown(error: Py4JError | ConnectionError) -> str:
-    """The first lines of an error, for which py4j asks the Java that may be gone."""
+    """Returns an error's first lines; py4j requests them from a Java that may no longer run."""
     try:
         lines = str(error).splitlines()
     except (Py4JError, ConnectionError) as gone:
@@ -231,7 +231,9 @@ def _shown(error: Py4JError | ConnectionError) -> str:
 
 
 def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any:
-    """`jar` has our classes, and is on the class path; None: they are compiled while Spark starts."""
+    """Starts Spark. `jar` has the gateway's classes, and is on the class path; None: they are compiled while Spark
+    starts.
+    """
     installed: Future[None] | None = None
     if jar is None:
         jar, installed = launch.jar, Future()
@@ -241,7 +243,7 @@ def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any
     if installed is not None:
         installed.result()
     hadoop = spark.sparkContext().hadoopConfiguration()
-    for key, value in hadoop_settings().items():  # not among Spark's settings, which statements and logs may show
+    for key, value in hadoop_settings().items():  # not in Spark's settings, which statements and logs may show
         hadoop.set(key, value)
     questions = launch.file_lists.server
     driver = gateway.jvm.deltagateway.GatewayDriver(
@@ -258,7 +260,7 @@ def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any
 
 
 def _install(gateway: ClientServer, jar: Path, installed: Future[None]) -> None:
-    """On a thread that holds up no end of the server, unlike those of a pool."""
+    """Installs classes on a thread that does not delay the server's end, unlike pool threads."""
     try:
         install_classes(gateway, jar)
     except BaseException as error:  # noqa: BLE001  the waiting thread raises it

@@ -1,17 +1,17 @@
-"""Running a plan in one client's Spark session: one call to Java for each statement.
+"""Runs a plan in one client's Spark session: one call to Java for each statement.
 
-All that a run needs travels as one JSON text (and one file, for lists of data files), all that it answers as one
-frame; so a statement costs one round trip, and no state of it is left in Python. `SELECT 1` takes 5 ms warm on two
-busy cores, against 31 ms for `spark.sql("SELECT 1").toArrow()`.
+The request is one JSON text (and one file, for data file lists), the response one frame; so a statement costs one round
+trip, and leaves no state in Python. `SELECT 1` takes 5 ms warm on two busy cores, against 31 ms for `spark.sql("SELECT
+1").toArrow()`.
 
-Cancelling: the callback runs on whichever thread cancels. It marks the statement, which looks at the mark between its
-phases, and cancels its jobs, those of the future included; so it does not matter when it comes.
+Cancellation: the callback runs on the canceling thread. It sets a flag, which the statement checks between its phases,
+and cancels its jobs, including future ones; so the timing does not matter.
 
-A Spark that is lost fails the statements that run in it; the next statement of the session finds the one that was
-started in its place, with the session's settings (`supervisor.py`). If Spark was well and was ended because of a
-statement that could not be stopped, the calls of all others are made again in the next one: a call answers rows, or
-writes data files that no log names yet, so the lost one has changed nothing. Commits are made in Python, after the
-call has returned, and are not part of it. Only rows that were announced to a client cannot be taken back.
+If Spark is lost, its running statements fail; the session's next statement finds the restarted one, with the session's
+settings (`supervisor.py`). If a healthy Spark was ended because a statement could not be stopped, the calls of all
+other statements are repeated in the next Spark: a call returns rows, or writes data files that no log names yet, so the
+lost one has changed nothing. Commits are made in Python, after the call has returned, and are not part of it. Only rows
+that were streamed to a client cannot be withdrawn.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ from engine.sql.query.splice import own_aliases
 from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
 
+# The number of attempts for a call if Spark ends during each one.
 _RUNS_MAX = 4
-"""The number of times that a call is made if Spark ends under it each time."""
 
 A = TypeVar("A")
 _NO_TRANSLATION = Translation()
@@ -65,77 +65,78 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Call(Generic[A, R]):
-    """What is asked of Java's session, and how its answer is read."""
+    """A request to Java's session, with its response reader."""
 
     make: Callable[[Any, str], A]
     read: Callable[[A], R]
+    # Receives the statement's lineage, if requested and if the call may have one.
     lineage: LineageReader | None = None
-    """Told where the statement's lineage is asked for, if the call may have one."""
     announced: AnnouncedResult | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SessionFacts:
-    """What a session has besides its statements: settings of Spark, and the current catalog and schema.
+    """A session's state besides its statements: Spark settings, and the current catalog and schema.
 
-    Each change makes another object, so an object that is still there has been in force all the time.
+    Each change creates another object, so an unchanged object has been in force all the time.
     """
 
     settings: Mapping[str, str]
     current: tuple[str, str] | None
 
     def is_unchanged(self, later: SessionFacts) -> bool:
-        """Whether nothing was changed between the two, not even there and back."""
+        """Returns whether nothing was changed between the two, not even temporarily."""
         return self.settings is later.settings and self.current is later.current
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A session of Java's, and the run of Spark that it belongs to."""
+    """A Java session, and the Spark run that it belongs to."""
 
     process: SparkProcess
     session: Any
 
 
 class ExecSession:
-    """A Spark session of one client. Statements may run on several threads at once.
+    """One client's Spark session. Statements may run on several threads at the same time.
 
-    Its settings and current schema are kept here. Java's session is made when it is first needed, and made again with
-    the same settings where Spark was started again. Every method that needs it raises `SparkRestarting` where Spark is
-    lost while it runs, or is away and does not come back in time.
+    Its settings and current schema are stored here. Java's session is created on first use, and created again with the
+    same settings after Spark was restarted. Every method that needs it raises `SparkRestarting` if Spark is lost during
+    the call, or if it is unavailable and does not return in time.
     """
 
     def __init__(
         self, spark: Supervisor[SparkProcess], results: Spool, given: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        """Results go to `results` where a statement names no other spool. `given` are settings that all sessions have
-        from the start."""
+        """Results are stored in `results` if a statement names no other spool. `given` are initial settings for all
+        sessions.
+        """
         self._spark, self._results, self._given = spark, results, given
+        # Guards the fields below except `_current`; held for short calls to Java.
         self._lock = threading.RLock()
-        """Guards all below but `_current`; taken for calls to Java that do not take long."""
         self._settings: Mapping[str, str] = MappingProxyType({})
         self._current: tuple[str, str] | None = None
+        # The current schema in the opened session.
         self._told: tuple[str, str] | None = None
-        """The current schema as the opened session has it."""
         self._opened: _Opened | None = None
 
     @property
     def facts(self) -> SessionFacts:
-        """What is in force now. Waits for a change that is being made."""
+        """Returns the current facts. Waits for a change in progress."""
         with self._lock:
             return SessionFacts(self._settings, self._current)
 
     @property
     def setting_names(self) -> frozenset[str]:
-        """Of Spark's settings those that the operator or the session has given values."""
+        """Returns the Spark settings with values from the operator or the session."""
         return frozenset(self._given.keys() | self.facts.settings.keys())
 
     def run_query(
         self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
     ) -> ResultStream:
-        """Run `plan` to its end and answer its rows.
+        """Runs `plan` to its end and returns its rows.
 
-        Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
+        Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, the guard's errors
         (`engine/spark/spark_errors.py`), or `SparkFailure` with Spark's own condition.
         """
         run = _Call(lambda session, data: session.run(data), self._read_result(request), lineage_of_reading)
@@ -144,10 +145,10 @@ class ExecSession:
     def stream_query(
         self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
     ) -> ResultStream:
-        """As :meth:`run_query`, but `request.on_rows` is told of the result as soon as it has rows to be read, and rows
-        behind those that the request wants may be left out.
+        """Runs `plan` like :meth:`run_query`, but calls `request.on_rows` with the result as soon as it has readable
+        rows, and may omit rows beyond the request's limit.
 
-        What is raised then is raised by the result's batches too.
+        An error after that is also raised by the result's batches.
         """
         if request.on_rows is None:
             run = _Call(lambda session, data: session.run(data), self._read_result(request), lineage_of_result)
@@ -164,27 +165,28 @@ class ExecSession:
     def columns_of(
         self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
     ) -> list[QueryColumn]:
-        """The columns that `plan` would answer; nothing runs."""
+        """Returns the result columns of `plan`; nothing runs."""
         return self._call(_Call(_describe, read_columns), plan, request, parameters)
 
     def examine(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> Examination:
-        """What `plan` would answer, and what that depends on; nothing runs."""
+        """Returns the column types of `plan`, and its dependencies; nothing runs."""
         return self._call(_Call(_describe, read_examination), plan, request, parameters)
 
     def variables_read(self, plan: ReadPlan, request: StatementRequest) -> tuple[str, ...]:
-        """The names of the variables that `plan` reads; nothing runs."""
+        """Returns the names of the variables that `plan` reads; nothing runs."""
         return self._call(_Call(_describe, read_variables), plan, request, ())
 
     def values(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> Assignment:
-        """Run `plan`, whose text is a query, DECLARE or SET VARIABLE, and answer values that Spark takes back.
+        """Runs `plan`, whose text is a query, DECLARE or SET VARIABLE, and returns values in a form that Spark accepts
+        back.
 
-        Raises what :meth:`run_query` does.
+        Raises the errors of :meth:`run_query`.
         """
         run = _Call(lambda session, data: session.values(data), read_assignment, lineage_of_reading)
         return self._call(run, plan, request, parameters)
 
     def describe(self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()) -> ResultStream:
-        """The columns of `plan` as rows of name, type and comment; nothing runs."""
+        """Returns the columns of `plan` as rows with name, type and comment; nothing runs."""
         columns = self.columns_of(plan, request, parameters)
         rows = [(column.name, column.sql_type, column.comment) for column in columns]
         return string_rows(("col_name", "data_type", "comment"), rows)
@@ -197,12 +199,14 @@ class ExecSession:
         request: StatementRequest,
         parameters: Sequence[Parameter] = (),
     ) -> ResultStream:
-        """Spark's plan, which files it would read of each table, and `note`, as one cell of text; nothing runs."""
+        """Returns Spark's plan, the files that it would read from each table, and `note`, as one text cell; nothing
+        runs.
+        """
         labels = _labels(plan)
         explain = _Call(
             lambda session, data: session.explain(data, mode.value), lambda answer: restore_names(answer, labels)
         )
-        unlimited = replace(request, scan_bytes_max=0)  # nothing is read
+        unlimited = replace(request, scan_bytes_max=0)  # no data is read
         text = self._call(explain, plan, unlimited, parameters)
         lines = "\n".join((*request.profile.lines, note))
         return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n",)])
@@ -214,7 +218,7 @@ class ExecSession:
         request: StatementRequest,
         parameters: Sequence[Parameter] = (),
     ) -> tuple[WrittenFile, ...]:
-        """Write the rows of `plan` as data files; raises what :meth:`run_query` does, and nothing is left then."""
+        """Writes the rows of `plan` as data files; after the errors of :meth:`run_query`, no file remains."""
         asked = target_request(target)
         write = _Call(lambda session, data: session.write(data, asked), read_written, lineage_of_write(target))
         return self._call(write, plan, request, parameters)
@@ -226,15 +230,15 @@ class ExecSession:
         request: StatementRequest,
         parameters: Sequence[Parameter] = (),
     ) -> None:
-        """Raises what :meth:`write_files` would, whichever rows there are; nothing runs."""
+        """Raises the errors of :meth:`write_files` that do not depend on rows; nothing runs."""
         asked = target_request(target)
         check = _Call(lambda session, data: session.checkWrite(data, asked), lambda answer: None)
         self._call(check, plan, request, parameters)
 
     def set_setting(self, key: str, value: str | None) -> None:
-        """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`.
+        """Sets a Spark setting for this session; None resets it to its default. Raises `SparkFailure`.
 
-        Where Spark is away, it gets the setting when it is back.
+        If Spark is unavailable, the setting is applied when it returns.
         """
         with self._lock:
             before = self._settings
@@ -246,7 +250,7 @@ class ExecSession:
                 raise
 
     def get_setting(self, key: str) -> str | None:
-        """The value or default of a setting of Spark; None where it has neither."""
+        """Returns a Spark setting's value or default; None if it has neither."""
         with self._lock:
             opened = self._open()
             with _reached(opened.process):
@@ -254,11 +258,11 @@ class ExecSession:
         return value
 
     def set_current_schema(self, catalog: str, schema: str) -> None:
-        """What `current_catalog()` and `current_schema()` answer. Java is told when it is needed next: USE is not."""
+        """Sets the result of `current_catalog()` and `current_schema()`. Java receives it at its next use."""
         self._current = catalog, schema
 
     def close(self) -> None:
-        """Forget the session; waits for nothing, not even for a call that hangs."""
+        """Closes the session; does not wait, not even for a hanging call."""
         opened, self._opened = self._opened, None
         if opened is not None:
             opened.process.detach(opened.session)
@@ -271,7 +275,7 @@ class ExecSession:
         return partial(read_result, spool=self._spool(request), owner=owner, on_steps=on_steps)
 
     def _open(self, cancel: CancelToken | None = None) -> _Opened:
-        """The session of the Spark that runs now."""
+        """Returns the session in the running Spark."""
         while True:
             process = self._spark.take(cancel)
             try:
@@ -296,7 +300,7 @@ class ExecSession:
             return opened
 
     def _tell(self, change: Callable[[Any], None]) -> None:
-        """Make a change in Java's session where there is one; one that is made later is made with the change."""
+        """Applies a change to an existing Java session; a later session is created with the change."""
         if self._opened is None and self._spark.unready_reason is None:
             with suppress(SparkRestarting):
                 self._open()
@@ -315,7 +319,7 @@ class ExecSession:
         request: StatementRequest,
         parameters: Sequence[Parameter],
     ) -> R:
-        """Make the call, and make it again if a Spark that was well was ended under it; `make` is called each time."""
+        """Makes the call, and repeats it if a healthy Spark was ended during it; `make` is called each time."""
         runs = 0
         while True:
             opened, call, runs = self._open(request.cancel), make(), runs + 1
@@ -361,7 +365,7 @@ class ExecSession:
                     _tell_lineage(lineage, session.lineage(request.statement_id), plan, request)
                 return result
         except SqlError:
-            request.cancel.ensure_live()  # whatever else a cancelled statement died of
+            request.cancel.ensure_live()  # a canceled statement reports only the cancellation
             raise
         finally:
             disk.release()
@@ -387,7 +391,7 @@ def _without(settings: Mapping[str, str], key: str) -> dict[str, str]:
 
 @contextmanager
 def _reached(process: SparkProcess, translation: Translation = _NO_TRANSLATION) -> Iterator[None]:
-    """Calls to Java, with their errors as ours; a loss of Spark is told to its supervision."""
+    """Translates errors in calls to Java; reports a lost Spark to its supervisor."""
     try:
         with translated(process.gateway.jvm, translation):
             yield
@@ -398,7 +402,7 @@ def _reached(process: SparkProcess, translation: Translation = _NO_TRANSLATION) 
 
 @contextmanager
 def _own_failure(asked: Asked) -> Iterator[None]:
-    """Where Java failed because we did, raise what failed."""
+    """Raises the original error if Java failed because a callback failed."""
     try:
         yield
     except SqlError:
@@ -409,8 +413,8 @@ def _own_failure(asked: Asked) -> Iterator[None]:
 
 @contextmanager
 def temporary_folder(folder: Path) -> Iterator[Path]:
-    """A folder that is there for a statement. Tasks that were cancelled may still write, but no longer find it."""
-    folder.mkdir(parents=True)  # its parent is gone where the system cleans temporary folders up
+    """Yields a directory for a statement. Canceled tasks that still write no longer find it."""
+    folder.mkdir(parents=True)  # system cleanup may have removed its parent
     try:
         yield folder
     except OSError as error:
@@ -420,7 +424,7 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
     finally:
         gone = folder.rename(folder.with_suffix(".gone"))
         try:
-            gone.rmdir()  # most statements leave nothing, and looking for it takes longer
+            gone.rmdir()  # most statements leave no file, and a check takes longer
         except OSError:
             shutil.rmtree(gone)
 
@@ -431,7 +435,7 @@ def _request(
     parameters: Sequence[Parameter],
     folder: Path,
 ) -> dict[str, Any]:
-    """What `Request.java` reads."""
+    """Returns the request that `Request.java` reads."""
     parameters = named_by_position(parameters) if f":{MARKER}" in plan.text else parameters
     return {
         "id": request.statement_id,
@@ -458,7 +462,7 @@ def _translation(plan: ReadPlan, request: StatementRequest) -> Translation:
 
 
 def _own_texts(plan: ReadPlan, request: StatementRequest) -> frozenset[str] | None:
-    """The texts whose errors may be told in full; None: all."""
+    """Returns the texts whose errors may be reported in full; None: all."""
     if not request.profile.hides_work:
         return None
     if request.profile.hides_texts:
@@ -467,7 +471,9 @@ def _own_texts(plan: ReadPlan, request: StatementRequest) -> frozenset[str] | No
 
 
 def _labels(plan: ReadPlan) -> dict[str, str]:
-    """What messages call a scan or a view by its name here, or by its folder as Spark spells it."""
+    """Returns the names in messages for scans and views, by their generated name, or by their directory in Spark's
+    spelling.
+    """
     named: tuple[Scan | ViewScan | RowScan, ...] = (*plan.scans, *plan.views, *plan.given)
     names = {each.relation: each.label for each in named}
     folders = [(scan, f"file:{scan.table_root}") for scan in plan.scans if scan.table_root.startswith("/")]

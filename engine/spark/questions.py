@@ -1,9 +1,9 @@
-"""Questions that our Java asks while Spark plans, and what it announces while Spark runs, on whatever thread.
+"""Callbacks from the gateway's Java code while Spark plans, and announcements while Spark runs, on any thread.
 
-Not py4j's way of calling back: its port lets anybody on the machine in, for Spark's end of it has no password. Here a
-connection is one question: a line with the password and a line of JSON; then back a line of JSON, `null` or what went
-wrong, and an Arrow stream, another line of JSON, or Arrow messages, each behind the number of its rows and its length.
-That takes about a millisecond on the loopback device.
+py4j's callback mechanism is not used: any user on the machine can connect to its port, because Spark sets no password
+for it. Here a connection is one request: a line with the password and a line with JSON; the response is a JSON line,
+`null` or the error, and an Arrow stream, another JSON line, or Arrow messages, each preceded by its row count and its
+length. That takes about a millisecond on the loopback device.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _END = -1
 
 
 class QuestionServer:
-    """Listens on loopback from its making to :meth:`close`; `answer` is called on a thread for each question, and
+    """A server on loopback, from its creation to :meth:`close`; `answer` is called on a thread for each request, and
     `follow` with each announcement and its lines.
     """
 
@@ -50,11 +50,13 @@ class QuestionServer:
         return int(self._server.server_address[1])
 
     def _serve(self) -> None:
-        """Without this thread every statement would wait for its file lists, so nothing but :meth:`close` ends it."""
+        """Accepts connections until :meth:`close`: without this thread every statement would wait for its file
+        lists.
+        """
         while not self._is_closed:
             try:
                 self._server.serve_forever()
-            except Exception:  # the process is out of threads or descriptors, perhaps
+            except Exception:  # for example, the process is out of threads or descriptors
                 logger.exception("questions of Spark were not taken; listening goes on")
                 time.sleep(_PAUSE_S)
 
@@ -86,8 +88,8 @@ class _Handler(socketserver.StreamRequestHandler):
             return
         question = json.loads(self.rfile.readline(_QUESTION_BYTES_MAX))
         if "result" in question:
-            self.connection.settimeout(None)  # the next rows may take their time
-            with suppress(ConnectionError):  # of a Java that was killed, which fails the query
+            self.connection.settimeout(None)  # the next rows may take long
+            with suppress(ConnectionError):  # Java was killed, which fails the query
                 self.server.follow(question, self.rfile)
             return
         try:

@@ -1,9 +1,9 @@
-"""The record batches of a result, in files and bytes that Java wrote.
+"""A result's record batches, in files and bytes that Java wrote.
 
-A result is a row of segments, each in a file or in memory, of Arrow messages without a schema. While its query runs,
-Java says how far the next segment has grown; the whole list comes with the end of the query. Batches in files are
-found (`engine/spool/messages.py`) and stay there until somebody reads them. At the end of the query the files move from
-the statement's folder, which goes then, to the spool, where they go with the last of their batches.
+A result is a sequence of segments, each in a file or in memory, with Arrow messages without a schema. While its query
+runs, Java announces the next segment's growth; the complete list is in the query's response. Batches in files are
+located (`engine/spool/messages.py`) and stay there until they are read. At the query's end the files move from the
+statement's directory, which is then removed, to the spool, which removes each with its last batch.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from catalog.errors import SqlError
 from engine.spool.spool import Spool
 from engine.spool.spool_file import AnyBatch, SpoolFile, stored_batches
 
+# Arrow's reader supports about 60 nesting levels, and half as many for maps.
 _TOO_DEEP = "Max recursion depth reached"
-"""Arrow's reader takes some 60 levels, and half as many of maps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`length` bytes from `offset` on, of the file at `path` or (None) of the bytes that came with the answer."""
+    """A range with `length` bytes from `offset`, in the file at `path` or (None) in the response's bytes."""
 
     path: str | None
     offset: int
@@ -36,45 +36,45 @@ class Segment:
 
 
 class RecordBatches:
-    """Iterates a result's batches in their order, once: what was read is let go. Thread-safe.
+    """Iterates a result's batches in order, once: batches are released after reading. Thread-safe.
 
-    A batch that has not been announced is waited for. After :meth:`fail` the iteration raises that error, though there
-    may be rows left, and after :meth:`release` it raises `StatementCancelled`: only a result that was read to its end
-    has an end. There the rows are counted: where they are not as many as Spark's tasks made, it raises
+    The iterator waits for a batch that is not yet announced. After :meth:`fail` the iteration raises that error, even
+    if rows are left, and after :meth:`release` it raises `StatementCancelled`: only a completely read result ends
+    normally. At the end the rows are counted: if the count differs from the rows that Spark's tasks produced, it raises
     `ResultRowsDiffer`.
     """
 
     def __init__(self, schema: pa.Schema, spool: Spool, owner: str = "") -> None:
-        """Files go to `spool`, where they count as those of `owner`."""
+        """Files are moved to `spool`, accounted to `owner`."""
         self._schema = schema
         self._spool = spool
         self._owner = owner
+        # Guards the fields below.
         self._changed = threading.Condition()
-        """Guards all below."""
         self._announced: dict[tuple[str | None, int], int] = {}
         self._files: dict[str, SpoolFile] = {}
+        # The response's bytes.
         self._body = pa.py_buffer(b"")
-        """The bytes that came with the answer."""
         self._unread: deque[Segment] = deque()
         self._found: deque[AnyBatch] = deque()
         self._is_first = True
         self._rows_read = 0
+        # The whole result's row count; None if unknown.
         self._rows: int | None = None
-        """Of the whole result; None where that is unknown."""
         self._is_complete = False
         self._error: BaseException | None = None
 
     def announce(self, segment: Segment) -> None:
-        """A segment that is the last one announced and has grown, or the one behind it."""
+        """Announces a segment: the last announced one has grown, or the next one."""
         with self._changed:
             if not self._is_complete:
                 self._unread.extend(self._news(segment))
                 self._changed.notify_all()
 
     def complete(self, segments: Sequence[Segment], body: pa.Buffer, rows: int) -> None:
-        """All segments there are, in their order, while their files are there, and how many rows they have.
+        """Sets all segments, in order, while their files exist, and the total row count.
 
-        Raises `SpoolFull` or `SpoolFullOfOwner` where they do not fit in the spool.
+        Raises `SpoolFull` or `SpoolFullOfOwner` if they do not fit in the spool.
         """
         with self._changed:
             if self._error is not None:
@@ -86,27 +86,29 @@ class RecordBatches:
                 for path in {segment.path for segment in segments if segment.path is not None}:
                     self._spool.keep(self._file(path))
             except SqlError:
-                for file in self._files.values():  # which the trace of the error would hold
+                for file in self._files.values():  # the error's traceback would hold references
                     file.close()
                 raise
             self._is_complete = True
             self._changed.notify_all()
 
     def fail(self, error: BaseException) -> None:
-        """The query ended without the rest of its rows."""
+        """Ends the result with an error, without its remaining rows."""
         with self._changed:
             self._error = error
             self._forget()
 
     def release(self) -> None:
-        """Let the memory go; what was already pulled stays valid. Who waits for more, or asks for it, gets an error."""
+        """Releases the memory; batches that were already returned stay valid. Waiting and later readers get an
+        error.
+        """
         with self._changed:
             if self._error is None:
                 self._error = StatementCancelled()
             self._forget()
 
     def wait_ready(self, seconds: float) -> bool:
-        """Wait for the next batch or the end; whether it can be had without waiting now."""
+        """Waits for the next batch or the end; returns whether it is now available without waiting."""
         with self._changed:
             return self._changed.wait_for(self._has_next, seconds)
 
@@ -121,7 +123,7 @@ class RecordBatches:
             raise ResultRowsDiffer(self._rows_read, self._rows)
 
     def _news(self, segment: Segment) -> Iterator[Segment]:
-        """What of `segment` was not announced before, whatever order the announcements come in."""
+        """Yields the parts of `segment` that were not announced before, for announcements in any order."""
         known = self._announced.get((segment.path, segment.offset), 0)
         self._announced[segment.path, segment.offset] = max(known, segment.length)
         if segment.length > known:
@@ -141,7 +143,7 @@ class RecordBatches:
             return self._found.popleft()
 
     def _find(self, piece: Segment) -> None:
-        """The batches of a segment."""
+        """Locates a segment's batches."""
         if piece.path is None:
             messages = pa.ipc.MessageReader.open_stream(self._body.slice(piece.offset, piece.length))
             self._found.extend(self._readable(partial(pa.ipc.read_record_batch, one, self._schema)) for one in messages)
@@ -151,7 +153,7 @@ class RecordBatches:
         except SpooledRowsLost:
             if self._is_complete:
                 raise
-            self._unread.appendleft(piece)  # the query has failed, which will be told
+            self._unread.appendleft(piece)  # the query has failed, and its error will be raised
             self._changed.wait_for(lambda: self._is_complete)
             return
         if self._is_first and batches:

@@ -1,11 +1,10 @@
-"""A scan on its way to Java: what it is called and where it lies as JSON, its files as an Arrow table.
+"""Encodes a scan for Java: its name and location as JSON, its files as an Arrow table.
 
 The Java side (`FileList`, `ListedFileIndex`) parses constants and resolves paths.
 
-Of a column's metadata only what Spark must know crosses over: comments, declared lengths and collations of strings.
-Other keys mean something to Spark too (`EXISTS_DEFAULT` would fill in values that old files lack, where the table says
-null), and a log may hold any. Columns of type void are in no file: they are read as booleans that are missing, hence
-null.
+Only the column metadata that Spark needs is sent: comments, declared lengths and string collations. Spark interprets
+other keys too (`EXISTS_DEFAULT` would fill in values that old files lack, although the table defines null), and a log
+may contain any key. Columns with type void are in no file: they are read as missing booleans, hence null.
 
 Protocol: "Column Mapping", "Reader Requirements for Column Mapping".
 """
@@ -25,16 +24,18 @@ from engine.tables.scan import FileFormat, FileLayout, RowTracking, Scan
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, map_fields
 from engine.types.sql_types import COLLATIONS, collations_of
 
+# Columns with deletion vectors in a scan's files, each sent as a constant with its own name.
 _VECTORS = ("deletion_vector", "selected_rows", "told_rows")
-"""Columns of a scan's files that hold vectors, each a constant of a name of its own."""
+# The offset for the only vector in a file, after the format version.
 _FIRST_OFFSET = 1
-"""Of the only vector of a file, which follows the version of the format."""
+# Columns in a scan's files that are constants too, if rows have ids and these are requested.
 _ROW_TRACKING = ("base_row_id", "default_row_commit_version")
-"""Columns of a scan's files that are constants too, where rows have ids and these are asked for."""
 
 
 def scan_requests(scans: Sequence[Scan]) -> list[dict[str, Any]]:
-    """What `Request.Scan` reads, for each scan; those of the same files have the same `source`."""
+    """Returns the request that `Request.Scan` reads, for each scan; scans over the same files have the same
+    `source`.
+    """
     sources: dict[int, int] = {}
     return [_request(scan, sources.setdefault(id(scan.files), len(sources))) for scan in scans]
 
@@ -66,7 +67,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
 
 
 def _read(scan: Scan) -> StructType:
-    """Returns the columns as they are read. The metadata of those in `read_as` is of the type that is shown."""
+    """Returns the columns as they are read. For columns in `read_as` the metadata describes the displayed type."""
     read = {name: each.data_type for name, each in scan.read_as.items()}
     fields = (
         replace(each, data_type=read[each.name], metadata={}) if each.name in read else each
@@ -91,12 +92,12 @@ def _row_tracking(scan: Scan, tracking: RowTracking, *, by_id: bool) -> dict[str
         **{column: _unused_name(scan, f"__{column}") for column in _ROW_TRACKING},
         "row_id_column": tracking.row_id_column,
         "row_commit_version_column": tracking.row_commit_version_column,
-        "field_ids": tracking.field_ids if by_id else None,  # with any id Spark refuses files without
+        "field_ids": tracking.field_ids if by_id else None,  # with any id Spark rejects files without ids
     }
 
 
 def _unused_name(scan: Scan, name: str) -> str:
-    """A name for the constant that is no column's."""
+    """Returns an unused name for a constant."""
     taken = {column.casefold() for column in scan.schema.names}
     while name in taken:
         name += "_"
@@ -104,15 +105,15 @@ def _unused_name(scan: Scan, name: str) -> str:
 
 
 def _vectors(scan: Scan) -> list[str]:
-    """Those of the columns of vectors that hold any."""
+    """Returns the vector columns that contain any vector."""
     files = scan.files
     return [name for name in _VECTORS if name in files.column_names and files[name].null_count < files.num_rows]
 
 
 def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
-    """The columns that `FileList` reads: path, size, modification time, then the text of each constant.
+    """Returns the columns that `FileList` reads: path, size, modification time, then each constant as text.
 
-    `rows` are positions in the scan's files; None: all of them.
+    `rows` are positions in the scan's files; None: all.
     """
     vectors = _vectors(scan)
     row_tracking = _ROW_TRACKING if scan.row_tracking else ()
@@ -122,7 +123,7 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
     columns = {
         "path": files["path"].cast(pa.string()),
         "size": files["size"].cast(pa.int64()),
-        "modification_time": pc.fill_null(files["modification_time"].cast(pa.int64()), 0),  # some writers leave it out
+        "modification_time": pc.fill_null(files["modification_time"].cast(pa.int64()), 0),  # some writers omit it
     }
     constants = [_values_of(files["partition_values"], key) for key in _layout(scan).partition_keys]
     if scan.empty_is_null:
@@ -147,13 +148,13 @@ def _without_empty(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _values_of(maps: pa.ChunkedArray, key: str) -> pa.ChunkedArray:
-    """The value of `key` in each map; null where it has none."""
+    """Returns the value for `key` in each map; null if absent."""
     chunks = [pc.map_lookup(chunk, pa.scalar(key), "last").cast(pa.string()) for chunk in maps.chunks]
     return pa.chunked_array(chunks, pa.string())
 
 
 def vector_texts(vectors: pa.Array) -> pa.Array:
-    """Descriptors of deletion vectors as `DeletionVector.java` reads them; null where there is none."""
+    """Returns deletion vector descriptors in the form for `DeletionVector.java`; null without a vector."""
     storage = vectors.field("storage_type")
     places = vectors.field("path_or_inline_dv")
     numbers = [vectors.field(name) for name in ("offset", "size_in_bytes", "cardinality")]
@@ -166,12 +167,12 @@ _SHOWN = ("comment", CHAR_VARCHAR_TYPE)
 
 
 def logical_json(schema: StructType) -> str:
-    """The columns by the names of the table."""
+    """Returns the columns with logical names."""
     return map_fields(schema, _shown).to_json()
 
 
 def physical_json(schema: StructType) -> str:
-    """The columns as `FileLayout.schema` has them."""
+    """Returns the columns as in `FileLayout.schema`."""
     return map_fields(schema, lambda item: item, _readable).to_json()
 
 

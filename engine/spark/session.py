@@ -1,40 +1,41 @@
 """One Spark for the process, one Spark session for each client session.
 
-Starting takes seconds: the Java process, Spark itself, our own classes if they are not kept (`class_files.py`); a first
-query then loads what every query needs. A Spark that dies or hangs is started again (`supervisor.py`), and each
-client's session is made again in it when a statement next needs one.
+Starting takes seconds: the Java process, Spark itself, the gateway's classes if they are not cached (`class_files.py`);
+a first query then loads the classes that every query needs. A Spark that dies or hangs is restarted (`supervisor.py`),
+and each client's session is recreated in it when a statement next needs one.
 
-Sessions are cheap (a `newSession` takes 1 ms, its first query no longer than any other), so there is no pool of them.
-All sessions share executors and files, each has its own settings, current schema and temporary names.
+Sessions are cheap (a `newSession` takes 1 ms, its first query no longer than any other), so they are not pooled. All
+sessions share executors and files, each has its own settings, current schema and temporary names.
 
-What is set here, and why:
-- loopback only, no UI, no Hive: nothing of Spark is reachable from outside and nothing outlives the process; what Spark
-  would keep of past jobs for its UI is next to nothing;
-- on a local master, which makes up a secret for itself, Spark's own ports take nobody without it: they read objects of
-  Java from any connection, and every user of the machine can connect. A cluster has its own settings for that;
+Settings and their reasons:
+- loopback only, no UI, no Hive: Spark is not reachable from outside and leaves nothing after the process ends; Spark
+stores almost no history about past jobs for its UI;
+- on a local master, which generates its own secret, Spark's ports require the secret: they deserialize Java objects
+  from
+any connection, and every user on the machine can connect. A cluster has its own settings for that;
 - no variable substitution (`${env:…}` would read the server's environment) and no queries on bare paths;
-- local files without Hadoop's `.crc` files beside them, which it would write into tables, believe where another writer
-  has replaced the data, and which make a colon in a name an error;
-- fair scheduling of all statements in one pool (but for configured ones), so that a long query does not hold up short
-  ones: the next task is one of the stage that has the fewest running, and of several such stages of the oldest
-  (`StageIds.java`). Between pools Spark decides such ties by their names: with one for each session the last ones
-  waited for all others;
-- reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
-- Spark marks no scans for one task by itself, and takes ours at their word (`RunSettings.java`);
-- a class that Spark made of a plan is kept for the next statement like it: with Spark's 100 the questions of one
-  dashboard push each other out, and every one is compiled, and optimized by Java, each time;
-- pages of memory that are small: Spark's have up to 64 MB, and a sum of ten groups takes one in each task; so are
-  blocks of broadcasts, of which each scan and each stage takes one. Java's collector marks the whole heap for every few
-  of them, which took a quarter of the processor time of small queries. Its regions are larger, for pages of files;
-- of a plan that runs, its shortest text: it is made for Spark's UI, which there is not, after every stage again;
-- what a task sends to the driver of the same process goes through memory: Spark's own way for more than 1 MB (part of a
-  table that is broadcast, say) is an encrypted connection to itself;
-- Java's second compiler begins later: it took another quarter, and a loop over many rows comes there soon enough;
-- no artifacts of single sessions, so that executors elsewhere find our classes in every session;
+- local files without Hadoop's `.crc` files, which it would write into tables, trust after another writer has replaced
+the data, and which make a colon in a name an error;
+- fair scheduling for all statements in one pool (except configured ones), so that a long query does not delay short
+ones: the next task is from the stage with the fewest running tasks, and among equal stages from the oldest
+(`StageIds.java`). Between pools Spark breaks ties by pool name: with one pool per session the last ones waited for all
+others;
+- reading by field ids, if a scan has any: the row reader checks the session setting, not the scan;
+- Spark does not mark scans for one task on its own, and trusts the gateway's marks (`RunSettings.java`);
+- classes that Spark generates for a plan are cached for the next equal statement: with Spark's 100 entries one
+dashboard's queries evict each other, and each one is compiled, and optimized by Java, every time;
+- small memory pages: Spark's have up to 64 MB, and a sum over ten groups takes one in each task; broadcast blocks are
+small too, because each scan and each stage takes one. Java's collector marks the whole heap after a few of them, which
+took a quarter of the processor time for small queries. Its regions are larger, for file pages;
+- a running plan's shortest text: it is created for Spark's UI, which is disabled, after every stage again;
+- data that a task sends to the driver in the same process is passed through memory: Spark's own method for more than
+1 MB (part of a broadcast table, for example) is an encrypted connection to itself;
+- Java's second compiler starts later: it took another quarter, and a loop over many rows reaches it soon enough;
+- no session artifacts, so that remote executors find the gateway's classes in every session;
 - a task that runs out of memory fails its statement. Spark would end the executor's process, which on a local master is
-  the whole of Spark.
+the whole Spark.
 
-A configuration may say otherwise, but for the settings that safety or the seams depend on.
+A configuration may override these, except for settings that security or the Java integration depend on.
 """
 
 from __future__ import annotations
@@ -85,9 +86,9 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.driver.host": "127.0.0.1",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-        # S3A's buffers on disk ask for the file system with checksums; in memory they are to be small.
+        # S3A's disk buffers use the file system with checksums; memory buffers have to be small.
         "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
-        # The default one asks for the length of a file that it was told.
+        # The default stream requests a file's length although it is already known.
         "spark.hadoop.fs.s3a.input.stream.type": "classic",
         "spark.hadoop.fs.s3a.multipart.size": "16M",
         "spark.scheduler.mode": "FAIR",
@@ -111,23 +112,24 @@ _LOCAL_CONF = MappingProxyType(
         "spark.task.maxDirectResultSize": "16m",
     }
 )
+# The pool for statements that name none; without an entry in the file, its jobs would wait for each other.
 _DEFAULT_POOL = "default"
-"""Of statements that name none; without an entry in the file, its jobs would wait for each other."""
 _LOCAL = re.compile(r"local(\[[^\]]*\])?")
+# About four times Java's own thresholds for calls and loop iterations.
 _COMPILER_OPTIONS = (
     "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=5000"
     " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=120000"
 )
-"""About four times Java's own numbers of calls and rounds."""
 _REGIONS_OPTION = "-XX:G1HeapRegionSize=8m"
+# A smaller heap has too few regions; for a larger one, Java chooses equal or larger regions itself.
 _HEAP_OF_REGIONS_MIN, _HEAP_OF_REGIONS_MAX = 1 << 30, 16 << 30
-"""Less are too few regions; of more, Java makes them as large or larger by itself."""
 _MEMORY = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _MEMORY_UNITS = MappingProxyType({"k": 1 << 10, "": 1 << 20, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40})
 _PAGE_BYTES_MIN, _PAGES_OF_TASK = 2 << 20, 8192
 _ARRAY_HEADER_BYTES = 16
 
-# A failing task is the statement's error, which is reported there; the two last loggers would say it again.
+# A failed statement's error is returned to its client; Spark would also log it, with a stack trace per layer. A failing
+# task is the statement's error as well; the two last loggers would repeat it.
 _LOGGING = """\
 status = off
 rootLogger.level = {level}
@@ -152,16 +154,16 @@ logger.utils.filter.abort.regex = Aborting task
 logger.utils.filter.abort.onMatch = deny
 logger.utils.filter.abort.onMismatch = neutral
 """
-"""A statement that fails is told to its client, in one error; Spark would tell the log too, a stack trace a layer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkOptions:
-    """`conf` is Spark's own configuration over our defaults; `local_dir` holds temporary files (None: the system's).
+    """Options for Spark. `conf` is Spark's own configuration over the gateway's defaults; `local_dir` contains
+    temporary files (None: the system's).
 
-    `column_cache_percent`: of the heap, what columns may take that are kept as they were decoded (`KeptColumns.java`).
-    `supervision` says when it is started again; `pools` are names and weights for `StatementRequest.pool`.
-    `exit_s`: what Java may take to end.
+    `column_cache_percent`: the heap percentage for the cache with decoded columns (`KeptColumns.java`). `supervision`
+    defines when it is restarted; `pools` are names and weights for `StatementRequest.pool`. `exit_s`: Java's time limit
+    for ending.
     """
 
     master: str = "local[*]"
@@ -176,7 +178,7 @@ class SparkOptions:
 
 
 class SparkDriver:
-    """The running Spark, which is started again where it fails. :meth:`stop` ends its process and removes its files."""
+    """The running Spark, which is restarted after failures. :meth:`stop` ends its process and removes its files."""
 
     def __init__(
         self,
@@ -185,7 +187,7 @@ class SparkDriver:
         file_lists: FileLists,
         given: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`given` are the operator's settings of Spark."""
+        """`given` are the operator's Spark settings."""
         self._supervisor = supervisor
         self._folder = folder
         self._file_lists = file_lists
@@ -202,9 +204,9 @@ class SparkDriver:
         progress: Callable[[str], None] = lambda step: None,
         on_give_up: Callable[[SqlError], None] = lambda error: None,
     ) -> SparkDriver:
-        """Start Spark; only functions of the two lists may be called. `on_give_up`: it fails again and again.
+        """Starts Spark; only functions in the two lists may be called. `on_give_up` is called if it fails repeatedly.
 
-        Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` where Spark does not come up.
+        Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` if Spark does not start.
         """
         folder = PrivateFolder(options.local_dir)
         work_dir = folder.path
@@ -220,7 +222,7 @@ class SparkDriver:
                 file_lists=file_lists,
                 exit_s=options.exit_s,
             )
-            steps = iter((progress,))  # told of the first start only
+            steps = iter((progress,))  # only the first start reports progress
             supervisor = Supervisor(
                 lambda: SparkProcess.start(launch, next(steps, lambda step: None)), options.supervision, on_give_up
             )
@@ -233,12 +235,12 @@ class SparkDriver:
 
     @property
     def spool_dir(self) -> Path:
-        """Where statements that run have their temporary files, a folder each."""
+        """Returns the directory for running statements' temporary files, with a subdirectory for each."""
         return self._folder.path / "spool"
 
     @property
     def process(self) -> SparkProcess:
-        """The newest run of Spark, in whatever state. Raises `SparkRestarting` while there is none."""
+        """Returns the newest Spark run, in any state. Raises `SparkRestarting` if there is no process."""
         return self._supervisor.process
 
     @property
@@ -250,11 +252,11 @@ class SparkDriver:
 
     @property
     def unready_reason(self) -> str | None:
-        """Why statements that need Spark cannot run now; None where they can."""
+        """Returns why statements that need Spark cannot run now; None if they can."""
         return self._supervisor.unready_reason
 
     def metrics(self) -> Iterator[MetricFamily]:
-        """How Spark is, as far as it told last; returns at once."""
+        """Yields Spark's last reported metrics; returns immediately."""
         restarts = "Starts of Spark in the place of a process that failed."
         yield counter("gateway_spark_restarts_total", restarts, self._supervisor.restarts)
         with suppress(SparkRestarting):
@@ -262,22 +264,22 @@ class SparkDriver:
                 yield from vital_metrics(vitals)
 
     def open_session(self) -> ExecSession:
-        """A session with its own settings and current schema."""
+        """Returns a session with its own settings and current schema."""
         return ExecSession(self._supervisor, self._results, self._given)
 
     def restart(self, reason: str) -> None:
-        """Kill Spark's process, whatever runs in it, and start another; returns at once."""
+        """Kills Spark's process, with all running statements, and starts another; returns immediately."""
         self._supervisor.restart(reason)
 
     def stop(self) -> None:
-        """End Spark and its process; running statements fail."""
+        """Ends Spark and its process; running statements fail."""
         self._supervisor.stop()
         self._file_lists.server.close()
         self._folder.remove()
 
 
 def _allocation(pools: Mapping[str, int]) -> str:
-    """Spark's file of pools, its default one included. In each, jobs take turns."""
+    """Returns Spark's pool file, including the default pool. Each pool uses fair scheduling."""
     pools = {_DEFAULT_POOL: 1, **pools}
     pool = '<pool name="{}"><schedulingMode>FAIR</schedulingMode><weight>{}</weight></pool>'
     return f"<allocations>{''.join(pool.format(*each) for each in pools.items())}</allocations>"
@@ -289,13 +291,14 @@ def _heap_bytes(driver_memory: str) -> int:
 
 
 def _page_bytes(heap_bytes: int) -> int:
-    """Of one page of a task's memory, which has so few that all of them must not be less than the heap."""
+    """Returns the size for a memory page; all page slots together must cover the heap."""
     enough = 1 << max(0, heap_bytes // _PAGES_OF_TASK - 1).bit_length()
-    return max(_PAGE_BYTES_MIN, enough) - _ARRAY_HEADER_BYTES  # with which it is an array of a power of two
+    # the page plus header is an array with a power-of-two size
+    return max(_PAGE_BYTES_MIN, enough) - _ARRAY_HEADER_BYTES
 
 
 def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
-    """Spark's configuration, given at launch because memory and class path cannot be set later."""
+    """Returns Spark's configuration, set at launch because memory and class path cannot be changed later."""
     for folder in ("spool", "results", "warehouse"):
         (work_dir / folder).mkdir()
     logging = work_dir / "log4j2.properties"
@@ -323,12 +326,12 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     local: Mapping[str, str] = {}
     if _LOCAL.fullmatch(options.master):
         local = {**_LOCAL_CONF, "spark.buffer.pageSize": str(_page_bytes(heap_bytes))}
-    # Hadoop gives files permissions of its own, whatever the umask of the process is.
+    # Hadoop sets its own file permissions, independent of the process's umask.
     umask = {"spark.hadoop.fs.permissions.umask-mode": f"{_umask():04o}"}
     return {**_DEFAULT_CONF, **umask, **local, **options.conf, **owned, JAVA_OPTIONS: java_options}
 
 
 def _umask() -> int:
-    """Returns the umask of this process, which another thread would see changed if it were read by setting it."""
+    """Returns this process's umask; reading it by setting it would expose a changed value to other threads."""
     found = re.search(r"^Umask:\s*([0-7]+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
     return int(found[1], 8) if found else 0o022

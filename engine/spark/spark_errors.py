@@ -1,9 +1,9 @@
-"""One translation of what Java raises: our own refusals, and Spark's errors under Spark's conditions.
+"""Translates exceptions from Java: the gateway's own errors, and Spark's errors with Spark's conditions.
 
-The user sees Spark's sentence without the Java stack, without the plan that Spark appends, and with the names of the
-tables instead of those of our scans. Advice that Spark appends becomes the hint. The position is mapped from the text
-that Spark was given to the user's own (`engine.sql.query.source_text`), or to the text of the view that it is in.
-An error that is not about the statement (an I/O failure, a bug) is logged with its trace.
+The user sees Spark's sentence without the Java stack, without the plan that Spark appends, and with table names instead
+of generated scan names. Advice that Spark appends becomes the hint. The position is mapped from the text that Spark
+parsed to the user's own text (`engine.sql.query.source_text`), or to the text of the view that contains it. An error
+that the statement did not cause (an I/O failure, a bug) is logged with its stack trace.
 """
 
 from __future__ import annotations
@@ -75,17 +75,17 @@ _NO_MEMORY = frozenset(
         "AGGREGATE_OUT_OF_MEMORY",
         "POINTER_ARRAY_OUT_OF_MEMORY",
         "UNABLE_TO_ACQUIRE_MEMORY",
-        "_LEGACY_ERROR_TEMP_2105",  # no memory to grow a map
-        "_LEGACY_ERROR_TEMP_2107",  # no memory for the hash map of a join
-        "_LEGACY_ERROR_TEMP_2250",  # no memory for a broadcast
+        "_LEGACY_ERROR_TEMP_2105",  # out of memory growing a map
+        "_LEGACY_ERROR_TEMP_2107",  # out of memory for a join's hash map
+        "_LEGACY_ERROR_TEMP_2250",  # out of memory for a broadcast
     }
 )
+# SQLSTATE classes for errors that may contain a value.
 _OF_DATA = ("21", "22", "23", "P0")
-"""Classes of SQLSTATEs of errors that may have a value in them."""
 
 _RAISED = "USER_RAISED_EXCEPTION"
+# The prefix in errors raised by a written table's rules (`engine.enforcement.row_rules`).
 _OF_RULE = re.compile(r"[0-9a-f]{32}:\d+:")
-"""How the rules of a table that is written begin what they raise (`engine.enforcement.row_rules`)."""
 
 _HIDDEN = (
     "A view, function, row filter or column mask that the statement reads cannot be evaluated. What failed is told to "
@@ -139,17 +139,17 @@ _NO_TRANSLATION = Translation()
 
 @contextmanager
 def translated(jvm: Any, translation: Translation = _NO_TRANSLATION) -> Iterator[None]:
-    """Raises what calls to Java raise as errors of ours."""
+    """Translates exceptions from calls to Java."""
     try:
         try:
             yield
         except Py4JJavaError as error:
             raise _translate(error, jvm, translation) from error
     except Py4JJavaError:
-        raise  # of the translation itself: a bug of ours
+        raise  # raised by the translation itself: a bug
     except (Py4JError, ConnectionError) as error:
         if _CALL_NOT_POSSIBLE in str(error):
-            raise  # a call that Java does not know: a bug of ours
+            raise  # a call that Java does not have: a bug
         _log.debug("the connection to Spark is lost", exc_info=error)
         raise SparkRestarting("the connection to its process was lost") from error
 
@@ -177,7 +177,7 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
         path, reason = restore_names(known["path"], labels), known["cause"].rstrip(".")
         return DataFileWithoutFieldIds(path) if _NO_FIELD_IDS in reason else DataFileNotReadable(path, reason)
     message: str = known["message"]
-    of_data = str(sqlstate)[:2] in _OF_DATA  # whose message has a value, which may read like any error
+    of_data = str(sqlstate)[:2] in _OF_DATA  # its message contains a value, which may resemble any error
     if not of_data and (refused := reported_storage_error(f"{message} {known['cause']}")):
         return refused
     if known["out_of_memory"] or condition in _NO_MEMORY:
@@ -193,12 +193,12 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
         return SparkFailure(*reported, _HIDDEN)
     text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"
     text = with_function_names(text).partition(_QUOTED)[0]
-    if condition == _WRITE_FAILED:  # which says where it happened, not what
+    if condition == _WRITE_FAILED:  # it reports where the failure happened, not the cause
         text += f" {known['cause']}"
     advice = ""
     if condition not in (None, _RAISED):
         text, advice = (*_ADVICE.split(text, maxsplit=1), "")[:2]
-    if known.get("column"):  # whose value is made where the rows are written: the message has the value
+    if known.get("column"):  # the value is computed during the write: the message contains it
         text = f"A value for the column {known['column']} cannot be stored; nothing was written. {text}"
     position = translation.position(known)
     if condition == "ARITHMETIC_OVERFLOW" and text.endswith("overflow."):
@@ -214,7 +214,7 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
 
 
 def _is_own(known: Mapping[str, Any], own_texts: frozenset[str]) -> bool:
-    """Whether an error is about what the user wrote, or tells of no row."""
+    """Returns whether an error refers to the user's own text, or reveals no row."""
     condition = known.get("condition")
     of_rule = condition == _RAISED and _OF_RULE.match(_sentence(known["message"], condition))
     if known.get("column") or of_rule:
@@ -273,7 +273,7 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return FunctionNotAvailable(f"{kind} {subject}", _function_suggestion(subject))
         case "expression" if subject in _MARKERS:
             return ParameterNotBound()
-        case _:  # text from Spark
+        case _:  # Spark's text
             return PlanRefused(f"{kind} {subject}")
 
 
@@ -285,12 +285,12 @@ def _function_suggestion(name: str) -> str:
 
 
 def _sentence(message: str, condition: str) -> str:
-    """Spark's text without condition, SQLSTATE, position and what follows."""
+    """Returns Spark's text without condition, SQLSTATE, position and the rest."""
     return _SQLSTATE_AND_POSITION.sub("", message.strip().removeprefix(f"[{condition}]")).strip()
 
 
 def restore_names(text: str, labels: Mapping[str, str]) -> str:
-    """`text` with the names of scans, quoted or not, and their folders replaced by the names of the tables."""
+    """Returns `text` with scan names, quoted or not, and their directories replaced by table names."""
     if not labels:
         return text
     names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))

@@ -1,16 +1,16 @@
-"""Keeps one process running: notices that it ended, fell ill or stopped answering, and starts it again.
+"""Keeps one process running: detects that it ended, became unhealthy or stopped answering, and restarts it.
 
     RUNNING ──► SILENT ──► AWAY ──► RUNNING ──► …
        └───────────────────►└─────► GIVEN UP
 
-A process is asked for a beat all the time. Without one for `silent_s` seconds it counts as not ready: those who need
-it wait. After `stuck_s` seconds, or as soon as it ended or says itself that it is of no more use, it is killed, and
-another one starts: at once, or after `pause_s` if it ran for less than `stable_s`. A start that fails is repeated
-after a pause that doubles; after `failures_max` starts in a row of which none became ready there is no other, and
-`on_give_up` gets the reason. However often a process that was ready is lost, another one starts.
+The supervisor checks a process's heartbeat continuously. Without one for `silent_s` seconds it counts as not ready:
+callers wait. After `stuck_s` seconds, or as soon as it ended or reports that it is unusable, it is killed, and another
+one starts: immediately, or after `pause_s` if it ran for less than `stable_s`. A failed start is repeated after a pause
+that doubles; after `failures_max` consecutive failed starts the supervisor gives up, and `on_give_up` gets the reason.
+A process that became ready is always replaced, however often it is lost.
 
-Callers ask for the process each time (`take`), so that none keeps one that is gone. Nothing here knows
-Spark; the process is anything that is a :class:`Supervised`.
+Callers request the process each time (`take`), so that none holds an ended one. This module does not depend on Spark;
+the process is any :class:`Supervised`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _LOOK_EVERY_S = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supervision:
-    """Seconds, and the number of failed starts in a row after which there is no other.
+    """Times in seconds, and the number of consecutive failed starts after which the supervisor gives up.
 
-    `wait_s`: how long a statement waits for a process that is away. `stable_s`: a process that ran for less is replaced
-    after `pause_s` and not at once. `pause_s` and `pause_max_s`: after the first failed start, and at most.
+    `wait_s`: how long a statement waits for an unavailable process. `stable_s`: a process that ran for less is replaced
+    after `pause_s` and not immediately. `pause_s` and `pause_max_s`: after the first failed start, and at most.
     """
 
     silent_s: float = 5.0
@@ -49,27 +49,27 @@ class Supervision:
 
 
 class Supervised(Protocol):
-    """What a process must offer; every method but `stop` returns at once."""
+    """The interface for a supervised process; every method except `stop` returns immediately."""
 
     @property
     def illness(self) -> str | None:
-        """Why the process is of no more use, None while it is."""
+        """Returns why the process is unusable, None if it is usable."""
         ...
 
     @property
     def silence_s(self) -> float:
-        """Seconds since it last answered."""
+        """Returns the seconds since its last answer."""
         ...
 
     @property
     def unstoppable(self) -> str | None:
-        """Why the process has to be replaced though it is well, such as work in it that nothing ends."""
+        """Returns why a healthy process has to be replaced, for example because its work cannot be stopped."""
         ...
 
     def kill(self) -> None: ...
 
     def stop(self) -> None:
-        """End it in good order, by force where that takes long."""
+        """Ends it gracefully, by force if that takes long."""
         ...
 
 
@@ -77,7 +77,7 @@ P = TypeVar("P", bound=Supervised)
 
 
 class Supervisor(Generic[P]):
-    """`start()` once, `stop()` once; thread-safe. `on_give_up` is called on the thread that supervises."""
+    """A supervisor: `start()` once, `stop()` once; thread-safe. `on_give_up` is called on the supervising thread."""
 
     def __init__(
         self,
@@ -88,23 +88,23 @@ class Supervisor(Generic[P]):
         self._launch = launch
         self._policy = policy
         self._on_give_up = on_give_up
+        # Guards the fields below, and is notified after each change.
         self._changed = threading.Condition()
-        """Guards all below, and is notified whenever any of it changes."""
         self._process: P | None = None
+        # The number of starts after the first one.
         self.restarts = 0
-        """Starts after the first one."""
+        # Why the process cannot be taken; None if it can.
         self._reason: str | None = "it is starting"
-        """Why the process cannot be taken; None where it can."""
         self._failure: SqlError | None = None
         self._failed_start: Exception | None = None
         self._condemned: str | None = None
+        # The last healthy process that was replaced.
         self._condemned_process: P | None = None
-        """The last process that was well and was replaced nevertheless."""
         self._is_stopping = False
         self._thread = threading.Thread(target=self._run, name="spark-supervisor", daemon=True)
 
     def start(self) -> None:
-        """The first start, whose error is raised."""
+        """Starts the first process and raises its error."""
         self._began = time.monotonic()
         self._process = self._launch()
         self._reason = None
@@ -112,23 +112,23 @@ class Supervisor(Generic[P]):
 
     @property
     def unready_reason(self) -> str | None:
-        """Why the process cannot be used now; None where it can."""
+        """Returns why the process cannot be used now; None if it can."""
         process = self._process
         return self._reason or (process.illness if process is not None else None)
 
     @property
     def process(self) -> P:
-        """The newest one, in whatever state. Raises `SparkRestarting` while there is none."""
+        """Returns the newest process, in any state. Raises `SparkRestarting` if there is no process."""
         process = self._process
         if process is None:
             raise SparkRestarting(self._reason or "it is starting")
         return process
 
     def take(self, cancel: CancelToken | None = None) -> P:
-        """The process, once it is ready.
+        """Returns the process, once it is ready.
 
-        Raises `SparkRestarting` after `wait_s` seconds, `SparkUnavailable` where there will be none, or the reason of
-        `cancel`.
+        Raises `SparkRestarting` after `wait_s` seconds, `SparkUnavailable` if the supervisor gave up, or the reason
+        from `cancel`.
         """
         if (process := self._usable()) is not None:
             return process
@@ -148,17 +148,17 @@ class Supervisor(Generic[P]):
         return process
 
     def was_condemned(self, process: P) -> bool:
-        """Returns whether `process` was well when it was killed: what ran in it did not cause its end."""
+        """Returns whether `process` was healthy when it was killed: its statements did not cause its end."""
         return process is self._condemned_process
 
     def restart(self, reason: str) -> None:
-        """Have the process killed and another one started; returns at once."""
+        """Requests that the process is killed and another one started; returns immediately."""
         with self._changed:
             self._condemned = self._condemned or reason
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """End the process and the supervision; waiting callers are told."""
+        """Ends the process and the supervision; waiting callers are notified."""
         with self._changed:
             is_well = self._usable() is not None
             self._is_stopping = True
@@ -169,14 +169,14 @@ class Supervisor(Generic[P]):
         elif process is not None:
             process.kill()
         if self._thread.is_alive():
-            self._thread.join(_LOOK_EVERY_S * 10)  # not for a start that is under way: that ends with its process
+            self._thread.join(_LOOK_EVERY_S * 10)  # does not wait for a start in progress: it ends with its process
 
     def _may_end_waiting(self, cancel: CancelToken | None) -> bool:
         is_cancelled = cancel is not None and cancel.reason is not None
         return self._usable() is not None or self._is_stopping or self._failure is not None or is_cancelled
 
     def _usable(self) -> P | None:
-        """The process, where it is ready as far as is known at this moment."""
+        """Returns the process, if it is ready according to the current state."""
         process = self._process
         return process if process is not None and self._reason is None and process.illness is None else None
 
@@ -185,7 +185,9 @@ class Supervisor(Generic[P]):
             self._changed.notify_all()
 
     def _run(self) -> None:
-        """A supervision that ends by an error would leave a server that never has Spark again: it gives up, aloud."""
+        """Runs the supervision; after an unexpected error it gives up and reports it, instead of leaving a server
+        without Spark.
+        """
         try:
             self._supervise()
         except Exception as error:
@@ -203,7 +205,7 @@ class Supervisor(Generic[P]):
                 return
 
     def _replaced(self, pause_s: float) -> bool:
-        """Starts another process after `pause_s` seconds; returns whether there is one, or need be none any more."""
+        """Starts another process after `pause_s` seconds; returns whether it runs, or is no longer needed."""
         for number in range(self._policy.failures_max):
             with self._changed:
                 self._changed.wait_for(lambda: self._is_stopping, pause_s)
@@ -213,7 +215,7 @@ class Supervisor(Generic[P]):
         return self._is_stopping
 
     def _wait_for_failure(self) -> str | None:
-        """Why the process must be replaced; None where the supervision ends."""
+        """Returns why the process must be replaced; None if the supervision ends."""
         process = self.process
         while True:
             with self._changed:
@@ -251,7 +253,7 @@ class Supervisor(Generic[P]):
         began = time.monotonic()
         try:
             process = self._launch()
-        except Exception as error:  # noqa: BLE001  whatever it is, another start may fare better
+        except Exception as error:  # noqa: BLE001  for any error, another start may succeed
             logger.error("Spark did not start: %s", error)
             self._failed_start = error
             return False

@@ -1,4 +1,4 @@
-"""Variables and values on their way to Java and back (`Variables.java`, `RowValues.java`, `Assignment.java`)."""
+"""Encodes variables and values for Java and decodes them (`Variables.java`, `RowValues.java`, `Assignment.java`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.sql.parameters import literal_text
 
 
 def variables_request(visible: VisibleVariables) -> dict[str, Any]:
-    """What `Variables.java` reads."""
+    """Returns the request that `Variables.java` reads."""
     return {
         "session": _listed(visible.session),
         "scopes": [{"label": scope.label, "variables": _listed(scope)} for scope in visible.scopes],
@@ -21,7 +21,7 @@ def variables_request(visible: VisibleVariables) -> dict[str, Any]:
 
 
 def parameter_request(parameter: Parameter) -> dict[str, Any]:
-    """What `Parameters.java` reads."""
+    """Returns the request that `Parameters.java` reads."""
     asked = {"name": parameter.name, "value": parameter.value, "type": parameter.sql_type}
     if parameter.members is not None:
         return asked | {"text": literal_text(parameter)}
@@ -39,7 +39,7 @@ def read_assignment(answer: str) -> Assignment:
 
 
 def read_variables(frame: bytes) -> tuple[str, ...]:
-    """The names of the variables that an analyzed query reads."""
+    """Returns the names of the variables that an analyzed query reads."""
     return tuple(read_header(frame)["variables"])
 
 

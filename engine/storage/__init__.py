@@ -1,5 +1,5 @@
-"""File systems: locations of tables, confinement of their paths, put-if-absent, and bitmaps of deleted rows.
+"""Storage: table locations, path confinement, put-if-absent, and deletion vector bitmaps.
 
-Imports file access of `catalog.store`, `engine.types` and `engine.errors`. Start at `storage.py`; `confinement.py`
+Imports file access from `catalog.store`, `engine.types` and `engine.errors`. Start at `storage.py`; `confinement.py`
 decides which paths a log may name.
 """

@@ -1,35 +1,36 @@
 """Decides which files a table's log or metadata may name. Every path that a log names passes this check.
 
-A log is written by others, and the paths in it (`add`, `remove`, `cdc`, sidecars, deletion vectors, manifests) decide
-what is opened. Rights and policies hold for a table, so a log must not reach the files of another table.
-`Confinement.resolve` returns the absolute path or URL of a decoded path, or rejects it:
+A log is written by other programs, and its paths (`add`, `remove`, `cdc`, sidecars, deletion vectors, manifests)
+determine which files are opened. Privileges and policies apply to a table, so a log must not reach another table's
+files. `Confinement.resolve` returns the absolute path or URL for a decoded path, or rejects it:
 
-- A relative path stays below the table's root: no segment of it is `..`. Paths are decoded once before they come here,
-  so `%2e%2e` is `..`, and a path that was encoded twice names a folder called `%2e%2e`.
-- An absolute path is located below the table's root, or below a source of a shallow clone that the catalog has on
-  record (`catalog.discovery.other_tables`). The scheme is part of that comparison. Schemes that are spellings of one
-  store (`s3a`, `s3`) are equal.
-- No path leads into a folder that belongs to another table of the catalog, even if that is below the table's root.
+- A relative path stays below the table's root: no segment is `..`. Paths are decoded once before this check, so
+`%2e%2e` is `..`, and a path that was encoded twice names a directory called `%2e%2e`.
+- An absolute path is located below the table's root, or below a shallow clone's source that is recorded in the catalog
+(`catalog.discovery.other_tables`). The scheme is part of the comparison. Schemes that are aliases for one store (`s3a`,
+`s3`) are equal.
+- No path leads into a directory that belongs to another table in the catalog, even if it is below the table's root.
 
-Paths are compared as strings, which costs no request. What is checked where:
+Paths are compared as strings, which needs no request. The checks by file kind:
 
 ===================================  ===================================================================================
-the files of a version               `Snapshot.ensure_files_allowed`, when a read is planned: `ensure_files` on whole
+a version's files                    `Snapshot.ensure_files_allowed`, when a read is planned: `ensure_files` on whole
                                      columns, once per block of files
-change data files, removed files     `ensure_files` when a change feed is made of them
-sidecars, vectors read by Python     `Storage.path_of`, which every method of a `Storage` asks
-files and vectors read by Spark      `TableRoot.java` decides the same again where paths become Hadoop's
-symbolic and hard links              where a local file is opened: `LocalStorage`, on executors `ConfinedReader` and
+change data files, removed files     `ensure_files` when a change feed is made from them sidecars, vectors read by
+Python     `Storage.path_of`, which every method of a `Storage` calls files and vectors read by Spark
+`TableRoot.java` repeats the decision when paths become Hadoop paths symbolic and hard links              when a local
+file is opened: `LocalStorage`, on executors `ConfinedReader` and
                                      `DeletionVector`, `InPlaceCommitProtocol` to write; planning looks up no file
 ===================================  ===================================================================================
 
-A symbolic link may lead to the same folders as an absolute path. A file with several names (hard links) is rejected if
-a name is outside of the table's folder. Files are written below the table's own folder only. Python checks the file
-that it has opened; Spark opens a path after the check, so a link that is replaced between the two steps is followed.
+A symbolic link may lead to the same directories as an absolute path. A file with several names (hard links) is rejected
+if a name is outside the table's directory. Files are written only below the table's own directory. Python checks the
+file that it has opened; Spark opens a path after the check, so a link that is replaced between the two steps is
+followed.
 
-Local paths are compared with all links followed. `os.path.realpath` looks at each part of a path from Python, which a
-list of ten thousand tables pays several times for each. Linux answers the same in three calls: it opens the path
-without its content, and the name of what was opened is a link in /proc.
+Local paths are compared with all links followed. `os.path.realpath` checks each path component from Python, which for a
+list with ten thousand tables is repeated several times each. Linux returns the same in three calls: it opens the path
+without its content, and the opened file's name is a link in /proc.
 
 Protocol: "Add File and Remove File" (paths), "Deletion Vector Descriptor Schema", "Sidecar Files".
 """
@@ -56,8 +57,8 @@ from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS,
 from engine.storage.paths import paths_of
 from engine.types.arrow_types import Array, RecordBatch
 
+# Larger than any data file. Spark plans a task for every 128 MB of the recorded file size.
 FILE_BYTES_MAX = 1 << 40
-"""More than any data file has. Spark plans a task for every 128 MB of what a file is said to have."""
 
 _OWN_LINKS_MAX = 10_000
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
@@ -66,12 +67,12 @@ _LOCAL_AUTHORITIES = ("", "localhost")
 
 @dataclass(frozen=True, slots=True)
 class FilePlaces:
-    """Folders below which the files of a scan may be located, for Spark, which checks each path again."""
+    """Directories below which a scan's files may be located, for Spark, which checks each path again."""
 
+    # In every spelling, in addition to the table's own directory.
     allowed: tuple[str, ...] = ()
-    """In every spelling, besides the table's own folder."""
+    # Directories of other tables, in every spelling; they take precedence over `allowed`.
     excluded: tuple[str, ...] = ()
-    """Folders of other tables, in every spelling; they take precedence over `allowed`."""
     accepts_hard_links: bool = False
 
 
@@ -99,14 +100,14 @@ class Confinement:
         )
         self._prefixes = tuple(place.rstrip("/") + "/" for place in self.places.allowed)
         self._excluded_prefixes = tuple(place.rstrip("/") + "/" for place in self.places.excluded)
+        # Files whose names were all found in the table's directory: device, inode, names, time of the last change.
         self._own_links: set[tuple[int, int, int, int]] = set()
-        """Files all of whose names were found in the table's folder: device, inode, names, time of the last change."""
         self._has_inner_tables = bool(self._excluded_prefixes) or others.is_table is not None
 
     # --- Paths as texts ---
 
     def resolve(self, path: str) -> str:
-        """The absolute path or URL of a decoded path. Raises `LogPathNotAllowed`."""
+        """Returns the absolute path or URL for a decoded path. Raises `LogPathNotAllowed`."""
         if not path or "\0" in path or (".." in path and ".." in path.split("/")):
             raise LogPathNotAllowed(self.root, path)
         if not path.startswith("/") and _SCHEME.match(path) is None:
@@ -115,7 +116,7 @@ class Confinement:
                 self._ensure_outside_of_inner_tables(_one_spelling(place), path)
             return place
         named = path
-        if path.startswith("/") and _SCHEME.match(self.root):  # on the storage that the table lies on
+        if path.startswith("/") and _SCHEME.match(self.root):  # on the table's storage
             scheme, _, rest = self.root.partition("://")
             named = f"{scheme}://{rest.partition('/')[0]}{path}"
         place = _one_spelling(named)
@@ -126,9 +127,10 @@ class Confinement:
         return place if place.startswith("/") else named
 
     def _ensure_outside_of_inner_tables(self, place: str, path: str) -> None:
-        """Raises `LogPathNotAllowed` if a path or URL leads into the folder of another table."""
+        """Raises `LogPathNotAllowed` if a path or URL leads into another table's directory."""
         scheme, separator, rest = place.rpartition("://")
-        # Hadoop folds `//` and `.` in URLs, so a store's other object of that name would be read instead.
+        # Hadoop normalizes `//` and `.` in URLs, so another object in the store with the normalized name would be read
+        # instead.
         place = f"{scheme}{separator}{posixpath.normpath(rest)}"
         is_inner = place.startswith(self._excluded_prefixes)
         is_table = self.others.is_table
@@ -140,9 +142,9 @@ class Confinement:
             raise LogPathNotAllowed(self.root, path)
 
     def name_below(self, path: str) -> str | None:
-        """The name below the table's root that a decoded path means, in one spelling; None: it leads elsewhere.
+        """Returns the name below the table's root for a decoded path, in one spelling; None if it is outside.
 
-        Raises `LogPathNotAllowed` for what is no path, or leads upwards.
+        Raises `LogPathNotAllowed` for an invalid path, and for one that leads upwards.
         """
         if not path or "\0" in path or (".." in path and ".." in path.split("/")):
             raise LogPathNotAllowed(self.root, path)
@@ -160,15 +162,15 @@ class Confinement:
 
     @cached_property
     def _own_prefixes(self) -> tuple[str, ...]:
-        """What absolute paths below the table begin with, in every spelling of its root."""
+        """Returns the prefixes for absolute paths below the table, in every spelling of its root."""
         return tuple(dict.fromkeys(f"{root.rstrip('/')}/" for root in self._own_spellings))
 
     def ensure_paths(self, paths: Array) -> None:
-        """`resolve` for a column of decoded paths; the ordinary ones cost a look at their bytes, all at once."""
+        """Applies `resolve` to a column of decoded paths; for ordinary paths one scan over all their bytes suffices."""
         looks = _Looks.ODD if self._has_inner_tables else _looks(paths)
         if looks is _Looks.PLAIN:
             return
-        if looks is _Looks.ABSOLUTE:  # as in a clone, which names all its files so
+        if looks is _Looks.ABSOLUTE:  # as in a clone, which names all its files this way
             below = pa.repeat(False, len(paths))
             for prefix in self._prefixes:
                 below = pc.or_(below, pc.starts_with(paths, prefix))
@@ -177,7 +179,7 @@ class Confinement:
             self.resolve(path)
 
     def ensure_files(self, files: RecordBatch) -> None:
-        """Rows that have a path and, if they have these columns, a size and vectors: where they lie, and how large.
+        """Checks location and size for rows with a path and, if they have these columns, a size and deletion vectors.
 
         Raises `LogPathNotAllowed`, `MalformedLogEntry`.
         """
@@ -202,7 +204,7 @@ class Confinement:
             _ensure_sizes(vectors.field(name), None, paths)
 
     def ensure_below_root(self, path: str) -> None:
-        """For a path that may be relative only. Raises `LogPathNotAllowed`."""
+        """Checks a path that must be relative. Raises `LogPathNotAllowed`."""
         if path.startswith("/") or _SCHEME.match(path):
             raise LogPathNotAllowed(self.root, path)
         self.resolve(path)
@@ -211,16 +213,16 @@ class Confinement:
 
     @cached_property
     def _real_root(self) -> str:
-        """The table's own folder. Raises `LogPathNotAllowed` if that leads out of the allowed roots itself."""
+        """Returns the table's own directory. Raises `LogPathNotAllowed` if it leads out of the allowed roots itself."""
         real = self._own_spellings[-1]
         if self._is_bound and not _is_below(real, self._real_bounds):
             raise LogPathNotAllowed(self.root, self.root)
         return real
 
     def ensure_real(self, place: str, *, to_write: bool = False) -> None:
-        """Follows the links of a local path. Raises `LogPathNotAllowed`.
+        """Follows a local path's links. Raises `LogPathNotAllowed`.
 
-        `to_write`: the path has no links below the table's own folder.
+        `to_write`: the path must have no links below the table's own directory.
         """
         real, own = real_path(place), self._real_root
         if to_write:
@@ -233,7 +235,7 @@ class Confinement:
     def ensure_opened(self, descriptor: int, place: str, *, may_be_elsewhere: bool = True) -> os.stat_result:
         """Checks the local file that was opened at `place`. Raises `LogPathNotAllowed`.
 
-        `may_be_elsewhere` False: all folders of `place` were checked, and the file is not a link.
+        `may_be_elsewhere` False: all directories in `place` were checked, and the file is not a link.
         """
         status = os.fstat(descriptor)
         if may_be_elsewhere:
@@ -250,9 +252,9 @@ class Confinement:
             self._ensure_outside_of_inner_tables(real, place)
 
     def _ensure_own_links(self, status: os.stat_result, place: str) -> None:
-        """Rejects a file with a name outside of the table's folder: it may be another table's.
+        """Rejects a file with a name outside the table's directory: it may belong to another table.
 
-        A commit has two names while it is put (`put_local`), both in its folder, which is searched first.
+        A commit has two names during its put (`put_local`), both in its directory, which is searched first.
         """
         known = (status.st_dev, status.st_ino, status.st_nlink, status.st_ctime_ns)
         if known in self._own_links:
@@ -269,7 +271,7 @@ class Confinement:
 
 
 class _Looks(Enum):
-    """What the bytes of a column of paths rule out."""
+    """The cases that a path column's bytes rule out."""
 
     PLAIN = "relative, without dots in a row"
     ABSOLUTE = "some absolute, without dots in a row"
@@ -277,7 +279,7 @@ class _Looks(Enum):
 
 
 def _looks(paths: Array) -> _Looks:
-    """Some 20 ms for a million paths; text functions would take ten times that."""
+    """Takes about 20 ms for a million paths; text functions would take ten times as long."""
     if not len(paths):
         return _Looks.PLAIN
     if paths.null_count:
@@ -296,7 +298,7 @@ def _looks(paths: Array) -> _Looks:
 
 
 def _ensure_sizes(sizes: Array, most: int | None, paths: Array) -> None:
-    """Numbers from 0 on, up to `most`; None: nulls are well, too."""
+    """Checks numbers from 0 up to `most`; None: nulls are allowed, too."""
     found = pc.min_max(sizes).as_py()
     if most is not None and sizes.null_count:
         wrong = None
@@ -309,13 +311,13 @@ def _ensure_sizes(sizes: Array, most: int | None, paths: Array) -> None:
 
 
 def _spellings(place: str) -> tuple[str, ...]:
-    """A root as it was given and, where links lead to it, as it really is."""
+    """Returns a root as given and, if it contains links, its real path."""
     place = _one_spelling(place)
     return (os.path.abspath(place), real_path(place)) if "://" not in place else (place,)
 
 
 def _one_spelling(place: str) -> str:
-    """A local path as it is, or a URL with the usual name of its scheme; no folding but of what cannot lead away."""
+    """Returns a local path unchanged, or a URL with its scheme's usual name; normalizes only safe differences."""
     match = _SCHEME.match(place)
     if match is None:
         return posixpath.normpath("/" + place.lstrip("/")) if place.startswith("/") else place
@@ -328,19 +330,19 @@ def _one_spelling(place: str) -> str:
 
 
 def _aliases(real: str, bounds: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """A table's folder as it is called by way of the roots that are links, such as the lake's configured folder."""
+    """Yields a table's directory under the roots that are links, for example the lake's configured directory."""
     for spelled, *rest in bounds:
         if rest and spelled != rest[-1] and _is_below(real, rest):
             yield f"{spelled}{real[len(rest[-1]) :]}"
 
 
 def _real_places(spellings: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """The local folders among roots, with links resolved."""
+    """Returns the local directories among the roots, with links resolved."""
     return tuple(spelled[-1] for spelled in spellings if "://" not in spelled[-1])
 
 
 def _count_links(folder: str, status: os.stat_result) -> int:
-    """The number of names in a folder of the file with this status."""
+    """Returns how many names in a directory refer to the file with this status."""
     try:
         with os.scandir(folder) as entries:
             same = [entry for entry in entries if entry.inode() == status.st_ino and not entry.is_symlink()]
@@ -354,15 +356,15 @@ def _is_below(real: str, roots: Iterable[str]) -> bool:
 
 
 _OWN_FILES = "/proc/self/fd"
+# The kernel appends this to a deleted file's name; a name may also end like this.
 _REMOVED = " (deleted)"
-"""What the kernel puts behind the name of a file that is gone; a name may also end so."""
 
 
 def real_path(path: str) -> str:
-    """As `os.path.realpath`: a missing part, and what is behind it, stays as it is written."""
+    """Returns the same as `os.path.realpath`: a missing component, and everything after it, stays as written."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except (AttributeError, OSError):  # another system; nothing there, or a circle of links
+    except (AttributeError, OSError):  # another system; a missing file, or a link cycle
         return os.path.realpath(path)
     try:
         return opened_path(descriptor, path)

@@ -1,16 +1,16 @@
-"""Deletion vectors: which rows of a data file are gone, as a compressed bitmap.
+"""Deletion vectors: a data file's deleted rows, as a compressed bitmap.
 
-The rows are a sorted array of int64 indices here; the bitmap is a codec. It is our own, on numpy: the bytes are
-foreign, and every read here is checked against their end, so that what is corrupt is a named error and nothing worse.
-(A million rows take 1 to 20 ms.)
+The rows are represented as a sorted array of int64 indices; the bitmap is a codec. This codec is implemented on numpy:
+the bytes come from other programs, and every read is checked against their end, so that corrupt data causes only a
+named error. (A million rows take 1 to 20 ms.)
 
-A serialized vector is a magic number and a 64-bit Roaring bitmap (little-endian: a count of buckets, then for each
-bucket the upper 32 bits of its rows and a 32-bit bitmap in the portable format). An older form of the same ("native")
-is readable: it has lengths in place of keys. In a file a vector is stored at its offset as: length (big-endian int32),
-bytes, CRC-32 (big-endian); byte 0 of the file is the version of the format, 1. Inline vectors are Z85 text, which comes
-in groups of 4 bytes: what is beyond the recorded size is padding.
+A serialized vector is a magic number and a 64-bit Roaring bitmap (little-endian: a bucket count, then for each bucket
+its rows' upper 32 bits and a 32-bit bitmap in the portable format). An older form ("native") is readable: it has
+lengths instead of keys. In a file a vector is stored at its offset as: length (big-endian int32), bytes, CRC-32
+(big-endian); the file's byte 0 is the format version, 1. Inline vectors are Z85 text, in groups of 4 bytes: bytes
+beyond the recorded size are padding.
 
-Source: PROTOCOL "Deletion Vector Format"; RoaringFormatSpec of the Roaring bitmap project; ZeroMQ RFC 32 for Z85.
+Source: PROTOCOL "Deletion Vector Format"; the Roaring bitmap project's RoaringFormatSpec; ZeroMQ RFC 32 for Z85.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from catalog.conditions import (
     MalformedLogEntry,
 )
 
+# Row indices in the data file, from 0, strictly ascending.
 Rows: TypeAlias = npt.NDArray[np.int64]
-"""Indices of rows in the data file, from 0, strictly ascending."""
 
 INLINE = "i"
 RELATIVE = "u"
 ABSOLUTE = "p"
 
 FORMAT_VERSION = 1
+# The bytes around a vector in a file: its length before, its checksum after.
 FRAME_BYTES = 8
-"""What a vector in a file has around it: its length before, its checksum after."""
+# Maximum size of one vector: one bit each for a billion rows. `DeletionVector.java` has the same limit.
 VECTOR_BYTES_MAX = 1 << 27
-"""What one vector may take: as much as a bit for each of a billion rows. `DeletionVector.java` has the same limit."""
+# The length of the end of `pathOrInlineDv` for a vector below the table's root; a directory, or nothing, precedes it.
 UUID_CHARACTERS = 20
-"""The end of `pathOrInlineDv` of a vector below the table's root; before it is a folder, or nothing."""
 
 _PORTABLE_MAGIC = 1681511377
 _NATIVE_MAGIC = 1681511376
@@ -57,21 +57,21 @@ _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?
 _Z85_VALUES = {character: value for value, character in enumerate(_Z85)}
 
 
-# --- Where a vector lies ----------------------------------------------------------------------------------------------
+# --- Vector locations -------------------------------------------------------------------------------------------------
 
 
 def vector_file_name(uuid: UUID) -> str:
-    """The file of vectors that a UUID names, without its folder."""
+    """Returns the vector file name for a UUID, without its directory."""
     return f"deletion_vector_{uuid}.bin"
 
 
 def relative_deletion_vector(uuid: UUID, prefix: str = "") -> str:
-    """`pathOrInlineDv` of a file that `deletion_vector_path` finds under the table root."""
+    """Returns `pathOrInlineDv` for a file that `deletion_vector_path` finds under the table root."""
     return prefix + z85_encode(uuid.bytes)
 
 
 def unframe(frame: bytes, size_in_bytes: int, source: str) -> bytes:
-    """The serialized bitmap out of its frame in a file.
+    """Returns the serialized bitmap from its frame in a file.
 
     Raises `DeletionVectorSizeMismatch`, `DeletionVectorChecksumMismatch`.
     """
@@ -87,7 +87,7 @@ def unframe(frame: bytes, size_in_bytes: int, source: str) -> bytes:
 
 
 def format_file(vectors: Sequence[bytes]) -> tuple[bytes, tuple[int, ...]]:
-    """A file of serialized bitmaps, and the offset of each for its descriptor."""
+    """Returns a file with serialized bitmaps, and each offset for its descriptor."""
     pieces = [bytes([FORMAT_VERSION])]
     offsets = []
     position = 1
@@ -102,16 +102,16 @@ def format_file(vectors: Sequence[bytes]) -> tuple[bytes, tuple[int, ...]]:
 
 
 def parse_rows(data: bytes, source: str, cardinality: int | None = None) -> Rows:
-    """The rows of a serialized bitmap.
+    """Returns the rows in a serialized bitmap.
 
-    Raises `MalformedLogEntry`, and `DeletionVectorCardinalityMismatch` where they are not `cardinality` many.
+    Raises `MalformedLogEntry`, and `DeletionVectorCardinalityMismatch` if their number is not `cardinality`.
     """
     parts, count = [np.empty(0, np.int64)], 0
     for key, bitmap in _buckets(_Reader(data, source)):
         for high, low in _containers(bitmap, key):
             parts.append(high | low)
             count += len(low)
-            if cardinality is not None and count > cardinality:  # runs can be very many rows in few bytes
+            if cardinality is not None and count > cardinality:  # runs can encode very many rows in few bytes
                 raise DeletionVectorCardinalityMismatch(source, cardinality, count)
     rows = np.concatenate(parts)
     if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
@@ -122,7 +122,7 @@ def parse_rows(data: bytes, source: str, cardinality: int | None = None) -> Rows
 
 
 def format_rows(rows: Rows) -> bytes:
-    """The serialized bitmap of ascending rows: the smallest of the three container forms each, as Roaring has it."""
+    """Serializes ascending rows as a bitmap: each container has the smallest of Roaring's three forms."""
     buckets = _group(rows, 32)
     pieces = [struct.pack("<iq", _PORTABLE_MAGIC, len(buckets))]
     for key, bucket in buckets:
@@ -131,7 +131,7 @@ def format_rows(rows: Rows) -> bytes:
 
 
 class _Reader:
-    """Takes bytes from the front; never more than there are."""
+    """Reads bytes from the front, with bounds checks."""
 
     __slots__ = ("_data", "_position", "_source")
 
@@ -163,7 +163,7 @@ class _Reader:
 
 
 def _buckets(reader: _Reader) -> Iterator[tuple[int, _Reader]]:
-    """The upper halves of the rows, each with a reader at its 32-bit bitmap."""
+    """Yields the rows' upper halves, each with a reader at its 32-bit bitmap."""
     magic = reader.array("u1", 4).astype(np.uint8).tobytes()
     if magic == struct.pack("<i", _PORTABLE_MAGIC):
         for _ in range(reader.count("<i8")):
@@ -175,14 +175,14 @@ def _buckets(reader: _Reader) -> Iterator[tuple[int, _Reader]]:
     for order in "<>":
         if magic == struct.pack(f"{order}i", _NATIVE_MAGIC):
             for key in range(reader.count(f"{order}i4")):
-                reader.number(f"{order}i4")  # the length of the bitmap, which says it itself
+                reader.number(f"{order}i4")  # the bitmap's length, which the bitmap itself contains too
                 yield key, reader
             return
     raise reader.error("a deletion vector has an unknown magic number")
 
 
 def _containers(reader: _Reader, key: int) -> Iterator[tuple[int, Rows]]:
-    """The containers of one 32-bit bitmap: the upper 48 bits of their rows, and the rows' lower 16 bits."""
+    """Yields a 32-bit bitmap's containers: their rows' upper 48 bits, and the rows' lower 16 bits."""
     cookie = reader.number("<u4")
     if cookie & 0xFFFF == _COOKIE_RUNS:
         count = (cookie >> 16) + 1
@@ -199,7 +199,7 @@ def _containers(reader: _Reader, key: int) -> Iterator[tuple[int, Rows]]:
         raise reader.error("a deletion vector holds something that is no Roaring bitmap")
     headers = reader.array("<u2", 2 * count).reshape(-1, 2)
     if has_offsets:
-        reader.array("<u4", count)  # where the containers begin: they follow one another
+        reader.array("<u4", count)  # container offsets: they are contiguous
     for (high, last), run in zip(headers.tolist(), is_run.tolist(), strict=True):
         yield (key << 32) | (high << 16), _read_container(reader, last + 1, run)
 
@@ -243,7 +243,7 @@ def _format_bitmap(rows: Rows) -> bytes:
 
 
 def _group(rows: Rows, bits: int) -> list[tuple[int, Rows]]:
-    """Ascending rows by their upper bits, with the lower `bits` bits of each."""
+    """Returns ascending rows by their upper bits, with each row's lower `bits` bits."""
     keys = rows >> bits
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     parts = np.split(rows & ((1 << bits) - 1), starts)[1:]
@@ -251,7 +251,7 @@ def _group(rows: Rows, bits: int) -> list[tuple[int, Rows]]:
 
 
 def _runs(part: Rows) -> npt.NDArray[np.int64]:
-    """Rows of (first, length - 1), one for each run of consecutive values."""
+    """Returns rows (first, length - 1), one for each run of consecutive values."""
     breaks = np.flatnonzero(np.diff(part) != 1) + 1
     first = np.concatenate(([0], breaks))
     last = np.concatenate((breaks, [len(part)])) - 1
@@ -272,7 +272,7 @@ def _format_container(part: Rows, runs: npt.NDArray[np.int64] | None) -> bytes:
 
 
 def z85_decode(text: str) -> bytes:
-    """5 characters are 4 bytes. Raises `MalformedLogEntry`."""
+    """Decodes 5 characters to 4 bytes. Raises `MalformedLogEntry`."""
     if len(text) % 5:
         raise MalformedLogEntry("deletionVector", "the length of a Z85 text is no multiple of 5")
     try:
@@ -287,7 +287,7 @@ def z85_decode(text: str) -> bytes:
 
 
 def z85_encode(data: bytes) -> str:
-    """For a multiple of 4 bytes."""
+    """Encodes a multiple of 4 bytes."""
     numbers = np.frombuffer(data, ">u4").astype(np.int64)
     digits = np.column_stack([numbers // 85**power % 85 for power in (4, 3, 2, 1, 0)])
     return "".join(_Z85[digit] for digit in digits.ravel().tolist())

@@ -1,7 +1,7 @@
-"""Files that are reached with credentials for one table alone, which a REST catalog gives out and takes back in time.
+"""Files accessed with vended credentials for one table, which a REST catalog issues for a limited time.
 
-Spark is told of them by their lease, for which Java asks when it opens a file (`engine/spark/file_lists.py`): neither a
-plan nor a setting of Spark's has a secret.
+Spark receives only their lease, with which Java requests them when it opens a file (`engine/spark/file_lists.py`):
+neither a plan nor a Spark setting contains a secret.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from catalog.rest.vended import LentOptions
 from engine.storage.storage import FsspecStorage, Storage
 
+# fsspec would cache a file system for each set of options, as long as the server runs.
 _NOT_KEPT = MappingProxyType({"skip_instance_cache": True})
-"""fsspec would keep a file system for each of the options, as long as the server runs."""
 
 
 class LentStorage(FsspecStorage):
-    """Reached by options that are for this table alone, and become others while it is used."""
+    """A storage with options for this table alone, which change while it is used."""
 
     def __init__(self, url: str, options: LentOptions, allowed_roots: Sequence[str] | None = None) -> None:
         self._options = options
@@ -27,12 +27,12 @@ class LentStorage(FsspecStorage):
 
     @property
     def lease(self) -> str:
-        """What Spark asks for the credentials by."""
+        """Returns the identifier with which Spark requests the credentials."""
         return self._options.lease
 
     @property
     def fs(self) -> Any:
-        """That of fsspec, by the options of now."""
+        """Returns fsspec's file system with the current options."""
         options = self._options()
         if options != self._opened_with:
             self._opened = FsspecStorage(self.root, {**options, **_NOT_KEPT}).fs
@@ -45,5 +45,5 @@ class LentStorage(FsspecStorage):
 
 
 def lease_of(storage: Storage) -> str | None:
-    """None where files are reached with what the server has itself."""
+    """Returns None if files are accessed with the server's own credentials."""
     return storage.lease if isinstance(storage, LentStorage) else None

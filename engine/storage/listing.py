@@ -1,17 +1,17 @@
-"""Listings of a folder from a given name on, where the store can begin there.
+"""Lists a directory from a given name, if the store can start there.
 
-A log keeps every commit until it is cleaned up, so a reader of the newest ones must not list all of them.
+A log contains every commit until it is cleaned up, so a reader that needs the newest ones must not list all.
 
 ========================  =============================================================================================
-S3                        `StartAfter` of ListObjectsV2, which begins behind a key
-Google Cloud Storage      `startOffset` of objects.list, which begins at a name
-Azure                     `startFrom` of List Blobs, which begins at a name; services and clients that are older than
-                          this parameter answer the whole folder
+S3                        `StartAfter` in ListObjectsV2, which begins after a key Google Cloud Storage
+`startOffset` in objects.list, which begins at a name Azure                     `startFrom` in List Blobs, which begins
+at a name; services and clients that are older than
+                          this parameter return the whole directory
 ========================  =============================================================================================
 
-Requests go through fsspec's own client of the store, with its credentials, sessions and repetitions, past its `ls`,
-which cannot say where to begin. Folders of every other scheme are listed as a whole. An answer may always hold names
-before the given one: the caller leaves them out.
+Requests use fsspec's own client for the store, with its credentials, sessions and retries, but not its `ls`, which has
+no start parameter. Directories with any other scheme are listed completely. A result may always contain names before
+the given one: the caller removes them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Entries = Iterator[dict[str, Any]]
 
 
 def entries_from(fs: Any, scheme: str, path: str, start: str) -> list[dict[str, Any]]:
-    """Files of the folder `path`, as fsspec's `ls` has them, from the name `start` on; maybe some before it.
+    """Yields the files in the directory `path`, as fsspec's `ls` does, from the name `start`; possibly some before it.
 
     Raises FileNotFoundError, NotADirectoryError.
     """
@@ -41,7 +41,8 @@ def _whole(fs: Any, path: str, start: str) -> Entries:
 
 
 def _s3_objects(fs: Any, path: str, start: str) -> Entries:
-    # S3 begins behind `StartAfter`, and an object may be called just `start`: so one that sorts right before it.
+    # S3 begins after `StartAfter`, and an object may have exactly the name `start`: so a name that sorts just before
+    # it.
     yield from list_s3(fs, path, _before(start) if start else "")
 
 
@@ -66,16 +67,16 @@ def _azure_blobs(fs: Any, path: str, start: str) -> Entries:
 
     try:
         blobs = _on_loop(fs, load(start_from=f"{prefix}{start}"))
-    except TypeError:  # of a client that hands on what it does not know
+    except TypeError:  # from a client that passes on unknown parameters
         blobs = _on_loop(fs, load())
     for blob in blobs:
-        # A folder is a prefix, or, where the account has real folders, an empty blob that says so.
+        # A directory is a prefix, or, if the account has real directories, an empty blob with a flag.
         if not blob.name.endswith("/") and not (blob.metadata or {}).get("hdi_isfolder"):
             yield _file(container, blob.name, blob.size, blob.last_modified)
 
 
 def _on_loop(fs: Any, load: Any) -> list[Any]:
-    """What a coroutine answers on the loop to which the file system's client belongs."""
+    """Returns a coroutine's result, on the event loop to which the file system's client belongs."""
     try:
         answer: list[Any] = asyncio.run_coroutine_threadsafe(load, fs.loop).result()
     except Exception as error:
@@ -85,6 +86,7 @@ def _on_loop(fs: Any, load: Any) -> list[Any]:
     return answer
 
 
+# Scheme -> the attribute that its file system needs, and the listing function.
 _LISTINGS: Mapping[str, tuple[str, Callable[[Any, str, str], Entries]]] = {
     "s3": ("call_s3", _s3_objects),
     "s3a": ("call_s3", _s3_objects),
@@ -94,11 +96,10 @@ _LISTINGS: Mapping[str, tuple[str, Callable[[Any, str, str], Entries]]] = {
     "abfss": ("service_client", _azure_blobs),
     "az": ("service_client", _azure_blobs),
 }
-"""Scheme -> what its file system must have, and how it is asked."""
 
 
 def _place(fs: Any, path: str) -> tuple[str, str]:
-    """The bucket or container, and what the names of the folder's files begin with."""
+    """Returns the bucket or container, and the prefix for the directory's file names."""
     bucket, _, folder = fs._strip_protocol(path).partition("/")
     return bucket, f"{folder.rstrip('/')}/" if folder else ""
 
@@ -108,5 +109,5 @@ def _file(bucket: str, key: str, size: Any, modified: Any) -> dict[str, Any]:
 
 
 def _before(name: str) -> str:
-    """A text before `name`, and behind every file name that sorts before it in a log."""
+    """Returns a text before `name`, and after every file name in a log that sorts before it."""
     return f"{name[:-1]}{chr(ord(name[-1]) - 1)}~"

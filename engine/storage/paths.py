@@ -1,4 +1,4 @@
-"""Paths of data files: URI references (RFC 2396) relative to the table root, or absolute.
+"""Data file paths: URI references (RFC 2396) relative to the table root, or absolute.
 
 They are decoded exactly once; a partition directory is Hive-escaped *before* that encoding, so its `%` is `%25` in the
 log.
@@ -17,19 +17,20 @@ from engine.types.arrow_types import Array
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _ABSOLUTE = re.compile(r"/|[a-zA-Z][a-zA-Z0-9+.-]*:/")
+# Characters that a URI path may contain besides letters and digits.
 _PATH_SAFE = "/:;$&+=,@-_.!~*'()"
-"""What a URI path may hold besides letters and digits."""
 
 
 def decode_path(text: str) -> str:
-    """A path of the log, percent-decoded once."""
+    """Returns a log path, percent-decoded once."""
     return unquote(text) if "%" in text else text
 
 
 def encode_path(path: str) -> str:
-    """A path as it belongs into the log; the inverse of `decode_path`."""
+    """Returns a path as it is written to the log; the inverse of `decode_path`."""
     encoded = quote(path, safe=_PATH_SAFE)
-    # A relative path whose first segment has a colon would read as a scheme: `a:b` is `./a:b` or `a%3Ab` (RFC 2396 5).
+    # A relative path whose first segment has a colon would be parsed as a scheme: `a:b` is `./a:b` or `a%3Ab` (RFC 2396
+    # 5).
     if not is_absolute_path(path) and _SCHEME.match(encoded):
         head, slash, rest = encoded.partition("/")
         encoded = head.replace(":", "%3A") + slash + rest
@@ -37,9 +38,9 @@ def encode_path(path: str) -> str:
 
 
 def hadoop_path(path: str) -> str:
-    """Returns an absolute path as the URI that Hadoop's `Path` has for it: letters beyond ASCII stay as they are.
+    """Returns an absolute path as the URI that Hadoop's `Path` has for it: letters beyond ASCII stay unchanged.
 
-    delta-spark compares absolute paths of logs with such URIs as texts; relative ones it normalizes before.
+    delta-spark compares absolute log paths with these URIs as texts; relative ones are normalized first.
     """
     if path.isascii():
         return quote(path, safe=_PATH_SAFE)
@@ -47,12 +48,12 @@ def hadoop_path(path: str) -> str:
 
 
 def is_absolute_path(path: str) -> bool:
-    """For a decoded path: is it absolute, rather than under the table root?"""
+    """Returns whether a decoded path is absolute, rather than under the table root."""
     return _ABSOLUTE.match(path) is not None
 
 
 def resolve_path(path: str) -> str:
-    """The one spelling of a decoded path: `file:/x`, `file:///x` and `/x` are the same file."""
+    """Returns the normalized spelling of a decoded path: `file:/x`, `file:///x` and `/x` are the same file."""
     if not path.startswith("file:"):
         return path
     rest = path[len("file:") :]
@@ -63,7 +64,7 @@ def resolve_path(path: str) -> str:
 
 
 def paths_of(log_paths: Array) -> Array:
-    """Decoded paths in one spelling; the same array where nothing has to be done."""
+    """Returns decoded paths in normalized spelling; the same array if nothing has to be changed."""
     if not _mentions(log_paths, b"%") and not pc.any(pc.starts_with(log_paths, "file:")).as_py():
         return log_paths
     odd = pc.or_(pc.match_substring(log_paths, "%"), pc.starts_with(log_paths, "file:"))
@@ -72,6 +73,6 @@ def paths_of(log_paths: Array) -> Array:
 
 
 def _mentions(texts: Array, byte: bytes) -> bool:
-    """Is the byte anywhere in the array's memory? Several times faster than to search text by text."""
+    """Returns whether the byte occurs anywhere in the array's memory: several times faster than a search per text."""
     data = texts.buffers()[2]
     return data is not None and bool((np.frombuffer(data, np.uint8) == ord(byte)).any())

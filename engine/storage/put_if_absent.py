@@ -1,12 +1,12 @@
-"""Put-if-absent: the one primitive that makes commits atomic, per storage scheme.
+"""Put-if-absent: the primitive that makes commits atomic, for each storage scheme.
 
-A commit is a file that must appear whole, and for one writer only. A local file is a synced temporary file that is
+A commit is a file that must appear completely, and for one writer only. For a local file, a synced temporary file is
 hard-linked to its name: `link` fails if the name exists. Object stores have conditional puts
 (:mod:`catalog.store.conditional_put`). Nothing is emulated by check-then-write; a scheme without either is not written.
 
-Three outcomes. True: the file is ours. False: a file of that name exists. `OSError`: *unknown*. And even False is not
-proof that another writer won: the clients of object stores repeat a request whose answer was lost, and the repetition
-finds the file of the first. A caller that needs certainty compares what the file holds (as Delta's committer does).
+Three outcomes. True: the file is this writer's. False: a file with that name exists. `OSError`: *unknown*. And even
+False does not prove that another writer won: object store clients retry a request whose answer was lost, and the retry
+finds the first request's file. A caller that needs certainty compares the file's content (as Delta's committer does).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def ensure_scheme_writable(scheme: str) -> None:
 
 
 def put_local(path: str, data: bytes, *, in_place: bool = False) -> bool:
-    """Create `path` with `data`, durable when this returns. See the module for the outcomes.
+    """Creates `path` with `data`, durable when this returns. See the module for the outcomes.
 
-    `in_place`: raises `FileNotFoundError` where its folder is missing, instead of making it.
+    `in_place`: raises `FileNotFoundError` if its directory is missing, instead of creating it.
     """
-    if os.path.lexists(path):  # what would be written and synced could not get its name
+    if os.path.lexists(path):  # the written and synced file could not get this name
         return False
     temporary = write_temporary(path, data, in_place=in_place)
     try:
@@ -48,26 +48,26 @@ def put_local(path: str, data: bytes, *, in_place: bool = False) -> bool:
 
 
 def put_fsspec(fs: Any, scheme: str, path: str, data: bytes) -> bool:
-    """The same on a file system of fsspec."""
+    """Does the same on an fsspec file system."""
     ensure_scheme_writable(scheme)
     return put_if_absent(fs, scheme, path, data)
 
 
 def put_file_fsspec(fs: Any, scheme: str, path: str, local: str) -> bool:
-    """The same with the bytes of a local file."""
+    """Does the same with a local file's bytes."""
     ensure_scheme_writable(scheme)
     return put_file_if_absent(fs, scheme, path, local)
 
 
 def replace_local(path: str, data: bytes) -> None:
-    """Write `path` whole, replacing an existing file."""
+    """Writes `path` completely, replacing an existing file."""
     with output_local(path) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
 def output_local(path: str, *, replace: bool = True) -> Iterator[BinaryIO]:
-    """A file that appears under `path` when the block ends, and not at all when it raises.
+    """Yields a file that appears under `path` when the block ends, and does not appear if it raises.
 
     Raises `FileExistsError` without `replace` if `path` exists then.
     """
@@ -92,13 +92,13 @@ def output_local(path: str, *, replace: bool = True) -> Iterator[BinaryIO]:
 
 
 def temporary_path(path: str) -> str:
-    """A hidden name beside `path`: no file of the log, and left behind only by a crash."""
+    """Returns a hidden name next to `path`: not a log file, and left over only after a crash."""
     directory, name = os.path.split(path)
     return os.path.join(directory, f".{name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
 
 
 def write_temporary(path: str, data: bytes, *, in_place: bool = False) -> str:
-    """A synced temporary file beside `path`; the directory is made if it is missing, unless `in_place`."""
+    """Writes a synced temporary file next to `path`; creates a missing directory, unless `in_place`."""
     temporary = temporary_path(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
@@ -121,8 +121,8 @@ def write_temporary(path: str, data: bytes, *, in_place: bool = False) -> str:
 
 
 def sync_directory(directory: str) -> None:
-    """Make the names in `directory` durable. File systems that cannot are as durable as they are."""
-    with contextlib.suppress(OSError):  # the file has its name, so nothing here is a failure of the put
+    """Makes the names in `directory` durable. File systems without support keep their own durability."""
+    with contextlib.suppress(OSError):  # the file has its name, so an error here is not a failed put
         descriptor = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -1,16 +1,18 @@
-"""Puts a file that must be there once, and finds out whose it is.
+"""Puts a file that must exist once, and determines which writer's file it is.
 
-A put has three outcomes: ours, somebody else's, or unknown because the storage failed in between. The last two are
-settled by reading the file back:
+A put has three outcomes: success, another writer's file, or unknown because the storage failed in between. The last two
+are resolved by reading the file:
 
-- it is there and is ours: we won, although the storage said otherwise. The clients of object stores repeat requests
-  whose answer was lost, and the repetition finds the file of the first; so even "it exists" is not taken at its word.
-- it is there and is another's: we lost.
-- it is not there: the put did not happen, or has not yet. It is tried again, since a put that arrives late can only
-  make the repetition find our own file.
-- it cannot be read either, however often: the outcome stays unknown and is reported as that, never as a failure.
+- it exists and is this writer's: the put succeeded, although the storage reported otherwise. Object store clients retry
+requests whose answer was lost, and the retry finds the first request's file; so even "it exists" is verified.
+- it exists and is another writer's: the put lost.
+- it does not exist: the put did not happen, or has not yet. It is retried, because a put that arrives late can only
+  make
+the retry find this writer's own file.
+- it cannot be read either, after all attempts: the outcome stays unknown and is reported as unknown, never as a
+  failure.
 
-Only what a storage refuses before it writes (no permission, no space) is a plain failure.
+Only an error that a storage reports before it writes (no permission, no space) is a definite failure.
 """
 
 from __future__ import annotations
@@ -27,28 +29,28 @@ _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT,
 
 
 class PutRefused(Exception):
-    """The storage has not taken the file."""
+    """The storage has rejected the file."""
 
 
 class FolderGone(Exception):
-    """The folder of a file that goes into one that is there."""
+    """The directory, which must exist, is missing."""
 
 
 class PutOutcomeUnknown(Exception):
-    """The file may be there, or come yet."""
+    """The file may exist, or may still appear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageRetries:
-    """How long a storage may fail before the outcome is called unknown."""
+    """Limits for storage failures before the outcome is unknown."""
 
     tries_max: int = 5
+    # Before the second attempt; doubled for each further one.
     pause_s: float = 0.1
-    """Before the second try; doubled for each further one."""
     sleep: Callable[[float], None] = time.sleep
 
     def pause(self, tries: int) -> None:
-        """After the given number of failed tries."""
+        """Pauses after the given number of failed attempts."""
         self.sleep(self.pause_s * 2 ** (tries - 1))
 
 
@@ -61,7 +63,8 @@ def put_settled(
     *,
     in_place: bool = False,
 ) -> bool:
-    """True: the file `name` is ours. False: it is another writer's, as `is_ours` says of its bytes.
+    """Returns True if the file `name` is this writer's, False if it is another writer's, which `is_ours` decides from
+    its bytes.
 
     `in_place` as for `Storage.put_if_absent`. Raises `FolderGone`, `PutRefused`, `PutOutcomeUnknown`,
     `StorageNotWritable`.

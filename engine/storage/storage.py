@@ -1,19 +1,18 @@
-"""Where tables lie: the only door to file systems.
+"""Table storage: the only access to file systems.
 
 A `Storage` is rooted at one table. Names are relative to that root (`_delta_log/00000000000000000000.json`) or
-absolute. Local tables go through plain `os` calls, which matters where ten thousand commits are read; every other
-scheme goes through fsspec. A missing file is `FileNotFoundError` whatever the scheme; other failures are the scheme's
-own `OSError`.
+absolute. Local tables use plain `os` calls, which matters when ten thousand commits are read; every other scheme uses
+fsspec. A missing file is `FileNotFoundError` for every scheme; other failures are the scheme's own `OSError`.
 
-Every name and path is confined (`engine.storage.confinement`): one that leads outside of the table's root is
-`LogPathNotAllowed` before anything is read. Symbolic links of local files are followed for that; the log's own folder
-is checked with every listing, other folders with every file.
+Every name and path is confined (`engine.storage.confinement`): one that leads outside the table's root raises
+`LogPathNotAllowed` before anything is read. Local symbolic links are followed for this check; the log's own directory
+is checked with every listing, other directories with every file.
 
-Listings are consistent in order only: names come sorted, and a file that is written during the listing may be missing.
+Listings guarantee only the order: names are sorted, and a file that is written during the listing may be missing.
 
-Writing has two forms. `put_if_absent` is for commits and for whatever must never be overwritten; `write` and
-`open_output` put a whole file, replacing an existing one, which is right for checkpoints and the hint. Neither form
-ever shows half a file.
+Writing has two forms. `put_if_absent` is for commits and other files that must never be overwritten; `write` and
+`open_output` put a whole file, replacing an existing one, which is suitable for checkpoints and the last-checkpoint
+hint. Neither form ever exposes a partial file.
 """
 
 from __future__ import annotations
@@ -58,39 +57,37 @@ from engine.storage.put_if_absent import (
     replace_local,
 )
 
+# The directory whose files make a table's versions: listed with every statement, removed first.
 LOG_FOLDER = "_delta_log"
-"""The folder whose files make versions of a table, in the formats that there are: listed with every statement, removed
-before all others.
-"""
 
+# Iceberg's metadata directory, which makes a table's versions like a log; also removed first.
 METADATA_FOLDER = "metadata"
-"""The folder of Iceberg's metadata, which makes versions of a table as a log does; removed before others too."""
 
 VERSION_FOLDERS = (LOG_FOLDER, METADATA_FOLDER)
 
+# The prefix for a table directory's name during its removal, followed by a token: no listing shows it.
 REMOVED_PREFIX = ".removed-"
-"""Of the name that a table's folder has while it is removed, before a token: no listing shows it."""
 
+# A marker file in a table's directory: the catalog lists the table only if it has an entry for it.
 UNLISTED_MARK = ".unlisted"
-"""A file in a table's folder, for which the catalog lists the table only if it has a record of it."""
 
 _DELETES_AT_ONCE = 16
 
+# Maximum attempts to remove a directory while others put files into it.
 _REMOVALS_MAX = 10
-"""How often removing a folder is tried while others put files into it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
+    # The name without its directory.
     name: str
-    """Without its directory."""
+    # In bytes.
     size: int
-    """Bytes."""
+    # Milliseconds since the epoch; some storages report whole seconds for one file and fractions in a listing.
     modified_ms: int
-    """Milliseconds since the epoch; some storages tell whole seconds of one file and parts of them in a listing."""
 
     def may_be(self, other: FileStatus | None) -> bool:
-        """Whether both can be told of the same file in the same state."""
+        """Returns whether both can describe the same file in the same state."""
         if other is None or (self.name, self.size) != (other.name, other.size):
             return False
         times = (self.modified_ms, other.modified_ms)
@@ -101,29 +98,29 @@ class FileStatus:
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """What lies directly in a folder, symbolic links left out."""
+    """The direct entries of a directory, without symbolic links."""
 
     files: tuple[FileStatus, ...]
+    # With size 0; some storages have no times for directories and report 0.
     folders: tuple[FileStatus, ...]
-    """Of size 0; some storages know no times of folders and tell 0."""
 
 
 class Storage(ABC):
     """One table's files."""
 
+    # The table root: an absolute local path, or a URL. Never ends in a slash.
     root: str
-    """The table root: an absolute local path, or a URL. Never ends in a slash."""
-    HAS_FOLDERS = False  # whether a folder may be empty
-    LISTS_WHOLE_FOLDERS = False  # whether the names after a start cost as much as all of a folder
+    HAS_FOLDERS = False  # a directory may be empty
+    LISTS_WHOLE_FOLDERS = False  # names after a start cost as much as the whole directory
+    # Directories below which the table must be located; None: anywhere.
     allowed_roots: tuple[str, ...] | None = None
-    """Folders below which the table must be located; None: anywhere."""
+    # Returns the other tables' directories that are relevant for this table's files; the same object until they change.
     find_others: Callable[[str], OtherTables] = staticmethod(lambda root: NO_OTHER_TABLES)
-    """Returns the other tables' folders that matter for this table's files; the same object until they change."""
     _confinement: Confinement | None = None
 
     @property
     def confinement(self) -> Confinement:
-        """The decision for each path of this table's log, by the newest known state of the catalog."""
+        """Returns the decision for each path in this table's log, by the catalog's newest known state."""
         others = self.find_others(self.root)
         known = self._confinement
         if known is None or known.others is not others:
@@ -132,22 +129,22 @@ class Storage(ABC):
 
     @abstractmethod
     def list_names(self, directory: str, start: str = "") -> list[str]:
-        """Names of the files (not folders) in `directory` that sort at or after `start`, sorted.
+        """Returns file names (not directories) in `directory` that sort at or after `start`, sorted.
 
-        A directory that does not exist is empty: object stores know no other.
+        A directory that does not exist is empty: object stores cannot distinguish the two.
         """
 
     @abstractmethod
     def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
-        """As `list_names`, with sizes and times."""
+        """Lists like `list_names`, with sizes and times."""
 
     @abstractmethod
     def list_folder(self, directory: str) -> FolderListing:
-        """Files and folders of `directory`, which is empty for the table's root. One that does not exist is empty."""
+        """Returns files and directories in `directory`, which is empty for the table's root. A missing one is empty."""
 
     def begin_look_ups(self, directory: str) -> bool:
-        """Returns whether looking for files by their names takes less than a listing. As with one, it is looked again
-        at where the folder is. Raises `LogPathNotAllowed`.
+        """Returns whether looking up files by name is faster than a listing. Like a listing, it rechecks the
+        directory's real location. Raises `LogPathNotAllowed`.
         """
         return False
 
@@ -162,46 +159,46 @@ class Storage(ABC):
 
     @abstractmethod
     def read_range(self, name: str, offset: int, length: int) -> bytes:
-        """At most `length` bytes from `offset`; fewer where the file ends before."""
+        """Reads at most `length` bytes from `offset`; fewer if the file ends before."""
 
     @abstractmethod
     def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
-        """The files' bytes in the order of `names`, fetched ahead where latency is worth hiding."""
+        """Yields the files' bytes in the order of `names`, prefetched if that hides latency."""
 
     @abstractmethod
     def open_input(self, name: str) -> BinaryIO:
-        """A seekable file for a Parquet reader; the caller closes it."""
+        """Opens a seekable file for a Parquet reader; the caller closes it."""
 
     @abstractmethod
     def ensure_writable(self) -> None:
-        """Raises `StorageNotWritable` where commits cannot be atomic, `LogPathNotAllowed` where they lie elsewhere."""
+        """Raises `StorageNotWritable` if commits cannot be atomic, `LogPathNotAllowed` if their location is outside."""
 
     @abstractmethod
     def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
-        """Create a file; False where one of this name exists, `OSError` where the outcome is unknown.
+        """Creates a file; returns False if the name exists, raises `OSError` for an unknown outcome.
 
-        `in_place`: where folders are more than beginnings of names, `FileNotFoundError` if the file's is missing, and
-        nothing is made. See `engine.storage.put_if_absent` for what False can also mean. Raises `StorageNotWritable`.
+        `in_place`: with real directories, raises `FileNotFoundError` if the file's directory is missing, and creates
+        nothing. See `engine.storage.put_if_absent` for other reasons for False. Raises `StorageNotWritable`.
         """
 
     @abstractmethod
     def write(self, name: str, data: bytes) -> None:
-        """Create or replace a file."""
+        """Creates or replaces a file."""
 
     @abstractmethod
     def open_output(self, name: str, *, replace: bool = True) -> AbstractContextManager[BinaryIO]:
-        """Writes as `write`, for files that are not to be in memory: it appears when the block ends without an error.
+        """Writes like `write`, for files too large for memory: the file appears when the block ends without an error.
 
-        Without `replace`, raises `FileExistsError` for a name that exists, and `StorageNotWritable` where two such
-        writers could both succeed. See `catalog.store.conditional_put` for large files.
+        Without `replace`, raises `FileExistsError` for an existing name, and `StorageNotWritable` if two writers could
+        both succeed. See `catalog.store.conditional_put` for large files.
         """
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Remove a file; one that is missing is removed already."""
+        """Removes a file; a missing file is not an error."""
 
     def delete_many(self, names: Sequence[str]) -> dict[str, OSError]:
-        """Removes files as `delete` does, several at once. Returns why files are left, by name."""
+        """Removes files like `delete`, several at the same time. Returns the errors for remaining files, by name."""
         with ThreadPoolExecutor(_DELETES_AT_ONCE, "delete") as threads:
             failures = zip(names, threads.map(self._failure_of_delete, names), strict=True)
             return {name: failure for name, failure in failures if failure is not None}
@@ -215,27 +212,27 @@ class Storage(ABC):
 
     @abstractmethod
     def delete_empty_folder(self, name: str) -> bool:
-        """Remove a folder that has nothing in it; False where it stays, or where folders are beginnings of names."""
+        """Removes an empty directory; returns False if it stays, or if directories are only prefixes."""
 
     def make_folder(self, name: str) -> None:
-        """Creates a folder and those above it, where folders are more than beginnings of names."""
+        """Creates a directory and its parents, if the storage has real directories."""
         self.path_of(name)
 
     @abstractmethod
     def delete_tree(self) -> None:
-        """Remove the table's folder and all that is in it; the log first, so that no half of a table is left.
+        """Removes the table's directory and its content; the log first, so that no partial table is left.
 
-        Also while others still write into it, or remove from it. On object stores the mark goes last, and a folder that
-        has one again after that is a new table's, and is left alone.
+        Works also while others still write into it, or remove from it. On object stores the marker is removed last, and
+        a directory with a marker after that belongs to a new table, and is left alone.
         """
 
     def path_of(self, name: str) -> str:
-        """The absolute path or URL of a name, or of a decoded path of the log. Raises `LogPathNotAllowed`."""
+        """Returns the absolute path or URL for a name, or for a decoded log path. Raises `LogPathNotAllowed`."""
         return self.confinement.resolve(name)
 
 
 class LocalStorage(Storage):
-    """A folder of this machine."""
+    """A directory on this machine."""
 
     HAS_FOLDERS = True
     LISTS_WHOLE_FOLDERS = True
@@ -243,14 +240,14 @@ class LocalStorage(Storage):
     def __init__(self, root: str, allowed_roots: Sequence[str] | None = None) -> None:
         self.root = os.path.abspath(root)
         self.allowed_roots = None if allowed_roots is None else tuple(allowed_roots)
+        # True if the log's directory was in an allowed location at its last listing.
         self._is_log_real = False
-        """Whether the log's folder was found to lie in an allowed place when it was listed last."""
 
     def list_names(self, directory: str, start: str = "") -> list[str]:
         folder = self.path_of(directory)
         self._ensure_real_folder(folder)
         try:
-            if start:  # few names of many: an entry takes longer than its name
+            if start:  # for a few names among many: reading an entry takes longer than its name
                 names = sorted(name for name in os.listdir(folder) if name >= start)
                 return [name for name in names if self._is_file(f"{folder}/{name}")]
             with os.scandir(folder) as entries:
@@ -263,7 +260,7 @@ class LocalStorage(Storage):
         return sorted(entry.name for entry in found)
 
     def _is_file(self, path: str) -> bool:
-        """Raises as `list_names` for a symbolic link to a file that leads out."""
+        """Returns whether `path` is a file. Raises like `list_names` for a symbolic link to a file outside."""
         if not os.path.isfile(path):
             return False
         if os.path.islink(path):
@@ -276,7 +273,7 @@ class LocalStorage(Storage):
         for name in self.list_names(directory, start):
             try:
                 status = os.stat(f"{folder}/{name}")
-            except FileNotFoundError:  # cleaned up since the listing
+            except FileNotFoundError:  # removed by a cleanup since the listing
                 continue
             result.append(FileStatus(name, status.st_size, status.st_mtime_ns // 1_000_000))
         return result
@@ -327,7 +324,7 @@ class LocalStorage(Storage):
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         with open(self._open(name), "rb") as file:
             file.seek(offset)
-            # A reader makes room for all that it is asked for, and the length may be anybody's.
+            # `read` allocates the requested length, and the length may come from anyone.
             return file.read(max(0, min(length, os.fstat(file.fileno()).st_size - offset)))
 
     def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
@@ -337,9 +334,10 @@ class LocalStorage(Storage):
         return open(self._open(name), "rb")
 
     def ensure_writable(self) -> None:
-        """Hard links are found out about by the first put: only the file system knows whether it has them.
+        """Checks the log's directory. The first put detects missing hard link support: only the file system has this
+        information.
 
-        Raises `LogPathNotAllowed` where the log's folder is a link, before data files are written for it.
+        Raises `LogPathNotAllowed` if the log's directory is a link, before data files are written for it.
         """
         self.confinement.ensure_real(self.path_of(LOG_FOLDER), to_write=True)
 
@@ -381,7 +379,7 @@ class LocalStorage(Storage):
             _remove_folder(folder)
 
     def _open(self, name: str) -> int:
-        """Opens a file to read. What was opened is checked, so that nothing can be exchanged in between."""
+        """Opens a file for reading. The opened file is checked, so that it cannot be exchanged in between."""
         path = self.path_of(name)
         folder = os.path.dirname(path)
         self._ensure_real_folder(folder, again=False)
@@ -402,7 +400,7 @@ class LocalStorage(Storage):
         return descriptor
 
     def _real(self, name: str) -> str:
-        """The path of a name that is looked at, not opened."""
+        """Returns the path for a name that is examined, not opened."""
         path = self.path_of(name)
         self._ensure_real_folder(os.path.dirname(path), again=False)
         if os.path.islink(path):
@@ -410,13 +408,13 @@ class LocalStorage(Storage):
         return path
 
     def _own(self, name: str) -> str:
-        """The path of a name that is written or removed."""
+        """Returns the path for a name that is written or removed."""
         path = self.path_of(name)
         self.confinement.ensure_real(os.path.dirname(path), to_write=True)
         return path
 
     def _ensure_real_folder(self, folder: str, *, again: bool = True) -> None:
-        """Raises `LogPathNotAllowed`. `again` False takes the log's folder for what it was when it was listed last."""
+        """Raises `LogPathNotAllowed`. `again` False reuses the result from the log directory's last listing."""
         is_log = folder == f"{self.root}/{LOG_FOLDER}"
         if not is_log or again or not self._is_log_real:
             self._is_log_real &= not is_log
@@ -425,10 +423,10 @@ class LocalStorage(Storage):
 
 
 class FsspecStorage(Storage):
-    """Any other scheme. Its failures are `OSError`s, as those of this machine's file systems."""
+    """Any other scheme. Its failures are `OSError`s, like failures of local file systems."""
 
+    # How many files `read_many` requests at the same time.
     FETCH_AHEAD = 16
-    """Files that `read_many` requests at once."""
 
     def __init__(
         self, url: str, options: Mapping[str, Any] | None = None, allowed_roots: Sequence[str] | None = None
@@ -448,7 +446,7 @@ class FsspecStorage(Storage):
             entries = entries_from(self.fs, self.scheme, path, start)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        itself = self.fs._strip_protocol(path)  # what a listing shows of a file, or of an object store's folder marker
+        itself = self.fs._strip_protocol(path)  # listed for a file, or for an object store's directory marker
         found = (_status(entry) for entry in entries if entry["type"] == "file" and entry["name"] != itself)
         return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
 
@@ -484,7 +482,7 @@ class FsspecStorage(Storage):
         if len(names) <= 1:
             yield from map(self.read_bytes, names)
             return
-        # fsspec's own way to many files takes brackets and stars in a table's path for patterns.
+        # fsspec's own bulk read interprets brackets and stars in a table's path as patterns.
         with ThreadPoolExecutor(min(len(names), self.FETCH_AHEAD), "fetch") as threads:
             for first in range(0, len(names), 4 * self.FETCH_AHEAD):
                 yield from threads.map(self.read_bytes, names[first : first + 4 * self.FETCH_AHEAD])
@@ -508,7 +506,7 @@ class FsspecStorage(Storage):
 
     @contextmanager
     def open_output(self, name: str, *, replace: bool = True) -> Iterator[BinaryIO]:
-        # Through a local file: schemes differ in what a failed upload stream leaves behind, a put is whole or nothing.
+        # Uploads a local file: schemes differ in the effects of a failed upload stream, but a put is atomic.
         with tempfile.NamedTemporaryFile(suffix=TEMPORARY_SUFFIX) as file:
             yield cast(BinaryIO, file)
             file.flush()
@@ -525,7 +523,9 @@ class FsspecStorage(Storage):
 
     @contextmanager
     def _listing_anew(self, name: str) -> Iterator[None]:
-        """Around a write of a file that decides whether the table is listed; its outcome may be unknown."""
+        """Invalidates listings around a write to a file that decides whether the table is listed; its outcome may be
+        unknown.
+        """
         try:
             yield
         finally:
@@ -551,7 +551,8 @@ class FsspecStorage(Storage):
         try:
             for attempt in range(_REMOVALS_MAX):
                 paths = {path.removeprefix(root): path for path in find_files(self.fs, self.root)}
-                if not paths or (attempt and UNLISTED_MARK in paths):  # a new table: its CREATE found the mark gone
+                # a new table: its CREATE found that the marker was removed
+                if not paths or (attempt and UNLISTED_MARK in paths):
                     return
                 for folder in VERSION_FOLDERS:
                     self._delete([paths.pop(name) for name in list(paths) if name.startswith(f"{folder}/")])
@@ -566,7 +567,7 @@ class FsspecStorage(Storage):
 
 
 def _decides_listing(name: str) -> bool:
-    """Returns whether a file makes a folder a table, or hides it: a first version, or the mark."""
+    """Returns whether a file makes a directory a table, or hides it: a first version, or the marker."""
     folder, _, base = name.rpartition("/")
     if folder == LOG_FOLDER:
         return base == f"{0:020}.json"
@@ -578,7 +579,7 @@ def _remove_folder(folder: str) -> None:
         try:
             shutil.rmtree(folder)
         except FileNotFoundError:
-            pass  # the folder, or something inside of it, was gone already
+            pass  # the directory, or one of its entries, was already removed
         except OSError:
             if attempt == _REMOVALS_MAX:
                 raise
@@ -589,10 +590,10 @@ def _remove_folder(folder: str) -> None:
 def open_storage(
     path: str, options: Mapping[str, Any] | None = None, allowed_roots: Sequence[str] | None = None
 ) -> Storage:
-    """The storage of the table at `path`: a local path, `file:` URL, or any URL that fsspec knows.
+    """Returns the storage for the table at `path`: a local path, `file:` URL, or any URL that fsspec supports.
 
-    `options` are fsspec's storage options (credentials, endpoint); None: those of the server's credentials.
-    `allowed_roots` are the folders below which tables must be located; None: anywhere.
+    `options` are fsspec's storage options (credentials, endpoint); None: the server's credentials. `allowed_roots` are
+    the directories below which tables must be located; None: anywhere.
     """
     path = resolve_path(os.fspath(path))
     if "://" in path:

@@ -1,4 +1,4 @@
-"""Deletion vectors in files of their own, or as text beside the name of a data file."""
+"""Deletion vectors in separate files, or inline as text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from engine.storage.deletion_vectors import (
 )
 from engine.storage.storage import Storage
 
+# A descriptor as a value of :data:`DELETION_VECTOR`.
 VectorRow = dict[str, Any]
-"""A descriptor as a value of :data:`DELETION_VECTOR`."""
 
 
 def inline_vector(rows: Rows) -> VectorRow:
-    """A vector as text."""
+    """Returns an inline vector."""
     data = format_rows(rows)
     text = z85_encode(data + bytes(-len(data) % 4))
     return {
@@ -36,7 +36,7 @@ def inline_vector(rows: Rows) -> VectorRow:
 
 
 def write_vectors(storage: Storage, deleted: Sequence[Rows]) -> tuple[list[VectorRow], str]:
-    """One file with a vector for each set of rows: their descriptors, and the name of the file."""
+    """Writes one file with a vector for each row set; returns their descriptors, and the file name."""
     vectors = [format_rows(rows) for rows in deleted]
     content, offsets = format_file(vectors)
     token = uuid.uuid4()

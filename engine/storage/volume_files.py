@@ -1,7 +1,8 @@
-"""Files and folders of volumes: streams of bytes, confined to the volume's folder.
+"""Files and directories in volumes: byte streams, confined to the volume's directory.
 
-A new file is written under a temporary name beside its own, so that a transfer that breaks off leaves nothing. Links
-are followed if they stay in the volume. Object stores know no folders: there a folder exists while it has files.
+A new file is written under a temporary name in its directory, so that an interrupted transfer leaves nothing. Links are
+followed if they stay in the volume. Object stores have no directories: there a directory exists while it contains
+files.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from catalog.volumes.paths import VolumePath
 from engine.errors.disk_errors import storage_error
 from engine.storage.storage import FileStatus, Storage, open_storage
 
+# Bytes of a file that are in memory at the same time.
 COPY_BYTES = 1 << 20
-"""Bytes of a file in memory at once."""
 
 _TEMPORARY = re.compile(r"\..*\.[0-9a-f]{32}\.tmp")
 
@@ -42,7 +43,9 @@ class FileOperation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """`path` is absolute, with a slash at its end for a folder. `size` and `modified_ms` as in `FileStatus`."""
+    """An entry; `path` is absolute, with a trailing slash for a directory. `size` and `modified_ms` as in
+    `FileStatus`.
+    """
 
     path: str
     name: str
@@ -52,7 +55,7 @@ class FolderEntry:
 
 
 class VolumeFile:
-    """One path in a volume. Methods raise `VolumeFileNotFound`, `VolumeFileNotAllowed` and errors of the disk."""
+    """One path in a volume. Methods raise `VolumeFileNotFound`, `VolumeFileNotAllowed` and disk errors."""
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class VolumeFile:
         allowed_roots: Sequence[str],
         is_dropped: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`location` is the volume's folder. `is_dropped` returns whether it is left from a volume that was dropped."""
+        """`location` is the volume's directory. `is_dropped` returns whether it belongs to a dropped volume."""
         self.path = path
         self._is_dropped = is_dropped
         self._storage: Storage = open_storage(location, allowed_roots=allowed_roots)
@@ -71,14 +74,14 @@ class VolumeFile:
             return bool(self.path.file) and self._storage.exists(self.path.file)
 
     def status(self) -> FileStatus:
-        """Size and time of a file."""
+        """Returns a file's size and time."""
         with self._errors():
             if not self.path.file or self.is_folder():
                 raise VolumeFileNotFound(str(self.path))
             return self._storage.stat(self.path.file)
 
     def open(self) -> BinaryIO:
-        """The file to read; the caller closes it."""
+        """Opens the file for reading; the caller closes it."""
         with self._errors():
             if not self.path.file or self.is_folder():
                 raise VolumeFileNotFound(str(self.path))
@@ -99,7 +102,7 @@ class VolumeFile:
             self._ensure_not_dropped()
 
     def remove(self) -> None:
-        """Removes a file, or a folder that is empty: dlt's Databricks destination removes both by REMOVE."""
+        """Removes a file, or an empty directory: dlt's Databricks destination removes both by REMOVE."""
         with self._errors():
             if self.path.file and self.is_folder():
                 self.remove_folder()
@@ -109,7 +112,7 @@ class VolumeFile:
 
     @property
     def has_folders(self) -> bool:
-        """Returns whether a folder is there without files."""
+        """Returns whether a directory can exist without files."""
         return self._storage.HAS_FOLDERS
 
     def is_folder(self) -> bool:
@@ -120,7 +123,7 @@ class VolumeFile:
             return any(folder.name == name for folder in self._storage.list_folder(parent).folders)
 
     def entries(self) -> list[FolderEntry]:
-        """Lists what a folder holds, by name, or the file itself. Links and temporary files are left out."""
+        """Lists a directory's content, by name, or the file itself. Links and temporary files are omitted."""
         with self._errors():
             if not self.is_folder():
                 status = self.status()
@@ -145,7 +148,7 @@ class VolumeFile:
                 self._ensure_not_dropped()
 
     def remove_folder(self) -> None:
-        """Raises `VolumeFolderNotEmpty`."""
+        """Removes the directory. Raises `VolumeFolderNotEmpty`."""
         with self._errors():
             if not self.path.file or not self.is_folder():
                 raise VolumeFileNotFound(str(self.path))
@@ -153,9 +156,9 @@ class VolumeFile:
                 raise VolumeFolderNotEmpty(str(self.path))
 
     def _ensure_not_dropped(self) -> None:
-        """Removes what was written into the folder of a dropped volume, where nobody can reach it.
+        """Removes a file that was written into a dropped volume's directory, where nobody can reach it.
 
-        A DROP VOLUME removes the name before the files. So either the name is gone by now, or the files are removed
+        A DROP VOLUME removes the name before the files. So either the name is already removed, or the files are removed
         later, with this one.
         """
         if self._is_dropped():
