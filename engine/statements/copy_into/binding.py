@@ -18,7 +18,7 @@ from engine.tables.source_files import FileSource, FolderFile
 def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, source: FileSource) -> BoundFiles:
     """Lists the files. Raises `PathNotAllowed`, `FilesNotReadable`, `SourceNotFound`, and the errors of `source`.
 
-    A volume path requires privileges on the volume, any other path is checked by its owner.
+    A volume path requires privileges on the volume; any other path, privileges on its owners (`locate_files`).
     """
     path, owners, location = locate_files(statement.path, view)
     root, files = source.find(location)

@@ -1,4 +1,4 @@
-"""How struct fields in an INSERT's rows are matched to the table's fields.
+"""Matching of struct fields in an INSERT's rows to the table's fields.
 
 With BY NAME they match by name. With a column list, or if the query's column names differ from the table's, as in
 VALUES, they match by position. If the query's columns have the table's names, in its order, fields also match by name:

@@ -199,6 +199,8 @@ class _Merging:
         own, other = self._reading.target.metadata, self.source.metadata
         kinds = {clause.kind for clause in self._statement.clauses}
         parts = []
+        # f and i are file and row index, k is the clause number. Matching source rows have `MATCHING_SOURCE` as k, so
+        # that INSERT can skip them without a second join.
         pair = "struct(f AS f, k AS k, i + 1 AS i)"
         matching = f"struct(sf AS f, {MATCHING_SOURCE} AS k, si + 1 AS i)"
         sides = [pair] if ClauseKind.MATCHED in kinds else []
@@ -207,6 +209,7 @@ class _Merging:
             items = [f"{own}.base_row_id", f"{own}.row_index", f"{other}.base_row_id", f"{other}.row_index"]
             joined = self._text(self._statement.pairs, items)
             parts.append(arranged(joined, ("k", "f", "i", "sf", "si"), [f"inline(array({', '.join(sides)}))"]))
+        # WHEN NOT MATCHED BY SOURCE concerns target rows that the join above does not return: an anti-join finds them.
         if self._statement.unmatched is not None:
             lone = self._text(self._statement.unmatched, [f"{own}.base_row_id", f"{own}.row_index"])
             parts.append(arranged(lone, ("k", "f", "i"), ["f", "k", "i + 1 AS i"]))
@@ -223,6 +226,7 @@ class _Merging:
         """Returns the keys for file pruning; empty if a clause applies to target rows without a match, or if a compared
         value may be masked.
         """
+        # Rows without a match may be in any file. A masked value differs from the stored one, so it cannot prune files.
         if self._statement.unmatched is not None or self._is_policed:
             return ()
         return matched_keys(self._statement, self._table, self.source, self._source_relation)
@@ -231,6 +235,8 @@ class _Merging:
         """Returns a query for the condition's columns in a target row that several source rows would change."""
         matched = [clause for clause in self._statement.clauses if clause.kind is ClauseKind.MATCHED]
         is_delete = len(matched) == 1 and isinstance(matched[0].action, DeleteAction) and matched[0].condition is None
+        # An unconditional DELETE has the same effect however many source rows match; other actions would be
+        # ambiguous.
         if not matched or is_delete:
             return None
         schema, own = self._table.snapshot.schema, self._reading.target.metadata

@@ -1,13 +1,13 @@
 """Schema evolution on request: adds the query's new columns and fields to the table.
 
 * Columns with new names (BY NAME), or surplus columns (by position), are appended to the table's columns; a column list
-allows none. The same applies to struct fields, at any depth and inside arrays and maps, by name or by position as in
-`engine.statements.insert.planning_fields`.
+  allows none. The same applies to struct fields, at any depth and inside arrays and maps, by name or by position as in
+  `engine.statements.insert.planning_fields`.
 * With BY NAME, a column or field that the query lacks is null in the new rows.
 * MERGE adds the source columns and fields that a clause assigns; clauses for target rows without a match add none.
-Columns and fields match by name.
+  Columns and fields match by name.
 * In a table with type widening, a column gets the query's type if that is wider, also inside structs, arrays and maps.
-Otherwise the query's value is assigned to the column as without evolution.
+  Otherwise the query's value is assigned to the column as without evolution.
 
 Inputs to CHECK constraints and generated columns must not change: such a column keeps its type, and a struct that is
 used as a whole gets no new fields.

@@ -15,7 +15,7 @@ _INT_MAX = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a value is parsed, and its description in errors."""
+    """A value's parser, and its description in errors."""
 
     read: Callable[[Cursor], Any]
     expected: str
