@@ -1,6 +1,6 @@
-"""The statements: one package per family, which has everything about its statements.
+"""SQL statements: one package per statement family, which contains everything about its statements.
 
-A family's files are named after the stage that they belong to, `planning_keys.py` for instance to planning:
+A family's files are named after their pipeline stage; `planning_keys.py`, for instance, belongs to planning:
 
     statement   the values that a text is parsed to: frozen dataclasses
     grammar     tokens → values, and HEADS: the first words of its statements
@@ -9,7 +9,8 @@ A family's files are named after the stage that they belong to, `planning_keys.p
     execution   what answers it, if that is not up to shared code
     spec        a `StatementSpec` for each statement: binding, required privileges, effect on protected tables, …
 
-A family of few lines is `spec.py` alone. Start at `registry.py`, which lists the families, and `spec.py`, which says
-what each has to declare. Each stage imports what is below it in `tests/tidy/test_layers.py`: binding, authorization,
-planning, enforcement and `engine.spark`, which know no family; formats, the pipeline and the front ends are above.
+A small family is `spec.py` alone. Start at `registry.py`, which lists the families, and `spec.py`, which defines the
+required declarations. Each stage imports the layers below it in `tests/tidy/test_layers.py`: binding, authorization,
+planning, enforcement and `engine.spark`, which are independent of families; formats, the pipeline and the front ends
+are above.
 """

@@ -1,8 +1,8 @@
-"""Parse: one text → one statement, or an error that says what is wrong and where. The first stage.
+"""The parse stage: one text → one statement, or an error with its position.
 
-The first words decide, by the heads that the families register. A query goes to sqlglot through our dialect; other
-statements are read word by word with a cursor. What is known and does not run is rejected by name
-(`engine.sql.dialect.refusals`). Nothing falls through: a text that no grammar understands is a syntax error.
+The first words select a parser, by the heads that the families register. A query is parsed by sqlglot with our dialect;
+other statements are read word by word with a cursor. Known unsupported statements are rejected with an error that names
+them (`engine.sql.dialect.refusals`). A text that no grammar accepts is a syntax error.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from engine.statements.variables.grammar import parse_declare, parse_drop_variab
 
 _SETTING_HEAD = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(SET|RESET)\b")
 
+# sqlglot appends the literal's position to its message.
 _UNCLOSED = re.compile(r":([0-9]+)$")
-"""sqlglot says at the end of its message where the literal begins."""
 
+# The first words of all known statements, including rejected ones.
 _ALL_HEADS = (
     *((head,) for head in (*RAW_HEADS, *sorted(QUERY_HEADS - {"("}))),
     *HEADS,
     *REFUSED_STATEMENTS,
 )
-"""The first words of all statements that are known, rejected ones too."""
 
 
 def _by_first_word() -> Mapping[str, list[tuple[tuple[str, ...], Callable[[Cursor], RunnableStatement]]]]:
-    """The longest head first: REVOKE TOKEN says more than REVOKE."""
+    """Lists the longest head first: REVOKE TOKEN takes precedence over REVOKE."""
     found: dict[str, list[tuple[tuple[str, ...], Callable[[Cursor], RunnableStatement]]]] = {}
     for head in sorted(HEADS, key=len, reverse=True):
         found.setdefault(head[0], []).append((head, HEADS[head]))
@@ -55,7 +55,7 @@ _HEADS_BY_WORD = _by_first_word()
 
 
 def parse(text: str) -> Executable:
-    """The one statement in `text`; comments around it and semicolons after it are fine.
+    """Parses the single statement in `text`; comments and trailing semicolons are allowed.
 
     Raises a `SqlError` for everything else, never another exception.
     """
@@ -103,7 +103,7 @@ def _parse_about_variables(cursor: Cursor, tokens: list[Token]) -> Executable | 
 
 
 def _parse_one(text: str, tokens: list[Token]) -> RunnableStatement:
-    """A statement that runs by itself."""
+    """Parses a statement that runs by itself."""
     if not tokens:
         raise EmptyStatement()
     cursor = Cursor(text, tokens)
@@ -141,13 +141,13 @@ def _refused_show(cursor: Cursor) -> Exception:
 
 
 def _sets_catalog(cursor: Cursor) -> bool:
-    """Whether this is `SET CATALOG name`, not a setting whose key begins so."""
+    """Returns True for `SET CATALOG name`, as opposed to a setting whose key begins so."""
     words = cursor.words(3)
     return words[:2] == ["SET", "CATALOG"] and cursor.count > 2 and words[2:] not in (["."], ["="])
 
 
 def _parse_setting(word: str, text: str, tokens: list[Token]) -> Statement:
-    """The value is raw, so where it ends is said by the last token, and a semicolon within begins another statement."""
+    """Parses a setting. The value is raw text up to the last token; a semicolon inside begins another statement."""
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:
             raise several_statements(text, token.end + 1)
@@ -156,7 +156,7 @@ def _parse_setting(word: str, text: str, tokens: list[Token]) -> Statement:
 
 
 def _parse_raw(text: str, error: TokenError) -> Statement:
-    """What cannot be split into tokens may still set a setting to a value with a lone quote."""
+    """Parses text that cannot be tokenized, which may still be a setting with an unpaired quote in its value."""
     head = _SETTING_HEAD.match(text)
     if head is not None:
         return RAW_HEADS[head[1].upper()](text[head.end() :].rstrip(string.whitespace + ";"))
@@ -170,7 +170,7 @@ def _parse_raw(text: str, error: TokenError) -> Statement:
 def _ensure_one(text: str, tokens: list[Token]) -> None:
     words = [token.text.upper() for token in tokens[:WORDS_MAX]]
     if words[0] == "BEGIN" or (refused_kind(words) or "").endswith(" PROCEDURE"):
-        return  # which has statements inside, and is refused by name
+        return  # a known statement with nested statements, rejected by name
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON and token is not tokens[0]:
             raise several_statements(text, token.end + 1)

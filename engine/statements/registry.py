@@ -1,7 +1,7 @@
-"""List all statements: the one place that knows every family.
+"""The registry of all statement families.
 
-A stage asks for the :class:`~engine.statements.spec.StatementSpec` of the statement at hand. A type that is missing
-here cannot be run by anyone.
+A stage looks up the :class:`~engine.statements.spec.StatementSpec` for its statement. A type that is missing here
+cannot be run.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ from engine.statements.views import spec as views
 from engine.statements.volumes import grammar as volumes_grammar
 from engine.statements.volumes import spec as volumes
 
+# The families by their titles in the SQL reference.
 FAMILIES: Mapping[str, tuple[StatementSpec[Any], ...]] = MappingProxyType(
     {
         "Queries": select.SPECS,
@@ -87,7 +88,6 @@ FAMILIES: Mapping[str, tuple[StatementSpec[Any], ...]] = MappingProxyType(
         "Other systems' statements": compatibility.SPECS,
     }
 )
-"""The families by the titles that they have in the reference of SQL."""
 
 STATEMENTS: Mapping[type[Statement], StatementSpec[Any]] = MappingProxyType(
     {spec.statement: spec for specs in FAMILIES.values() for spec in specs}
@@ -95,8 +95,8 @@ STATEMENTS: Mapping[type[Statement], StatementSpec[Any]] = MappingProxyType(
 
 
 def may_answer_rows(statement: Executable) -> bool:
-    """Return whether `statement` may have a result set; drivers ask before it runs. The answer of a text inside of it
-    is not known by then.
+    """Returns True if `statement` may have a result set; drivers ask before it runs. The result of a nested text is not
+    known by then.
     """
     if isinstance(statement, Statement):
         return spec_of(statement).answers_rows
@@ -107,6 +107,7 @@ def spec_of(statement: Statement) -> StatementSpec[Any]:
     return STATEMENTS[type(statement)]
 
 
+# A statement's first words, in upper case → the parser for the remaining text.
 HEADS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] = MappingProxyType(
     {
         head: read
@@ -137,4 +138,3 @@ HEADS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] = Mapping
         for head, read in grammar.HEADS.items()
     }
 )
-"""The first words of a statement, in upper case → what reads the rest of it."""

@@ -1,8 +1,8 @@
-"""Declare all that the pipeline knows about a type of statement, in one value.
+"""The `StatementSpec`: all information that the pipeline needs about a statement type, in one value.
 
-The stages look a statement up in `engine.statements.registry` and call what its :class:`StatementSpec` holds. No field
-has a default: a statement that does not say, for instance, what it does to a table with a row filter cannot be
-registered, so a check that decides on privileges or policies never passes for a statement that nobody thought of.
+The stages look a statement up in `engine.statements.registry` and call the functions in its :class:`StatementSpec`. No
+field has a default: a statement without a declared effect on a table with a row filter, for instance, cannot be
+registered, so privilege and policy checks never pass for a statement that was not considered.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ S = TypeVar("S", bound=Statement)
 class Retry(Enum):
     """The failures after which a statement is planned again on the newest versions."""
 
+    # Never: the statement's commit cannot conflict with other writers.
     NEVER = auto()
-    """No failure: the statement commits nothing that another writer could come before."""
+    # Another writer committed first.
     LOST_RACE = auto()
-    """Another writer committed first."""
+    # Another writer committed first, or took the name, which this statement replaces.
     LOST_RACE_OR_NAME = auto()
-    """Another writer committed first, or took the name, which this statement replaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementSpec(Generic[S]):
-    """Everything about one type of statement.
+    """Everything about one statement type.
 
-    `title` is how errors and the reference call it; `syntax` and `example` are for the reference, and a test runs the
-    example through the grammar. `answer` is what answers it from the catalog and logs alone, if anything does.
+    `title` is its name in errors and the reference; `syntax` and `example` are for the reference, and a test parses the
+    example. `answer` answers it from the catalog and logs alone, if possible.
     """
 
     statement: type[S]
@@ -57,35 +57,35 @@ class StatementSpec(Generic[S]):
     analyze: Callable[[BoundStatement, S, Analyzer], AnalyzedStatement]
     plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan]
     answer: Callable[[BoundStatement, S], Outcome] | None
+    # The use of the named object, as recorded in the audit log.
     use: Use
-    """The use of the object that it names, as the audit trail records it."""
     retry: Callable[[S], Retry]
     caches_result: bool
+    # True if its rows report work on files, which is hidden for a protected table.
     reports_work: bool
-    """True if its rows report work on files, which is hidden for a protected table."""
+    # True if a read-only token may run it: it changes at most the session.
     is_read_only: bool
-    """True if a token for reading may run it: it changes the session at most."""
+    # True if it may have a result set; drivers ask before it runs.
     answers_rows: bool
-    """True if it may have a result set; drivers ask before it runs."""
 
 
 def names_nothing(_: Statement, __: Binder) -> BoundNames:
-    """Bind a statement that names no table, view or other object that binding looks up."""
+    """Binds a statement that names no table, view or other object that binding resolves."""
     return BoundNames()
 
 
 def needs_nothing(_: BoundStatement, __: Statement) -> Iterable[AnyNeed]:
-    """Require no privilege: the statement is about the session, or its answer has what is visible alone."""
+    """Requires no privilege: the statement is about the session, or its result contains only visible objects."""
     return ()
 
 
 def no_query(bound: BoundStatement, _: Statement, __: Analyzer) -> AnalyzedStatement:
-    """Analyze a statement whose plan depends on no query."""
+    """Analyzes a statement whose plan depends on no query."""
     return AnalyzedStatement(bound=bound)
 
 
 def effect(kind: PolicyEffect, what: str) -> Callable[[BoundStatement, Statement], Iterable[Effect]]:
-    """The one effect of a statement that always has the same."""
+    """Returns a function with a constant effect."""
     effects = (Effect(kind, what),)
     return lambda _, __: effects
 
@@ -99,7 +99,7 @@ def lost_race(_: Statement) -> Retry:
 
 
 def plan_command(analyzed: AnalyzedStatement, statement: Statement, _: FormatPlanners) -> CommandPlan:
-    """Plan a statement that the catalog, the logs and the session's state answer."""
+    """Plans a statement that is answered from the catalog, the logs and the session's state."""
     return CommandPlan(statement=statement, bound=analyzed.bound)
 
 
@@ -115,7 +115,7 @@ def answered(
     answer: Callable[[BoundStatement, S], Outcome],
     answers_rows: bool = True,
 ) -> StatementSpec[S]:
-    """The spec of a statement that Spark has no part in: SHOW, DESCRIBE, USE, SET and the calls of drivers."""
+    """Returns the spec for a statement without Spark: SHOW, DESCRIBE, USE, SET and drivers' metadata calls."""
     return StatementSpec(
         statement=statement,
         title=title,
@@ -153,7 +153,7 @@ def changing(
     retry: Callable[[S], Retry] = lost_race,
     is_read_only: bool = False,
 ) -> StatementSpec[S]:
-    """The spec of a statement that commits: to a table's log, the catalog, or the store of volumes or tokens."""
+    """Returns the spec for a statement that commits: to a table's log, the catalog, or the volume or token store."""
     return StatementSpec(
         statement=statement,
         title=title,
@@ -175,7 +175,7 @@ def changing(
 
 
 def bind_table(statement: TableStatement, binder: Binder) -> BoundNames:
-    """Bind a statement about one table that reads no other relation."""
+    """Binds a statement about one table that reads no other relation."""
     return BoundNames(target=binder.table(statement.table_parts))
 
 
@@ -187,24 +187,24 @@ class TableStatement(Protocol):
 
 
 def require_on_target(*privileges: Privilege) -> Callable[[BoundStatement, Statement], Iterable[AnyNeed]]:
-    """The privileges on the table that a statement changes."""
+    """Requires privileges on the table that a statement changes."""
     return lambda bound, _: (need for privilege in privileges for need in on_target(bound, privilege))
 
 
 def planned_bound(plan: Callable[[BoundStatement, S], Plan]) -> Callable[[AnalyzedStatement, S, FormatPlanners], Plan]:
-    """Adapt a planner that looks at no query."""
+    """Adapts a planner that uses no analyzed query."""
     return lambda analyzed, statement, _: plan(analyzed.bound, statement)
 
 
 def planned_analyzed(
     plan: Callable[[AnalyzedStatement, S], Plan],
 ) -> Callable[[AnalyzedStatement, S, FormatPlanners], Plan]:
-    """Adapt a planner that asks no format."""
+    """Adapts a planner that uses no format."""
     return lambda analyzed, statement, _: plan(analyzed, statement)
 
 
 def planned_by_format(analyzed: AnalyzedStatement, statement: FormatStatement, planners: FormatPlanners) -> Plan:
-    """Plan a statement that only the format of the table knows. Raises if that format does not have it."""
+    """Plans a format-specific statement. Raises if the table's format does not support it."""
     own = own_plan(planners, analyzed.bound, statement)
     if own is None:
         raise not_planned(analyzed.bound, statement)

@@ -1,6 +1,6 @@
-"""Changes of a table's definition, for all formats.
+"""Changes to a table's definition, for all formats.
 
-A DDL statement is a tuple of changes. ALTER TABLE is parsed to these values where a format can fold them as written.
+A DDL statement is a tuple of changes. ALTER TABLE is parsed to these values if a format can fold them as written.
 A format folds them onto its own definition of a table (`TableSnapshot.redefined`, `TableFormat.define`), and rejects
 those that it does not support. The planner checks rows and expressions: whether existing rows satisfy a new constraint,
 whether a constraint uses a column that is renamed.

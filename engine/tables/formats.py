@@ -39,7 +39,7 @@ class TableFormat(Protocol):
         ...
 
     def find(self, location: str) -> TableSnapshot | None:
-        """Returns the newest version of the table at a location; None if there is no table in this format."""
+        """Returns the newest version of the table at a location; None without a table in this format."""
         ...
 
     def load_at(self, location: str, timestamp_ms: int) -> TableSnapshot:
@@ -125,7 +125,7 @@ class TableFormats:
         return found
 
     def find(self, location: str) -> TableSnapshot | None:
-        """Returns the table in any format at a location; None if there is none."""
+        """Returns the table in any format at a location; None if absent."""
         return next((found for each in self if (found := each.find(location)) is not None), None)
 
     def pinned(self) -> TableFormats:

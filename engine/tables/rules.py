@@ -79,7 +79,7 @@ class SortColumn:
 
 
 class Distribution(StrEnum):
-    """How a write's rows are distributed to tasks, as in Iceberg's `write.distribution-mode`."""
+    """The distribution of a write's rows to tasks, as in Iceberg's `write.distribution-mode`."""
 
     NONE = "none"
     HASH = "hash"
@@ -122,7 +122,7 @@ class TableRules(Protocol):
 
     @property
     def distribution(self) -> Distribution | None:
-        """How rows are distributed to tasks; None if not set."""
+        """The distribution of rows to tasks; None if not set."""
         ...
 
     @property

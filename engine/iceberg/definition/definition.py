@@ -207,7 +207,7 @@ def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How rows are partitioned and sorted."""
+    """Partitioning and sort order."""
 
     spec: PartitionSpec
     order: SortOrder

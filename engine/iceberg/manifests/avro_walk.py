@@ -42,7 +42,7 @@ class NotWalked(Exception):
 
 
 class Op(IntEnum):
-    """How a value is walked."""
+    """The way to walk over a value."""
 
     NUMBER = 0
     BYTES = 1

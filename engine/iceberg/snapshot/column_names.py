@@ -50,7 +50,7 @@ class OwnNames:
         return f"{self._stem}_column_{column.id}" if column.name.casefold() in self._twice else column.name
 
     def hidden(self, name: str) -> str:
-        """Returns the name for the constant behind a hidden column, one that `*` does not include."""
+        """Returns the name for the constant that a hidden column, which `*` does not include, is computed from."""
         return f"{self._stem}{name}_hidden"
 
     def filled(self, id: int) -> str:

@@ -162,6 +162,7 @@ def _inherited(entries: pa.Table, manifest: Manifest, format_version: int) -> pa
     if entries["key_metadata"].null_count < entries.num_rows:
         raise MalformedIcebergFile(manifest.path, "it names encrypted files")
     entries = _with(entries, "first_row_id", _row_ids(entries, manifest))
+    # After assigning row ids, which count the rows in preceding entries.
     gone = pc.equal(status, DELETED)
     live = entries.filter(pc.invert(gone)) if pc.any(gone).as_py() else entries
     live = _with(

@@ -78,7 +78,7 @@ def _num_files(manifests: Sequence[Manifest]) -> int | None:
 
 
 def _sum(*counts: int | None) -> int | None:
-    """Returns the sum; None if a count is unknown or the sum is negative."""
+    """Returns the sum; None if a count is unknown or negative."""
     known = [count for count in counts if count is not None and count >= 0]
     return sum(known) if len(known) == len(counts) else None
 

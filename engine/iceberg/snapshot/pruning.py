@@ -251,7 +251,7 @@ class IcebergPruning(FilePruning):
 
 
 def truths_of(predicate: Predicate, knowledge: Knowledge, count: int, *, partitions_only: bool) -> Truths:
-    """Evaluates a condition for each row group (`count` files or manifests) that `knowledge` describes."""
+    """Evaluates a condition for each of the `count` files or manifests that `knowledge` describes."""
     return np.broadcast_to(evaluate(predicate, _Source(knowledge, partitions_only)), (count,)).copy()
 
 

@@ -3,13 +3,13 @@
 Most tables have one group: files that are read by field ids, with deletion vectors. More groups are needed if
 
 - files have different partition specs, or partition values with types that have no Spark constants: a column with an
-identity transform has the partition's value whether files contain the column or, as in migrated tables, do not; files
-with different specs that all contain it, by their metrics, are read alike;
+  identity transform has the partition's value whether files contain the column or, as in migrated tables, do not; files
+  with different specs that all contain it, by their metrics, are read alike;
 - files have no ids, and a name mapping identifies columns, unless all files use the same names;
 - files are in ORC or Avro, which Spark reads by name, partially, and without row indexes;
 - files lack fields whose default only SQL can fill in;
 - equality deletes apply to some files: an anti-join with the deleted keys removes the rows. A key deletes rows only in
-older files, so the newest sequence number per key is kept, and compared with the row's file's.
+  older files, so the newest sequence number per key is kept, and compared with the row's file's.
 
 Columns with types that Spark does not have are computed (`value_sql`).
 

@@ -311,7 +311,7 @@ class _Attempts:
         self._staged: StagedManifests | None = None
         self._lists: list[str] = []
         self._count = 0
-        # True while the store has received a commit without reporting its outcome: the version may exist.
+        # True while a commit was sent to the store without an outcome: the version may exist.
         self.is_in_doubt = False
 
     def attempt(self) -> LoadedMetadata | None:
@@ -334,6 +334,7 @@ class _Attempts:
     def _put(
         self, base: LoadedMetadata | None, requirements: tuple[Requirement, ...], updates: tuple[Update, ...]
     ) -> LoadedMetadata | None:
+        # An exception that is not a `SqlError`, such as an interrupt, leaves the outcome unknown: files are then kept.
         self.is_in_doubt = True
         done = self._of.store.commit(base, requirements, updates)
         self.is_in_doubt = False

@@ -96,8 +96,10 @@ def ensure_no_conflict(
     if dependence.is_none:
         return
     for snapshot in _since(table, read, head):
+        # A `replace` snapshot changes no rows, so it matters only to a commit that removes particular files.
         if snapshot.info is None or (snapshot.info.operation == _REPLACE and not dependence.paths):
             continue
+        # Carried-over manifests are identical in the parent; a snapshot's changes are in the manifests that it added.
         manifests = [each for each in snapshot.manifests if each.added_snapshot_id == snapshot.info.snapshot_id]
         live = snapshot.entries_of(manifests)
         removed = snapshot.removed_of(manifests)
@@ -125,12 +127,14 @@ def _ensure_still_there(table: str, dependence: Dependence, gone: pa.Table, oper
 def _ensure_nothing_new(
     table: str, dependence: Dependence, entries: pa.Table, operation: str | None, readable: Readable
 ) -> None:
+    # Committing on top of new deletes would resurrect their rows: rewritten files would still contain them.
     deletes = entries.filter(pc.not_equal(entries["content"], DATA))
     if dependence.ignores_equality_deletes:
         deletes = deletes.filter(pc.not_equal(deletes["content"], EQUALITY_DELETES))
     if deletes.num_rows and (dependence.whole_table or _may_concern(dependence.paths, deletes)):
         raise IcebergConflict(table, "deleted rows of data files that this statement read")
     added = entries.filter(pc.equal(entries["content"], DATA))
+    # New files are a phantom read, which snapshot isolation allows and serializable isolation does not.
     if not added.num_rows or operation == _REPLACE or not dependence.is_serializable:
         return
     if dependence.whole_table or any(_is_meant(predicate, readable(added)) for predicate in dependence.predicates):
@@ -155,6 +159,7 @@ def _since(table: str, read: SnapshotInfo | None, head: IcebergSnapshot) -> Iter
         if read is not None and info.snapshot_id == read.snapshot_id:
             return iter(found)
         found.append(replace(head, info=info))
+    # The branch was rolled back or replaced: its head has no relation to the read set.
     if read is not None:
         raise IcebergConflict(table, "set the branch to a snapshot that does not follow the one that was read")
     return iter(found)

@@ -1,4 +1,4 @@
-"""ALTER TABLE: one value for each change of a table's definition.
+"""ALTER TABLE: one value for each definition change.
 
-Imports what its stages may (`engine/statements`). Start at `planning.py`.
+Imports as its stages allow (`engine/statements`). Start at `planning.py`.
 """

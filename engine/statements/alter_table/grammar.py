@@ -1,4 +1,4 @@
-"""ALTER TABLE, by a table of the words that begin each change."""
+"""Parses ALTER TABLE, with a table of the words that begin each change."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _ColumnChange: TypeAlias = SyncIdentity | AlterColumn
 
 
 def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | AlterTags | PolicyStatement:
-    """What follows ALTER TABLE."""
+    """Parses the text after ALTER TABLE."""
     table = read_table(cursor)
     policy = take_policy(cursor, table)
     if policy is not None:
@@ -98,7 +98,7 @@ def _replace_columns(cursor: Cursor) -> tuple[TableChange, ...]:
 
 
 def _read_columns(cursor: Cursor) -> tuple[ColumnDef, ...]:
-    """Definitions, in parentheses or bare."""
+    """Reads column definitions, in parentheses or bare."""
     is_wrapped = cursor.take("(")
     columns = [read_column(cursor)]
     while cursor.take(","):
@@ -125,7 +125,7 @@ def _drop_columns(cursor: Cursor) -> tuple[TableChange, ...]:
 
 
 def _alter_columns(cursor: Cursor) -> tuple[TableChange, ...]:
-    """`column change, column change, …`; Hive's `CHANGE old new type` is a rename and a change."""
+    """Reads `column change, column change, …`; Hive's `CHANGE old new type` is a rename and a change."""
     cursor.take("COLUMN")
     altered = [_alter_column(cursor)]
     while cursor.take(","):
@@ -161,7 +161,9 @@ def _alter_column(cursor: Cursor) -> tuple[_ColumnChange, *tuple[RenameColumn, .
 
 
 def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[_ColumnChange, *tuple[RenameColumn, ...]]:
-    """Hive's `old new type [COMMENT 'c'] [FIRST|AFTER c]`: the rename comes last, so that names stay good till then."""
+    """Reads Hive's `old new type [COMMENT 'c'] [FIRST|AFTER c]`; the rename comes last, so that the old name is valid
+    until then.
+    """
     name = cursor.read_name()
     sql_type = read_type(cursor)
     comment = cursor.read_string() if cursor.take("COMMENT") else None
@@ -202,12 +204,14 @@ def _drop_foreign_key(cursor: Cursor) -> tuple[TableChange, ...]:
 
 
 def _take_reach(cursor: Cursor) -> None:
-    """A primary key that is referenced stays, whatever is said: its foreign keys are in other tables' logs."""
+    """Reads CASCADE or RESTRICT. A referenced primary key cannot be dropped in either case: the foreign keys are in
+    other tables' logs.
+    """
     cursor.take_any("RESTRICT", "CASCADE")
 
 
 def read_unset_properties(cursor: Cursor) -> UnsetProperties:
-    """Reads what follows UNSET TBLPROPERTIES."""
+    """Reads the text after UNSET TBLPROPERTIES."""
     if_exists = take_if_exists(cursor)
     cursor.read("(")
     keys = [read_property_key(cursor)]
@@ -293,6 +297,7 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
     }
 )
 
+# Known changes that are not supported.
 _OTHER_CHANGES = (
     *(("ADD", word) for word in ("CHECK", "CONSTRAINT", "FOREIGN", "PARTITION", "PRIMARY")),
     *(("ALTER", "COLUMN"), ("COMPACT",), ("DEFAULT", "COLLATION"), ("DROP", "PARTITION")),
@@ -304,7 +309,6 @@ _OTHER_CHANGES = (
     *(("EXCHANGE", "PARTITION"), ("UNSET", "SERDEPROPERTIES"), ("UNSET", "TAGS")),
     *(("DISABLE", "PREDICTIVE"), ("ENABLE", "PREDICTIVE"), ("INHERIT", "PREDICTIVE")),
 )
-"""Changes that are known and not made here."""
 
 
 HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(

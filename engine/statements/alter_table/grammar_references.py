@@ -1,4 +1,4 @@
-"""Branches and tags in ALTER TABLE: `CREATE | REPLACE | DROP BRANCH | TAG …`, from these words on."""
+"""Parses branches and tags in ALTER TABLE: `CREATE | REPLACE | DROP BRANCH | TAG …`, from these words on."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _read_retention(cursor: Cursor) -> tuple[int | None, int | None]:
 
 
 def _read_age(cursor: Cursor) -> int:
-    """In milliseconds."""
+    """Returns milliseconds."""
     return _read_number(cursor) * _read_unit(cursor)
 
 

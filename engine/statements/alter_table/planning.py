@@ -1,9 +1,8 @@
-"""Plans of ALTER TABLE and COMMENT ON: a statement becomes changes of the table's definition.
+"""Plans ALTER TABLE and COMMENT ON: converts a statement into changes to the table's definition.
 
-The changes themselves are `engine.tables.definition_changes`; here they are named, and what only someone who
-understands SQL can see is seen: that a constraint or a generated column uses the column that changes, that the rows of
-the table have to be checked before a constraint is added. The table's format makes its new definition of them, or
-refuses them.
+The changes are in `engine.tables.definition_changes`. Planning adds the checks that need SQL: whether a constraint or a
+generated column uses the changed column, and whether existing rows must be checked before a constraint is added. The
+table's format folds the changes into the new definition, or rejects them.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ from engine.types.schema_changes import resolve_path
 
 
 def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | CatalogPlan | SyncIdentityPlan:
-    """Raises for what the table, or this release, cannot do."""
+    """Plans a statement. Raises for operations that the table, or this release, does not support."""
     table = altered_table(bound)
     match statement.changes[0]:
         case RenameTable(table_parts=parts):
@@ -106,7 +105,7 @@ def altered_table(bound: BoundStatement) -> BoundTable:
 
 
 def _renamed(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -> CatalogPlan:
-    """The name alone: a managed table keeps its folder."""
+    """Renames the catalog entry only: a managed table keeps its folder."""
     if table.name is None:
         raise RenameOfPath(table.label)
     return CatalogPlan(
@@ -116,7 +115,7 @@ def _renamed(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -
 
 
 def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
-    """Another table of the same columns under the name of an external one."""
+    """Moves an external table's name to another table with the same columns."""
     (other,) = bound.tables
     if table.name is None:
         raise LocationOfPath(table.label)
@@ -145,7 +144,7 @@ def _listed(details: TableDetails) -> str:
 
 
 def altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
-    """Changes that every format may have, in one version. Raises what the format says of them."""
+    """Plans changes that all formats share, in one version. Raises the format's errors."""
     said = [change for each in written for change in changes_of(bound, table, each)]
     try:
         folded = list(with_lengths(table.snapshot.schema, said))
@@ -167,14 +166,14 @@ def altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange
 
 
 def changed(table: BoundTable, folded: Iterable[DefinitionChange]) -> TableDefinition:
-    """The definition of a table after these changes. Raises what its format says of them."""
+    """Returns a table's definition after these changes. Raises the format's errors."""
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.METADATA)
         return table.snapshot.redefined(table.label, folded)
 
 
 def described(bound: BoundStatement, operation: alter_history.HistoryOperation) -> CommitDescription:
-    """What the history says of an operation that changes the definition."""
+    """Returns the history entry for an operation that changes the definition."""
     name, parameters = operation
     return CommitDescription(
         name=name,
@@ -187,7 +186,7 @@ def described(bound: BoundStatement, operation: alter_history.HistoryOperation) 
 def _expression_checks(
     table: BoundTable, written: tuple[TableChange, ...], after: StructType, constraints: list[tuple[str, str]]
 ) -> ExpressionCheckPlan | None:
-    """New constraints and defaults: whether they can be evaluated, and give what they must."""
+    """Plans checks that new constraints and defaults can be evaluated and have valid types."""
     defaults = {
         resolve_path(table.snapshot.schema, change.parts)[0]
         for change in written
@@ -198,7 +197,7 @@ def _expression_checks(
 
 
 def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) -> Iterator[DefinitionChange]:
-    """What a change in SQL does to the definition."""
+    """Yields the definition changes for a SQL change."""
     match change:
         case AddColumns():
             yield from add_columns(table, change)

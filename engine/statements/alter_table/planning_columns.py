@@ -1,7 +1,7 @@
-"""What ALTER TABLE says of columns, as changes of the table's definition.
+"""Converts ALTER TABLE's column changes into definition changes.
 
-Rows that are there have no value for a new column, so it can be neither NOT NULL nor have a default; one that exists
-becomes NOT NULL if every row has a value, which `engine.planning.rules.expression_checks` asks.
+Existing rows have no value for a new column, so it can neither be NOT NULL nor have a default. An existing column can
+become NOT NULL if every row has a value, which `engine.planning.rules.expression_checks` verifies.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[DefinitionC
 
 
 def _new_type(table: BoundTable, path: Path, kind: SqlType) -> Iterator[DefinitionChange]:
-    """Changes a column to a wider type, or to longer texts at any depth, which the column's metadata has as one."""
+    """Changes a column to a wider type, or to a longer text length at any depth, which is stored in the column's
+    metadata.
+    """
     schema = table.snapshot.schema
     column, top = column_around(schema, path), find_field(schema, path[:1])
     present = find_field(schema, column)
@@ -99,7 +101,7 @@ def _new_type(table: BoundTable, path: Path, kind: SqlType) -> Iterator[Definiti
 def change_data_type(
     table: BoundTable, path: Path, field: StructField, data_type: DataType
 ) -> Iterator[DefinitionChange]:
-    """Changes a column to a wider type; does nothing if it has the type. Lengths of texts do not matter."""
+    """Changes a column to a wider type; does nothing if it has the type. Text lengths are ignored."""
     if format_sql_type(field.data_type) == format_sql_type(data_type):
         return
     if is_identity(field):
@@ -109,7 +111,7 @@ def change_data_type(
 
 
 def ensure_longer(table: BoundTable, column: Path, before: Mapping[Path, str], after: Mapping[Path, str]) -> None:
-    """Raises `ColumnChangeNotSupported` where a text has a length that it had not, or another one for CHAR."""
+    """Raises `ColumnChangeNotSupported` if a text gets a length that it did not have, or a CHAR length changes."""
     for place in dict.fromkeys([*before, *after]):
         old, new = before.get(place, "string"), after.get(place, "string")
         if old == new:
@@ -120,7 +122,7 @@ def ensure_longer(table: BoundTable, column: Path, before: Mapping[Path, str], a
 
 
 def _is_longer(old: str, new: str) -> bool:
-    """Whether `new` (`string`, `char(n)`, `varchar(n)`) has every value of `old`."""
+    """Returns True if `new` (`string`, `char(n)`, `varchar(n)`) includes every value of `old`."""
     if new == "string":
         return True
     before, after = _CHARACTERS.fullmatch(old), _CHARACTERS.fullmatch(new)
@@ -140,7 +142,7 @@ def _new_default(table: BoundTable, path: tuple[str, ...], default: str | None) 
 
 
 def new_not_nulls(table: BoundTable, change: AlterColumn) -> Iterator[tuple[str, ...]]:
-    """The path of the column that becomes NOT NULL, if it does; all rows must have a value there."""
+    """Yields the path of a column that becomes NOT NULL; all rows must have a value there."""
     if change.nullable is False and find_field(table.snapshot.schema, change.parts).nullable:
         path = resolve_path(table.snapshot.schema, change.parts)
         if not _is_in_structs(table.snapshot.schema, path):

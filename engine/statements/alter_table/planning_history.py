@@ -1,6 +1,6 @@
-"""What DESCRIBE HISTORY says of an ALTER TABLE: operation and parameters as Delta users know them.
+"""The DESCRIBE HISTORY entry for ALTER TABLE: Delta's operation name and parameters.
 
-Values are texts; what is more than one is JSON in a text, without blanks.
+Values are texts; composite values are JSON without blanks.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from engine.types.schema import (
 )
 from engine.types.schema_changes import After, First, Position, column_around, find_field
 
+# An operation's name and its parameters.
 HistoryOperation = tuple[str, dict[str, Any]]
-"""A name and its parameters."""
+# Field metadata keys that no statement can set.
 _OWN_METADATA = ("delta.columnMapping.", "delta.typeChanges")
-"""Keys of fields that no statement gives."""
 
 
 def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: StructType) -> HistoryOperation:
-    """Of changes of a table that led to the schema `after`. Refuses by name what changes no definition."""
+    """Returns the operation for changes that led to the schema `after`. Rejects changes that alter no definition."""
     before = table.schema
     altered = [change for change in changes if isinstance(change, AlterColumn)]
     named = after if len(altered) == len(changes) else before
@@ -104,7 +104,7 @@ def not_supported(change: TableChange) -> StatementNotSupported:
 
 
 def compact(value: object) -> str:
-    """JSON as the log's other writers spell it."""
+    """Returns JSON in the spelling that other log writers use."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -148,7 +148,7 @@ def _field(path: tuple[str, ...], field: StructField) -> dict[str, Any]:
 
 
 def _shown(path: tuple[str, ...]) -> str:
-    """Quoted only where a dot is in a name, as Spark shows attributes."""
+    """Quotes a name only if it contains a dot, as Spark displays attributes."""
     return ".".join(f"`{name}`" if "." in name else name for name in path)
 
 

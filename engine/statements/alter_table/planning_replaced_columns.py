@@ -1,8 +1,7 @@
-"""REPLACE COLUMNS: the list of columns that a table shall have, as the changes that lead to it.
+"""REPLACE COLUMNS: derives the changes that lead to the given column list.
 
-A column of the list that the table has stays the one that it is, with its rows' values; its comment, its type and its
-place are those of the list. Others are new, and columns that the list leaves out are dropped. So it goes on in structs,
-and in what arrays and maps hold.
+A listed column that the table has keeps its identity and values; its comment, type and position come from the list.
+Other listed columns are new, and unlisted ones are dropped. The same applies in structs, and inside arrays and maps.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ def replace_columns(table: BoundTable, change: ReplaceColumns) -> Iterator[Defin
     if identities:
         raise ReplacedIdentity(", ".join(identities))
     wanted = table_schema(change.columns)
-    ensure_distinct_names(wanted)  # the same column twice would be one that is moved twice
+    ensure_distinct_names(wanted)  # a repeated column would be moved twice
     yield from _fields(table, (), table.snapshot.schema, wanted)
 
 
 def _fields(table: BoundTable, parent: Path, old: StructType, new: StructType) -> Iterator[DefinitionChange]:
-    """New fields first, so that a struct is never without any."""
+    """Yields new fields first, so that a struct is never empty."""
     for field in new.fields:
         if old.field(field.name) is None:
             yield changes.AddColumn(field=field, parent=parent)
@@ -85,14 +84,14 @@ def _field(table: BoundTable, path: Path, old: StructField, new: StructField) ->
 def _of_both(
     old: StructField, new: StructField, before: Mapping[Path, str], after: Mapping[Path, str]
 ) -> tuple[Mapping[Path, str], Mapping[Path, str]]:
-    """Leaves out those of fields that only one of the types has."""
+    """Removes the entries for fields that only one type has."""
     there = set(_places(old.data_type, ())) & set(_places(new.data_type, ()))
     first, second = ({place: text for place, text in each.items() if place in there} for each in (before, after))
     return first, second
 
 
 def _places(data_type: DataType, path: Path) -> Iterator[Path]:
-    """The paths of all parts of a type."""
+    """Yields the paths to all parts of a type."""
     yield path
     match data_type:
         case StructType(fields):
@@ -110,7 +109,7 @@ def _places(data_type: DataType, path: Path) -> Iterator[Path]:
 
 
 def _inner(path: Path, old: DataType, new: DataType) -> Iterator[tuple[Path, StructType, StructType]]:
-    """The structs that both types have at the same place, outermost only."""
+    """Yields the structs that both types have at the same path, outermost only."""
     match old, new:
         case StructType(), StructType():
             yield path, old, new

@@ -1,4 +1,4 @@
-"""Register ALTER TABLE. Each action says here what it binds, requires and does to a protected table."""
+"""Registers ALTER TABLE. Each action declares its binding, required privileges and effect on a protected table."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _CHECKS_ROWS = (PolicyEffect.CHECKS_STORED_ROWS, "A constraint that stored rows 
 
 
 def _bind(statement: AlterTable, binder: Binder) -> BoundNames:
-    """The table, and other tables that the change has to look at."""
+    """Binds the table, and other tables that the change must check."""
     table = binder.table(statement.table_parts)
-    match statement.changes[0]:  # several are all ALTER COLUMN
+    match statement.changes[0]:  # several changes are all ALTER COLUMN
         case SetLocation(location=location):
             free_path_owners(binder.view, binder.view.ensure_location(location))
             return BoundNames(target=table, relations=(binder.table((PATH_SCHEMA, location)),))
@@ -114,7 +114,7 @@ def _effects_of(change: TableChange, bound: BoundStatement) -> Iterable[Effect]:
             if change.sql_type is not None:
                 yield _changes_columns((parts[0],))
             yield Effect(*_CHECKS_ROWS) if change.nullable is False else Effect(PolicyEffect.NONE, _WHAT)
-        case AddColumns(columns=added):  # fields of a struct change its column
+        case AddColumns(columns=added):  # struct fields change their column
             yield _changes_columns(each.parts[0] for each in added if len(each.parts) > 1)
         case ReplaceColumns():
             yield _changes_columns(bound.target.snapshot.schema.names if isinstance(bound.target, BoundTable) else ())

@@ -1,7 +1,7 @@
 """ALTER TABLE: one value for each kind of change.
 
-A change that formats fold as it is written is a value of `engine.tables.definition_changes`. The classes here are
-changes that planning resolves to several of those (columns whose types are SQL text), or that change no definition.
+A change that formats fold as written is a value in `engine.tables.definition_changes`. The classes here are changes
+that planning resolves into several (columns whose types are SQL text), or that change no definition.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DropColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterColumn:
-    """One or more changes of one column; None changes nothing. `drop_default` takes the default away."""
+    """Changes one column in one or more ways; None leaves a property unchanged. `drop_default` removes the default."""
 
     parts: tuple[str, ...]
     sql_type: str | None = None
@@ -86,7 +86,7 @@ class DropFeature:
 
 
 class ReferenceAction(StrEnum):
-    """What becomes of a branch or a tag."""
+    """The action on a branch or tag."""
 
     CREATE = "CREATE"
     CREATE_IF_NOT_EXISTS = "CREATE IF NOT EXISTS"

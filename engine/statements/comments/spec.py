@@ -74,7 +74,7 @@ _OTHER_COMMENTABLE = ("CONNECTION", "FUNCTION", "PROVIDER", "RECIPIENT", "SHARE"
 
 
 def parse_comment_on(cursor: Cursor) -> CommentOn:
-    """What follows COMMENT ON."""
+    """Parses the text after COMMENT ON."""
     word = cursor.take_any(*_COMMENTABLE)
     if word is None:
         other = cursor.take_any(*_OTHER_COMMENTABLE)
@@ -103,7 +103,7 @@ HEADS: Mapping[tuple[str, ...], Callable[[Cursor], CommentOn]] = MappingProxyTyp
 
 
 def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
-    """COMMENT ON a catalog, a schema or a volume."""
+    """Plans COMMENT ON a catalog, a schema or a volume."""
     if statement.kind is Commentable.CATALOG:
         (catalog,) = statement.parts
         return CatalogPlan(change=SetComment(CatalogName(catalog), statement.comment), condition=bound.condition)
@@ -115,7 +115,7 @@ def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> Catalo
 
 
 def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
-    """COMMENT ON a table or a column; NULL takes the comment away."""
+    """Plans COMMENT ON a table or a column; NULL removes the comment."""
     table = altered_table(bound)
     if statement.kind is Commentable.COLUMN:
         path = (statement.parts[-1],)
@@ -131,7 +131,7 @@ def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
 
 
 def plan_view_comment(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
-    """COMMENT ON a column of a view. Raises `ColumnNotFound`, and `RestCatalogNotChanged` for a foreign view."""
+    """Plans COMMENT ON a view's column. Raises `ColumnNotFound`, and `RestCatalogNotChanged` for a foreign view."""
     entry = view_entry(bound, statement.parts[:-1])
     column = statement.parts[-1]
     if entry.foreign is not None:
@@ -160,7 +160,7 @@ def _bind(statement: CommentOn, binder: Binder) -> BoundNames:
 
 
 def _is_view(parts: tuple[str, ...], binder: Binder) -> bool:
-    """Return whether a name, which is no path, means a view of the catalog. Raises `TableNotFound`."""
+    """Returns True if a name, not a path, denotes a catalog view. Raises `TableNotFound`."""
     if path_of(parts) is not None or binder.state.temporary_view(parts) is not None:
         return False
     return isinstance(binder.view.resolve(TableName.from_parts(parts, binder.state.current)), ViewEntry)

@@ -1,4 +1,4 @@
-"""Statements of other systems that clients send, about what does not exist here.
+"""Other systems' statements that clients send, about objects that do not exist here.
 
-Imports what its stages may (`engine/statements`). Start at `spec.py`.
+Imports as its stages allow (`engine/statements`). Start at `spec.py`.
 """

@@ -1,7 +1,8 @@
-"""Statements of other systems that clients send, and that mean little here: what they ask about does not exist.
+"""Other systems' statements that clients send, and that have little effect: the objects that they refer to do not
+exist.
 
-There is no cache to refresh, since each statement reads the newest version; and there are no locks, transactions of
-several statements, indexes or roles. Answers have no rows, in the columns that the other system has.
+There is no cache to refresh, since each statement reads the newest version; and there are no locks, multi-statement
+transactions, indexes or roles. Results are empty, with the other system's columns.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from engine.statements.spec import StatementSpec, answered, effect, needs_nothin
 class Refresh(Statement):
     """`REFRESH [TABLE] t | 'path' | FUNCTION f`, `INVALIDATE METADATA [t]`, `MSCK [REPAIR TABLE] t …`
 
-    `table_parts` is None where no table is named.
+    `table_parts` is None without a table name.
     """
 
     table_parts: tuple[str, ...] | None = None
 
 
 class Absent(StrEnum):
-    """Kinds of things that there are none of."""
+    """Object kinds that do not exist here."""
 
     LOCKS = "LOCKS"
     TRANSACTIONS = "TRANSACTIONS"
@@ -44,7 +45,7 @@ class Absent(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowAbsent(Statement):
-    """`SHOW LOCKS|TRANSACTIONS|INDEX|ROLES …`; `table_parts` is the table that the statement names, if any."""
+    """`SHOW LOCKS|TRANSACTIONS|INDEX|ROLES …`; `table_parts` is the statement's table, if any."""
 
     kind: Absent
     table_parts: tuple[str, ...] | None = None
@@ -54,7 +55,7 @@ ForeignStatement = Refresh | ShowAbsent
 
 
 def parse_refresh(cursor: Cursor) -> Refresh:
-    """What follows REFRESH: `[TABLE] t`, `'path'`, `FUNCTION f`."""
+    """Parses the text after REFRESH: `[TABLE] t`, `'path'`, `FUNCTION f`."""
     if cursor.take_strings():
         return Refresh()
     if cursor.words(1) == ["FUNCTION"] and cursor.count > 1 and cursor.words(2)[1:] != ["."]:
@@ -65,13 +66,16 @@ def parse_refresh(cursor: Cursor) -> Refresh:
 
 
 def parse_invalidate(cursor: Cursor) -> Refresh:
-    """What follows INVALIDATE: Impala's `METADATA [t]`."""
+    """Parses the text after INVALIDATE: Impala's `METADATA [t]`."""
     cursor.read("METADATA")
     return Refresh() if cursor.is_done else Refresh(table_parts=read_table(cursor))
 
 
 def parse_msck(cursor: Cursor) -> Refresh:
-    """What follows MSCK: `[REPAIR] TABLE t [ADD|DROP|SYNC PARTITIONS | SYNC METADATA]`. The log has all partitions."""
+    """Parses the text after MSCK: `[REPAIR] TABLE t [ADD|DROP|SYNC PARTITIONS | SYNC METADATA]`.
+
+    The log has all partitions.
+    """
     cursor.take("REPAIR")
     cursor.read("TABLE")
     found = Refresh(table_parts=read_table(cursor))
@@ -88,7 +92,7 @@ def show_locks(cursor: Cursor) -> ShowAbsent:
 
 
 def show_indexes(cursor: Cursor) -> ShowAbsent:
-    """`ON t [FROM|IN schema]`; DBeaver gives the name as a text, without its schema."""
+    """Parses `ON t [FROM|IN schema]`; DBeaver sends the name as a text, without its schema."""
     cursor.read("ON")
     if cursor.take_strings():
         return ShowAbsent(kind=Absent.INDEXES)
@@ -121,6 +125,7 @@ HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Refresh | ShowAbsent]] = Mapp
 )
 
 
+# Hive's columns.
 _COLUMNS: Mapping[Absent, tuple[str, ...]] = MappingProxyType(
     {
         Absent.LOCKS: ("tab_name", "mode"),
@@ -130,11 +135,10 @@ _COLUMNS: Mapping[Absent, tuple[str, ...]] = MappingProxyType(
         Absent.ROLES: ("role",),
     }
 )
-"""Hive's."""
 
 
 def answer_foreign(_: BoundStatement, statement: ForeignStatement) -> Outcome:
-    """No rows; a table that the statement names was found when it was bound."""
+    """Returns no rows; binding has found the statement's table, if any."""
     if isinstance(statement, Refresh):
         return Outcome(result=empty_result())
     return Outcome(result=string_rows(_COLUMNS[statement.kind], []))

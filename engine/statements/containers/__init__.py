@@ -1,4 +1,4 @@
-"""CREATE, ALTER and DROP of catalogs and schemas.
+"""CREATE, ALTER and DROP for catalogs and schemas.
 
-Imports what its stages may (`engine/statements`). Start at `spec.py`.
+Imports as its stages allow (`engine/statements`). Start at `spec.py`.
 """

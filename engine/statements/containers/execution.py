@@ -1,7 +1,7 @@
-"""Dropping tables and schemas: the name first, then the files, so that a crash leaves no name that leads nowhere.
+"""Drops tables and schemas: the name first, then the files, so that a crash leaves no dangling name.
 
-`engine.execution.writes.folder_marks` says what a crash leaves. Where files cannot be removed although the folder could
-be marked (a disk that became read-only since), the table gets its name back: what can be read can be dropped.
+`engine.execution.writes.folder_marks` describes the state after a crash. If files cannot be removed although the folder
+could be marked (a disk that became read-only since), the table's name is restored: a readable table can be dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
-    """The name, then the files of what had it when it went: another than when the statement was bound, perhaps."""
+    """Drops the name, then the files of the table that had it at that time, which may differ from the bound one."""
     if plan.entry is None:
         return Outcome(result=empty_result())
     expected = _managed([plan.entry])
@@ -41,7 +41,9 @@ def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[
 
 
 def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
-    """The names, then the files. Tables whose files stay keep their names, and so does the schema then."""
+    """Drops the names, then the files. Tables whose files cannot be removed keep their names, and the schema then
+    remains.
+    """
     state = catalog.view().state
     expected = _managed(state.relations_of(plan.name)) if plan.cascade else []
     try:
@@ -58,7 +60,7 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
         try:
             catalog.change(CreateSchema(schema))
         except SchemaAlreadyExists:
-            pass  # as a folder, in which these tables lie, or by somebody else since
+            pass  # as a folder, which contains these tables, or by another session since
         for entry, _ in failures:
             _restore(entry, catalog)
         tables = ", ".join(f"{entry.name} at {entry.location}" for entry, _ in failures)
@@ -68,7 +70,7 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
 
 
 def _managed(relations: Iterable[Relation | VolumeEntry]) -> list[TableEntry]:
-    """The tables whose files go with their names."""
+    """Returns the tables whose files are removed with their names."""
     return [entry for entry in relations if isinstance(entry, TableEntry) and entry.managed]
 
 
@@ -78,12 +80,12 @@ def _remove(
     catalog: Catalog,
     before_removal: Callable[[str], None],
 ) -> list[tuple[TableEntry, OSError]]:
-    """Remove the files of managed tables that have no name any more; those that can still be read, and why."""
+    """Removes the files of managed tables without a name; returns the still readable ones with the errors."""
     went = _managed(dropped)
     at = {entry.location for entry in went}
     for entry in expected:
         if entry.location not in at:
-            unmark(entry, catalog)  # it has another name by now, or went with another statement
+            unmark(entry, catalog)  # it has another name by now, or was dropped by another statement
     marks = {entry.location for entry in expected}
     failures = []
     for entry in went:
@@ -99,15 +101,16 @@ def _remove(
 
 
 def _restore(entry: TableEntry, catalog: Catalog) -> None:
-    """Record a table again whose files stay."""
+    """Restores the entry for a table whose files could not be removed."""
     catalog.change(CreateTable(entry))
     unmark(entry, catalog)
 
 
 def _remove_files(entry: TableEntry, catalog: Catalog, before_removal: Callable[[str], None]) -> None:
-    """Of a managed table without a name. Raises OSError if it can still be read; what else stays is in nobody's way.
+    """Removes a managed table's files after its name. Raises OSError if the table is still readable; other leftovers
+    are harmless.
 
-    What links lead to outside of the table's folder is not removed.
+    Symbolic links' targets outside the table's folder are not removed.
     """
     before_removal(entry.location)
     storage = open_storage(entry.location, allowed_roots=catalog.allowed_roots)
@@ -123,7 +126,7 @@ def _remove_files(entry: TableEntry, catalog: Catalog, before_removal: Callable[
 
 
 def _forget_clone(location: str, catalog: Catalog) -> None:
-    """A record that stays is in nobody's way: VACUUM finds no table there."""
+    """Removes the clone record; a leftover record is harmless, because VACUUM finds no table there."""
     if location in catalog.view().state.clones:
         try:
             catalog.change(ForgetClone(location))

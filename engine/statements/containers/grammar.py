@@ -1,4 +1,4 @@
-"""Grammar of DDL of catalogs and schemas."""
+"""Parses DDL on catalogs and schemas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.statements.policies.statement import AlterTags
 
 
 def parse_create_schema(cursor: Cursor) -> CreateSchema:
-    """What follows CREATE SCHEMA: `[IF NOT EXISTS] s [COMMENT 'c'] [LOCATION 'p'] [WITH DBPROPERTIES (…)]`."""
+    """Parses the text after CREATE SCHEMA: `[IF NOT EXISTS] s [COMMENT 'c'] [LOCATION 'p'] [WITH DBPROPERTIES (…)]`."""
     if_not_exists = take_if_not_exists(cursor)
     schema = read_schema(cursor)
     comment: str | None = None

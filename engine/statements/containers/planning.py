@@ -1,7 +1,8 @@
-"""Plans of the DDL that changes names alone: catalogs, schemas, views. What must be so is checked where it is changed.
+"""Plans DDL that changes only catalog names: catalogs, schemas, views. Preconditions are checked when the change is
+made.
 
-IF [NOT] EXISTS is no question that is asked first: the change is tried, and the error that it would meet is tolerated,
-so that two sessions that create the same schema at once both succeed.
+IF [NOT] EXISTS is not checked in advance: the change is attempted, and the corresponding error is tolerated, so that
+two sessions that concurrently create the same schema both succeed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def plan_create_catalog(bound: BoundStatement, statement: CreateCatalog) -> Cata
 
 
 def plan_alter_catalog(bound: BoundStatement, statement: AlterCatalog) -> CatalogPlan:
-    """The options of a REST catalog that a statement made. Raises `StatementNotSupported` for any other."""
+    """Plans changed options for a REST catalog created by a statement. Raises `StatementNotSupported` for any other."""
     entry = bound.view.catalog(CatalogName(statement.catalog))
     if entry.rest is None:
         raise StatementNotSupported(f"ALTER CATALOG {entry.name} OPTIONS of a catalog that no CREATE … USING rest made")
@@ -55,7 +56,9 @@ def plan_alter_catalog(bound: BoundStatement, statement: AlterCatalog) -> Catalo
 
 
 def plan_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> CatalogPlan:
-    """Only an empty one: what lies in it is dropped schema by schema. Of a REST catalog only its records here go."""
+    """Plans dropping an empty catalog; its contents are dropped schema by schema. For a REST catalog only the records
+    here are removed.
+    """
     name = CatalogName(statement.catalog)
     if statement.cascade and not bound.view.is_rest(name):
         raise StatementNotSupported("DROP CATALOG … CASCADE")
@@ -68,7 +71,7 @@ def plan_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> CatalogP
 
 
 def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> CatalogPlan:
-    """A schema with its location and comment; properties have a meaning to REST catalogs alone."""
+    """Plans a schema with its location and comment; only REST catalogs use properties."""
     name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
     if statement.properties and not bound.view.is_rest(name.catalog_name):
         raise StatementNotSupported("WITH DBPROPERTIES")
@@ -88,7 +91,7 @@ def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> Catalo
 def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> DropSchemaPlan | CatalogPlan:
     name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
     if statement.if_exists and bound.view.rights is not None and not bound.view.finds_schema(name):
-        return CatalogPlan(change=None)  # there is none, or none that the principal may know of
+        return CatalogPlan(change=None)  # it does not exist, or is not visible to the principal
     return DropSchemaPlan(
         name=name,
         cascade=statement.cascade,

@@ -1,4 +1,4 @@
-"""Register the statements that create, change and drop catalogs and schemas."""
+"""Registers the statements that create, change and drop catalogs and schemas."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _require_create_catalog(bound: BoundStatement, _: CreateCatalog) -> Iterable
 
 
 def _require_alter_catalog(bound: BoundStatement, statement: AlterCatalog) -> Iterable[AnyNeed]:
-    """CREATE CATALOG as well: its place and secret may become any, like those of a new one."""
+    """Requires CREATE CATALOG too: its location and secret may be replaced by any others, as for a new catalog."""
     yield Need(Privilege.CREATE_CATALOG, bound.view.state.server)
     yield Need(Privilege.MANAGE, bound.view.catalog(CatalogName(statement.catalog)))
 

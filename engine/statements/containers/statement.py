@@ -1,4 +1,4 @@
-"""CREATE, ALTER and DROP of catalogs and schemas, as values before names are bound."""
+"""CREATE, ALTER and DROP for catalogs and schemas, as values before name binding."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CreateCatalog(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterCatalog(Statement):
-    """`ALTER CATALOG c [SET] OPTIONS (…)`: others stay."""
+    """`ALTER CATALOG c [SET] OPTIONS (…)`: other options are kept."""
 
     catalog: str
     options: Properties

@@ -1,4 +1,4 @@
-"""COPY INTO: files of a folder, each loaded once.
+"""COPY INTO: loads each file in a folder once.
 
-Imports what its stages may (`engine/statements`). Start at `spec.py`.
+Imports as its stages allow (`engine/statements`). Start at `spec.py`.
 """

@@ -1,4 +1,4 @@
-"""The files of COPY INTO: listed once, without those that the table has loaded already."""
+"""Lists the files for COPY INTO once, without the files that the table has already loaded."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from engine.tables.source_files import FileSource, FolderFile
 
 
 def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, source: FileSource) -> BoundFiles:
-    """Raises `PathNotAllowed`, `FilesNotReadable`, `SourceNotFound`, and what `source` raises.
+    """Lists the files. Raises `PathNotAllowed`, `FilesNotReadable`, `SourceNotFound`, and the errors of `source`.
 
-    A path in a volume goes by the privileges on the volume, any other by whose it is.
+    A volume path requires privileges on the volume; any other path, privileges on its owners (`locate_files`).
     """
     path, owners, location = locate_files(statement.path, view)
     root, files = source.find(location)
@@ -34,7 +34,7 @@ def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, sourc
 
 
 def places_of(files: BoundFiles) -> pa.Table:
-    """The files as the record of loads has them."""
+    """Returns the files in the load record's form."""
     paths = [f"{files.root}/{path}" for path in files.files["path"].to_pylist()]
     table = files.files.select(["size", "modification_time"])
     return table.add_column(0, "path", pa.array(paths, pa.string()))
@@ -54,7 +54,7 @@ def _wanted(statement: CopyInto, files: list[FolderFile]) -> list[FolderFile]:
 
 
 def glob(pattern: str) -> Callable[[str], bool]:
-    """Whether a path matches a glob of Hadoop's: `*` and `?` within a name, `[a-c]`, `[^a]`, `{ab,cd}`, `\\` escapes.
+    r"""Returns a matcher for a Hadoop glob: `*` and `?` within a name, `[a-c]`, `[^a]`, `{ab,cd}`, `\` escapes.
 
     Raises `PatternNotValid`.
     """

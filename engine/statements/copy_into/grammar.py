@@ -1,7 +1,7 @@
-"""COPY INTO. The grammar is that of Databricks; options are taken by list, so that none has a meaning nobody looked at.
+"""Parses COPY INTO in Databricks' grammar; only listed options are accepted, so that none is silently misinterpreted.
 
-The path of the source is a string in the place of a table in the query. It is replaced by a name, under which
-the query is read as any other; that name is all that the query may read.
+The source path is a string in the position of a table in the query. It is replaced by a name, so that the query is read
+like any other; the query may read nothing but that name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FILES_MAX = 1000
 
 
 def parse_copy_into(cursor: Cursor) -> CopyInto:
-    """What follows COPY INTO."""
+    """Parses the text after COPY INTO."""
     table = read_table(cursor)
     by_position = cursor.take("BY", "POSITION")
     columns = read_name_list(cursor) if not by_position and cursor.words(1) == ["("] else ()
@@ -62,13 +62,13 @@ def parse_copy_into(cursor: Cursor) -> CopyInto:
 
 
 def file_query() -> Query:
-    """The query of all columns of files."""
+    """Returns the query for all file columns."""
     text = f"SELECT * FROM `{_NAME}`"
     return parse_query(Cursor(text, tokenize(text)))
 
 
 def _read_source(cursor: Cursor) -> tuple[Query, bool, str]:
-    """The query, whether it is of all columns, and the path."""
+    """Returns the query, True if it selects all columns, and the path."""
     path = cursor.take_string()
     if path is not None:
         return file_query(), True, path

@@ -1,9 +1,9 @@
-"""COPY INTO: its plan, an INSERT of the rows of files, once for each file; the columns of these files; its spec.
+"""COPY INTO: its plan, an INSERT that loads each file once; the files' columns; its spec.
 
-Spark finds the columns, or, where nothing says their types, they are the table's. Texts have no types. Where a COPY
-INTO takes all columns of CSV or JSON files as they are, and does not request inferred types, a column of a simple type
-is read as the table's column that it goes into, so that Spark's reader parses it; a text that is no value of the type
-then fails the statement, unless the option `mode` says otherwise. The query of a COPY INTO sees texts, or JSON's types.
+Spark infers the columns; if nothing defines their types, the table's columns are used. Text files are untyped. If a
+COPY INTO loads all columns from CSV or JSON files directly, without requesting inferred types, a column with a simple
+type is read as its target column's type, so that Spark's reader parses it. A text that is invalid for the type then
+fails the statement, unless the option `mode` specifies otherwise. A query in COPY INTO sees texts, or JSON's types.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from engine.types.schema import DataType, DecimalType, PrimitiveType, StructFiel
 
 
 def plan_copy(analyzed: AnalyzedStatement, statement: CopyInto) -> CopyPlan:
-    """Raises what an INSERT raises."""
+    """Plans COPY INTO. Raises like INSERT."""
     table, (files,) = analyzed.bound.target, analyzed.bound.relations
     assert isinstance(table, BoundTable) and isinstance(files, BoundFiles)
     with naming(table.label):
@@ -75,7 +75,7 @@ _UNPARSED = frozenset({PrimitiveType.BINARY, PrimitiveType.VARIANT, PrimitiveTyp
 
 
 def columns_plan(files: BoundFiles) -> ReadPlan:
-    """A query whose columns are those that Spark finds in the files."""
+    """Returns a query with the columns that Spark infers from the files."""
     found = replace(files, schema=None, format=reading_format(files.format))
     return ReadPlan(text=f"SELECT * FROM {_RELATION}", scans=(files_scan(_RELATION, found),))
 
@@ -83,7 +83,7 @@ def columns_plan(files: BoundFiles) -> ReadPlan:
 def with_columns(
     files: BoundFiles, found: Iterable[QueryColumn], statement: CopyInto, target: BoundTable
 ) -> BoundFiles:
-    """The files with the columns to read of them. Raises `UnsupportedDataType`."""
+    """Returns the files with the columns to read. Raises `UnsupportedDataType`."""
     fields = table_fields(found)
     format_ = files.format
     is_text = format_.kind in (FileKind.CSV, FileKind.JSON)
@@ -117,7 +117,7 @@ def _require(bound: BoundStatement, _: CopyInto) -> Iterable[AnyNeed]:
 
 
 def _analyze(bound: BoundStatement, statement: CopyInto, analyzer: Analyzer) -> AnalyzedStatement:
-    """The one statement for which Spark looks into files at this stage: nothing else says which columns they have."""
+    """Analyzes the only statement for which Spark reads files in this stage: nothing else determines their columns."""
     (files,) = bound.relations
     assert isinstance(files, BoundFiles)
     if not files.files.num_rows:
@@ -136,7 +136,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         example="COPY INTO orders FROM '/landing/orders' FILEFORMAT = PARQUET",
         bind=_bind,
         required_privileges=_require,
-        # Which files were loaded before is in the table's log.
+        # The table's log reveals which files were loaded before.
         policy_effects=effect(PolicyEffect.REVEALS_STORED_STATE_OF_TARGET, "COPY INTO"),
         analyze=_analyze,
         plan=planned_analyzed(plan_copy),

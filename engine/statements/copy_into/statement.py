@@ -1,4 +1,4 @@
-"""Statements that take files that are there into tables."""
+"""Statements that load existing files into tables."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ class Validation:
 class CopyInto(Statement):
     """`COPY INTO t [BY POSITION | (columns)] FROM 'path' | (SELECT … FROM 'path') FILEFORMAT = kind …`
 
-    `source` reads one relation, the files at `path`; it is all of their columns where `is_whole`.
-    `files` are names below the path, `pattern` a glob of such names. `recursive`: also those of all
-    folders below it.
+    `source` reads one relation, the files at `path`; with `is_whole` it selects all their columns. `files` are names
+    below the path, `pattern` is a glob for names. `recursive` includes all folders below.
     """
 
     table_parts: tuple[str, ...]
@@ -42,7 +41,7 @@ class CopyInto(Statement):
 
     @property
     def insert(self) -> Insert:
-        """What it does with the rows."""
+        """The equivalent INSERT for the rows."""
         return Insert(
             table_parts=self.table_parts,
             source=self.source,

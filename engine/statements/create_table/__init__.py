@@ -1,4 +1,4 @@
-"""CREATE TABLE, its copies and conversions, and DROP TABLE.
+"""CREATE TABLE, clones and conversions, and DROP TABLE.
 
-Imports what its stages may (`engine/statements`). Start at `planning.py`.
+Imports as its stages allow (`engine/statements`). Start at `planning.py`.
 """

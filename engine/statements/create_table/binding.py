@@ -1,4 +1,4 @@
-"""Names of tables that a statement creates, replaces or drops, and the places for new ones."""
+"""Binds the names of tables that a statement creates, replaces or drops, and the locations for new ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FOLDER_BYTES_MAX = NAME_BYTES_MAX - 33
 def new_table(
     binder: Binder, parts: tuple[str, ...], written: str | None, provider: str | None = None
 ) -> FreeName | TakenName:
-    """A name for CREATE TABLE, and its place: as `written`, or one that the catalog chooses.
+    """Binds a name for CREATE TABLE, and its location: as `written`, or chosen by the catalog.
 
     `provider` is the format after USING. Raises `UnknownTableFormat`.
     """
@@ -44,7 +44,8 @@ def new_table(
     entry = _taken(binder, name)
     if entry is not None:
         return TakenName(entry=entry)
-    if not may_hear_of(binder.view, name, None):  # it is not authorized, whatever else may hinder it
+    # the principal is not authorized, which takes precedence over other errors
+    if not may_hear_of(binder.view, name, None):
         return FreeName(name=name, location="", managed=True, own=own)
     name = binder.view.ensure_new_name(name)
     address = binder.view.rest_address(name)
@@ -58,7 +59,7 @@ def new_table(
     chosen = binder.view.managed_location(name)
     if chosen is None:
         raise NoPlaceForTable(str(name))
-    if _is_taken(binder, chosen):  # by a table that has another name by now
+    if _is_taken(binder, chosen):  # by a table that was renamed
         folder, _, last = chosen.rpartition("/")
         last = last.encode()[:_FOLDER_BYTES_MAX].decode(errors="ignore")
         chosen = f"{folder}/{last}-{uuid.uuid4().hex}"
@@ -67,7 +68,7 @@ def new_table(
 
 
 def _new_elsewhere(binder: Binder, name: TableName, address: str, written: str | None, own: TableFormat) -> FreeName:
-    """A name of a REST catalog, which says where the files go if the statement does not."""
+    """Binds a name in a REST catalog, which chooses the location if the statement has none."""
     location = None if written is None else binder.view.ensure_location(written)
     owners = () if location is None else free_path_owners(binder.view, location)
     if location is not None:
@@ -76,7 +77,7 @@ def _new_elsewhere(binder: Binder, name: TableName, address: str, written: str |
 
 
 def _format_for(view: CatalogView, name: TableName, provider: str | None) -> str:
-    """The format of a new table. Raises for one that its catalog does not have."""
+    """Returns a new table's format. Raises for a format that its catalog does not support."""
     if not view.is_rest(name.schema_name.catalog_name):
         return provider or DEFAULT_FORMAT
     if fold(provider or ICEBERG) != ICEBERG:
@@ -85,7 +86,7 @@ def _format_for(view: CatalogView, name: TableName, provider: str | None) -> str
 
 
 def like_provider(binder: Binder, parts: tuple[str, ...], source: BoundTable) -> str | None:
-    """The format of a table like another one, where the statement does not say it; None: that of its catalog."""
+    """Returns the format for CREATE TABLE LIKE without USING; None: the catalog's default."""
     if path_of(parts) is not None:
         return None
     name = TableName.from_parts(parts, binder.state.current)
@@ -93,18 +94,20 @@ def like_provider(binder: Binder, parts: tuple[str, ...], source: BoundTable) ->
 
 
 def _taken(binder: Binder, name: TableName) -> CatalogRelation | None:
-    """What has a name that is to be given, even if the principal may not know of it; of the schema it must know."""
+    """Returns the object that has a name to be created, even if it is not visible to the principal; the schema must
+    be.
+    """
     if binder.view.rights is not None:
         binder.view.schema(name.schema_name)
     found = binder.view.unrestricted.find(name)
     if isinstance(found, TableEntry) and is_rest(found.location):
         is_there = binder.formats[found.format].find(found.location) is not None
-        return found if is_there else None  # it went elsewhere, and left a record
+        return found if is_there else None  # it was moved, and left a record
     return found
 
 
 def _new_path(binder: Binder, entry: TableEntry, written: str | None) -> FreeName | TakenName:
-    """A table that is made at a path and has no other name."""
+    """Binds a table that is created at a path without another name."""
     if written is not None and binder.view.ensure_location(written) != entry.location:
         raise PathAndLocation(entry.location, written)
     owners = free_path_owners(binder.view, entry.location)
@@ -117,7 +120,7 @@ def _new_path(binder: Binder, entry: TableEntry, written: str | None) -> FreeNam
 def replaced_table(
     binder: Binder, parts: tuple[str, ...], written: str | None, mode: CreateMode, provider: str | None = None
 ) -> BoundTable | None:
-    """The table that [CREATE OR] REPLACE TABLE replaces; None for CREATE alone, and where it makes a new one.
+    """Returns the table that [CREATE OR] REPLACE TABLE replaces; None for CREATE, or if a new table is created.
 
     A table keeps its format. Raises `UnknownTableFormat`.
     """
@@ -135,7 +138,7 @@ def replaced_table(
         own = binder.formats[_format_for(binder.view, name, provider)].name
         taken = _taken(binder, name)
         if not may_hear_of(binder.view, name, taken):
-            return None  # what the statement takes is looked at before anything is said of the name
+            return None  # the statement's source is checked before the name is reported
         is_there = taken is not None
     if not is_there:
         if mode is CreateMode.REPLACE:
@@ -150,7 +153,7 @@ def replaced_table(
 
 
 def _is_taken(binder: Binder, folder: str) -> bool:
-    """Returns the same as `_found_or_free`; in a folder without a log and without metadata nothing else is read."""
+    """Returns the same as `_found_or_free`; reads nothing else in a folder without log and metadata."""
     if binder.view.has_table_at(folder):
         return _found_or_free(binder, folder) is not None
     binder.view.ensure_free_location(folder)
@@ -158,7 +161,7 @@ def _is_taken(binder: Binder, folder: str) -> bool:
 
 
 def _found_or_free(binder: Binder, location: str) -> TableSnapshot | None:
-    """The table at a location; where there is none, raises if none may be made there."""
+    """Returns the table at a location; otherwise raises if no table may be created there."""
     found = binder.formats.find(location)
     if found is None:
         binder.view.ensure_free_location(location)
@@ -166,7 +169,7 @@ def _found_or_free(binder: Binder, location: str) -> TableSnapshot | None:
 
 
 def dropped(binder: Binder, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:
-    """The table or view; its log may be broken. Raises `DropByPath` for a path at which a table lies."""
+    """Binds a table or view, even with a broken log. Raises `DropByPath` for a path with a table."""
     path = path_of(parts)
     if path is not None:
         entry_at = binder.view.resolve_path(path, path_format(parts))
@@ -179,9 +182,9 @@ def dropped(binder: Binder, parts: tuple[str, ...], if_exists: bool) -> TakenNam
 
 
 def _ensure_nothing_at(binder: Binder, entry: TableEntry, if_exists: bool) -> None:
-    """DROP takes a name away, and a path is none, even if a table that has one is there: raises `DropByPath` then.
+    """Raises `DropByPath` if a table exists at the path: DROP removes a name, and a path is not a name.
 
-    delta-spark finds no table then, and with IF EXISTS answers as if it had dropped one.
+    delta-spark reports that the table does not exist, and with IF EXISTS succeeds as if it had dropped one.
     """
     named = [str(each.name) for each in binder.view.recorded_at(entry.location)]
     if named:
@@ -189,7 +192,7 @@ def _ensure_nothing_at(binder: Binder, entry: TableEntry, if_exists: bool) -> No
     try:
         is_there = binder.formats.find(entry.location) is not None
     except SqlError:
-        is_there = True  # whatever is wrong with its log
+        is_there = True  # even if its log is broken
     if is_there:
         raise DropByPath(entry.location, "The catalog has no record of the table there: remove its folder instead.")
     if not if_exists:

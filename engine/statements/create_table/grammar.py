@@ -1,4 +1,4 @@
-"""CREATE TABLE, REPLACE TABLE, CREATE TABLE LIKE, clones and CONVERT TO DELTA, from the word after the first on."""
+"""Parses CREATE TABLE, REPLACE TABLE, CREATE TABLE LIKE, clones and CONVERT TO DELTA, from the second word on."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _REFUSED_CLAUSES = (
 
 
 def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | CreateTableLike | CloneTable:
-    """What follows TABLE."""
+    """Parses the text after TABLE."""
     if mode is CreateMode.CREATE and take_if_not_exists(cursor):
         mode = CreateMode.CREATE_IF_NOT_EXISTS
     table = CreateTable(mode=mode, table_parts=read_table(cursor))
@@ -69,7 +69,7 @@ def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | Create
 
 
 def parse_create_external_table(cursor: Cursor) -> CreateTable | CreateTableLike | CloneTable:
-    """Reads what follows EXTERNAL TABLE. A table with a place is external anyway; the word only demands one."""
+    """Parses the text after EXTERNAL TABLE. A table with a location is always external; the word only requires one."""
     table = parse_create_table(cursor, CreateMode.CREATE)
     if table.location is None:
         raise UnsupportedClause(
@@ -101,7 +101,7 @@ def _read_elements(cursor: Cursor, table: CreateTable) -> CreateTable:
 
 
 def _is_constraint(cursor: Cursor) -> bool:
-    """A column may be called `check` or `constraint`, then a type follows."""
+    """Returns True for a constraint; a column may be called `check` or `constraint`, then a type follows."""
     words = cursor.words(2)
     return words in (["CHECK", "("], ["PRIMARY", "KEY"], ["FOREIGN", "KEY"], ["UNIQUE", "("]) or (
         words[:1] == ["CONSTRAINT"] and cursor.count > 2
@@ -117,7 +117,7 @@ def _read_top_column(cursor: Cursor) -> ColumnDef:
 
 @dataclass(slots=True)
 class _Seen:
-    """Clauses that were read; each may come once."""
+    """Clauses that were read; each may occur once."""
 
     clauses: set[str]
 
@@ -172,7 +172,7 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
 
 
 def _with_path(table: CreateTable) -> CreateTable:
-    """Returns the table with the option `path`, which Spark takes for LOCATION, as its place."""
+    """Returns the table with the option `path` as its location, as Spark treats it."""
     path = next((value for key, value in table.options if key.lower() == "path"), None)
     if path is None:
         return table
@@ -183,13 +183,13 @@ def _with_path(table: CreateTable) -> CreateTable:
 
 
 def _read_stored_as(cursor: Cursor) -> None:
-    """Hive's format of the files, which are Parquet whatever the table's format is."""
+    """Reads Hive's file format, which must be Parquet whatever the table's format is."""
     if cursor.take_any("PARQUET", "DELTA") is None:
         raise UnsupportedClause("STORED AS", "Tables are stored as PARQUET; leave it out.")
 
 
 def _read_partitioning(cursor: Cursor, table: CreateTable) -> CreateTable:
-    """`(a, b)`, or `(a INT, b DATE)`, which adds the columns, or with transforms: `(day(at), bucket(16, id))`."""
+    """Reads `(a, b)`, or `(a INT, b DATE)`, which adds the columns, or transforms: `(day(at), bucket(16, id))`."""
     terms: list[PartitionTerm] = []
     columns: list[ColumnDef] = []
     cursor.read("(")
@@ -256,7 +256,7 @@ _NAME_PARTS_MAX = 3
 
 
 def parse_convert(cursor: Cursor) -> ConvertTable:
-    """What follows CONVERT TO DELTA."""
+    """Parses the text after CONVERT TO DELTA."""
     parts = cursor.read_names()
     if len(parts) > _NAME_PARTS_MAX:
         raise TooManyNameParts(".".join(parts), _NAME_PARTS_MAX)
@@ -309,7 +309,7 @@ _SUFFIX = re.compile(r"[vV]([0-9]{1,18})|([0-9]{17})")
 
 
 def read_table_version(cursor: Cursor) -> tuple[tuple[str, ...], TimeTravel | None]:
-    """A table, and the version or time that is said of it in one of three ways."""
+    """Reads a table, and its version or time in one of three spellings."""
     parts, suffix = split_path_suffix(read_table(cursor))
     if cursor.take("@"):
         suffix = _read_suffix(cursor)

@@ -1,7 +1,7 @@
-"""Clauses that several statements share: column definitions, property lists, checks, positions.
+"""Parses clauses that several statements share: column definitions, property lists, checks, positions.
 
-Types and expressions stay text: Spark parses them where they are used. What Spark's grammar has and no Delta table can
-do (UNIQUE, collations, bucketing) is refused by name.
+Types and expressions remain text: Spark parses them where they are used. Clauses in Spark's grammar that no Delta table
+supports (UNIQUE, collations, bucketing) are rejected with an error that names them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from engine.types.schema_changes import After, First, Position
 
 _NO_UNIQUE = "It would not be enforced; declare a PRIMARY KEY, which tells as much to those who read it."
 _KEYS = (("PRIMARY", "KEY"), ("FOREIGN", "KEY"), ("UNIQUE",), ("REFERENCES",))
+# Words that end a column's type, and its default.
 _COLUMN_CLAUSES = (
     *(("NOT", "NULL"), ("DEFAULT",), ("GENERATED",), ("COMMENT",), ("CONSTRAINT",), ("CHECK",), ("FIRST",), ("AFTER",)),
     ("MASK",),
     *_KEYS,
 )
-"""What ends a column's type, and its default."""
 _SPELLED = {
     "nullable": "NOT NULL",
     "default": "DEFAULT",
@@ -38,7 +38,7 @@ _IDENTITY_OPTIONS = frozenset({"START", "INCREMENT"})
 
 
 def read_type(cursor: Cursor) -> str:
-    """A type as it is written."""
+    """Reads a type as written."""
     start = cursor.offset
     text = cursor.read_text(*_COLUMN_CLAUSES, is_type=True, what="a type")
     try:
@@ -49,13 +49,13 @@ def read_type(cursor: Cursor) -> str:
 
 
 def read_default(cursor: Cursor) -> str:
-    """The expression after DEFAULT."""
+    """Reads the expression after DEFAULT."""
     return cursor.read_text(*_COLUMN_CLAUSES)
 
 
 def read_column(cursor: Cursor, *, may_mask: bool = False) -> ColumnDef:
-    """`name type [NOT NULL | DEFAULT e | GENERATED … | COMMENT 'c' | CHECK (e) | MASK f | FIRST | AFTER c]…`, each
-    once.
+    """Reads `name type [NOT NULL | DEFAULT e | GENERATED … | COMMENT 'c' | CHECK (e) | MASK f | FIRST | AFTER c]…`,
+    each clause once.
     """
     parts = cursor.read_names()
     column: dict[str, object] = {"sql_type": read_type(cursor)}
@@ -126,7 +126,9 @@ def _read_integer(cursor: Cursor) -> int:
 
 
 def take_constraint(cursor: Cursor, column: str | None = None) -> Check | KeyDef | None:
-    """`[CONSTRAINT name] CHECK (e) | PRIMARY KEY … | FOREIGN KEY …`, in the definition of `column` or for the table."""
+    """Reads `[CONSTRAINT name] CHECK (e) | PRIMARY KEY … | FOREIGN KEY …`, in the definition of `column` or for the
+    table.
+    """
     name = cursor.read_name() if cursor.take("CONSTRAINT") else None
     if cursor.take("UNIQUE"):
         raise UnsupportedClause("UNIQUE", _NO_UNIQUE)
@@ -166,14 +168,14 @@ def read_dotted_list(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
 
 
 def read_clustering(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
-    """What follows CLUSTER BY: `(a, b.c)`, or `NONE`."""
+    """Parses the text after CLUSTER BY: `(a, b.c)`, or `NONE`."""
     if cursor.take("AUTO"):
         raise UnsupportedClause("CLUSTER BY AUTO", "Name the columns: CLUSTER BY (a, b).")
     return () if cursor.take("NONE") else read_dotted_list(cursor)
 
 
 def read_properties(cursor: Cursor) -> Properties:
-    """`('key' = 'value', 'key' 'value', key.with.dots = 5, …)`, in their order; the values as text, as in Spark."""
+    """Reads `('key' = 'value', 'key' 'value', key.with.dots = 5, …)`, in order; values are text, as in Spark."""
     cursor.read("(")
     properties: dict[str, str] = {}
     while True:

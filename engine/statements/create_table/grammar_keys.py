@@ -1,6 +1,7 @@
-"""The clauses of primary and foreign keys, of columns and of tables; the grammar is Databricks'.
+"""Parses primary and foreign key clauses for columns and tables, in Databricks' grammar.
 
-Keys are informational. What would make them more (ENFORCED, actions on changes, TIMESERIES) is refused by name.
+Keys are informational. Clauses that would enforce them or extend them (ENFORCED, actions on changes, TIMESERIES) are
+rejected with errors that name them.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from engine.sql.query.names import read_table
 from engine.tables.keys import ForeignKeyDef, KeyDef, PrimaryKeyDef
 
 _ADVICE = "Keys are informational: nobody enforces them. Leave it out, or write NOT ENFORCED."
+# Clauses that state the default.
 _NEUTRAL = (
     *(("NOT", "ENFORCED"), ("NOT", "DEFERRABLE"), ("DEFERRABLE",), ("INITIALLY", "DEFERRED"), ("NOVALIDATE",)),
     *(("MATCH", "FULL"), ("ON", "UPDATE", "NO", "ACTION"), ("ON", "DELETE", "NO", "ACTION")),
 )
-"""What is so anyway."""
 _REFUSED = (("ENFORCED",), ("INITIALLY",), ("ON", "UPDATE"), ("ON", "DELETE"), ("MATCH",))
 
 
 def take_key(cursor: Cursor, name: str | None, column: str | None) -> KeyDef | None:
-    """The key at the cursor, called `name`, of the table or of the `column` whose definition it is in."""
+    """Reads the key at the cursor, called `name`, for the table or for the `column` whose definition contains it."""
     if cursor.take("PRIMARY", "KEY"):
         columns = (column,) if column is not None else _read_columns(cursor)
         return PrimaryKeyDef(name=name, columns=columns, rely=_take_characteristics(cursor))
@@ -54,7 +55,7 @@ def _read_columns(cursor: Cursor) -> tuple[str, ...]:
 
 
 def _take_characteristics(cursor: Cursor) -> bool:
-    """Whether RELY is among them."""
+    """Returns True if RELY is present."""
     rely = False
     while True:
         if any(cursor.take(*words) for words in _NEUTRAL):

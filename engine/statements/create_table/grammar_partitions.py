@@ -1,4 +1,4 @@
-"""Terms of partitionings and sort orders: `region`, `place.city`, `day(at)`, `bucket(16, id)`, `truncate(name, 4)`."""
+"""Parses partition and sort order terms: `region`, `place.city`, `day(at)`, `bucket(16, id)`, `truncate(name, 4)`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import TokenError
 from engine.types.partition_terms import IDENTITY, PartitionTerm, SortTerm
 
+# Transforms' other names.
 _SPELLINGS = {"years": "year", "months": "month", "days": "day", "date": "day", "hours": "hour", "date_hour": "hour"}
-"""Other names of transforms."""
 
 
 def is_term_only(cursor: Cursor) -> bool:
-    """Whether a function or a field of a struct follows, and not the name or the definition of a column."""
+    """Returns True for a function or a struct field, rather than a column name or definition."""
     return cursor.words(2)[1:] in (["("], ["."])
 
 
 def read_term(cursor: Cursor) -> PartitionTerm:
-    """The number of `bucket` and `truncate` may come first or last."""
+    """Reads a term; the number in `bucket` and `truncate` may come first or last."""
     names = cursor.read_names()
     if not cursor.take("("):
         return PartitionTerm(column=names)
@@ -48,8 +48,8 @@ def read_sort_terms(cursor: Cursor) -> tuple[SortTerm, ...]:
 
 
 def read_write_order(cursor: Cursor) -> tuple[tuple[SortTerm, ...], str | None]:
-    """What follows WRITE, its clauses in any order, as Iceberg's own extension of Spark takes them: the terms, and how
-    rows are distributed for them (None: as before).
+    """Parses the text after WRITE, clauses in any order, as in Iceberg's Spark extension: the terms, and the write
+    distribution (None: unchanged).
     """
     by_partition = locally = False
     while True:
@@ -70,7 +70,7 @@ def read_write_order(cursor: Cursor) -> tuple[tuple[SortTerm, ...], str | None]:
 
 
 def parse_sort_terms(text: str) -> tuple[SortTerm, ...] | None:
-    """All of a text; None where it is no such list."""
+    """Parses an entire text; returns None if it is not a term list."""
     try:
         cursor = Cursor(text, tokenize(text))
         terms = read_sort_terms(cursor)
@@ -102,5 +102,5 @@ def _take_width(cursor: Cursor) -> int | None:
 
 
 def is_column(term: PartitionTerm) -> bool:
-    """Whether the term is a column alone."""
+    """Returns True if the term is a plain column."""
     return term.transform == IDENTITY and len(term.column) == 1

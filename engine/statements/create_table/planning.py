@@ -1,8 +1,8 @@
-"""Plans of the DDL that makes and drops tables.
+"""Plans DDL that creates and drops tables.
 
-A table is what its format keeps of it; the catalog only has the name. So a CREATE is two steps, the table before the
-name: a crash between them leaves a folder, never a name that leads nowhere. A location that holds a table already is
-registered as it is, if the statement does not contradict it.
+The table's format stores the table; the catalog only stores the name. So CREATE has two steps, the table before the
+name: a crash in between leaves a folder, never a dangling name. If a location already contains a table, it is
+registered unchanged, provided that the statement does not contradict it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from engine.types.sql_types import column_sql_type
 
 
 def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTablePlan:
-    """CREATE TABLE without a query. Raises for what the statement contradicts or what no table can have."""
+    """Plans CREATE TABLE without a query. Raises if the statement contradicts an existing table, or is invalid."""
     ensure_creatable(statement)
     target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:
@@ -72,12 +72,12 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     )
 
 
+# Returns a definition like a snapshot's, from its label, the snapshot, and the written properties.
 LikeDefinition = Callable[[str, TableSnapshot, dict[str, str]], TableDefinition]
-"""The definition of a table that is made like a snapshot's: its label, the snapshot, and the properties written."""
 
 
 def plan_create_like(bound: BoundStatement, statement: CreateTableLike, define_: LikeDefinition) -> CreateTablePlan:
-    """CREATE TABLE … LIKE in the format that `define_` is of. Raises `LocationNotEmpty`, and as `define_` does."""
+    """Plans CREATE TABLE … LIKE in the format of `define_`. Raises `LocationNotEmpty`, and like `define_`."""
     (source,) = bound.relations
     assert isinstance(source, BoundTable)
     target = free_name(bound, if_not_exists=statement.if_not_exists)
@@ -96,7 +96,7 @@ def plan_create_like(bound: BoundStatement, statement: CreateTableLike, define_:
 
 
 def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePlan:
-    """Raises `TableExpected` for a view."""
+    """Plans DROP TABLE. Raises `TableExpected` for a view."""
     if bound.target is None:
         return DropTablePlan(entry=None)
     assert isinstance(bound.target, TakenName)
@@ -108,7 +108,7 @@ def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePla
 
 
 def ensure_creatable(statement: CreateTable) -> None:
-    """Refuses, by name, what this release makes no tables with."""
+    """Raises an error that names the clause if this release cannot create the table."""
     if statement.options:
         raise StatementNotSupported("OPTIONS in CREATE TABLE other than path")
     if statement.is_partitioned and statement.cluster_by:
@@ -116,13 +116,13 @@ def ensure_creatable(statement: CreateTable) -> None:
 
 
 def operation_name(statement: CreateTable) -> str:
-    """What DESCRIBE HISTORY calls it."""
+    """Returns the operation's name in DESCRIBE HISTORY."""
     mode = CreateMode.CREATE if statement.if_not_exists else statement.mode
     return f"{mode} TABLE" if statement.query is None else f"{mode} TABLE AS SELECT"
 
 
 def free_name(bound: BoundStatement, *, if_not_exists: bool) -> FreeName | None:
-    """The name and place of the new table; None where a table has the name and that is all right."""
+    """Returns the new table's name and location; None if a table has the name and IF NOT EXISTS permits that."""
     target = bound.target
     if isinstance(target, FreeName):
         return target
@@ -137,7 +137,7 @@ def tolerated(*, if_not_exists: bool) -> tuple[type[TableAlreadyExists], ...]:
 
 
 def new_entry(bound: BoundStatement, target: FreeName, policies: Policies = NO_POLICIES) -> TableEntry:
-    """Without a comment, which is the log's."""
+    """Returns the catalog entry, without a comment, which is in the log."""
     return TableEntry(
         name=target.name,
         location=target.location,
@@ -150,7 +150,7 @@ def new_entry(bound: BoundStatement, target: FreeName, policies: Policies = NO_P
 
 
 def define(bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType) -> TableDefinition:
-    """The definition of the new table. Raises what its format says of it."""
+    """Returns the new table's definition. Raises the format's errors."""
     changes = table_changes(statement, captured_settings(bound.state.values))
     if statement.query is None:
         changes += new_keys(target.name, schema, statement.all_keys, bound.tables)
@@ -159,7 +159,7 @@ def define(bound: BoundStatement, target: FreeName, statement: CreateTable, sche
 
 
 def partition_names(statement: CreateTable, schema: StructType) -> tuple[str, ...]:
-    """The partition columns in the spelling of the schema."""
+    """Returns the partition columns as spelled in the schema."""
     ensure_no_identity_partition(schema, statement.partitioned_by)
     spelled = {name: schema.field(name) for name in statement.partitioned_by}
     return tuple(field.name if field else name for name, field in spelled.items())
@@ -168,7 +168,7 @@ def partition_names(statement: CreateTable, schema: StructType) -> tuple[str, ..
 def describe_creation(
     name: str, bound: BoundStatement, managed: bool, definition: TableDefinition
 ) -> CommitDescription:
-    """What DESCRIBE HISTORY says of it."""
+    """Returns the history entry."""
     details = definition.details(name)
     return CommitDescription(
         name=name,
@@ -185,7 +185,7 @@ def describe_creation(
 
 
 def _ensure_same(statement: CreateTable, schema: StructType, own: TableFormat, found: TableSnapshot) -> None:
-    """What the statement says must hold of the table that is there; what it does not say may be anything."""
+    """Checks that the existing table matches the statement's clauses; anything unspecified may differ."""
     location = found.table_root
     if schema.fields:
         specified, existing = spelled_columns(schema), spelled_columns(found.schema)
@@ -210,7 +210,7 @@ def _ensure_same(statement: CreateTable, schema: StructType, own: TableFormat, f
 
 
 def spelled_columns(schema: StructType) -> list[str]:
-    """Names, types and NOT NULL, for comparisons and messages."""
+    """Returns names, types and NOT NULL, for comparisons and messages."""
     return [
         f"{column.name} {column_sql_type(column)}{'' if column.nullable else ' NOT NULL'}" for column in schema.fields
     ]

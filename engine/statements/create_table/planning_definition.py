@@ -1,7 +1,7 @@
-"""What a CREATE TABLE statement says of the table, as a value; and checks of its expressions.
+"""Converts CREATE TABLE's clauses into values, and plans checks for its expressions.
 
-Names and types are checked here. Whether an expression can be evaluated, and to what type, only Spark
-knows: for an `ExpressionCheck` it analyzes the expression over an empty relation with the table's columns.
+Names and types are checked here. Only Spark can determine whether an expression can be evaluated, and its type: for an
+`ExpressionCheck` it analyzes the expression over an empty relation with the table's columns.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ Settings = tuple[tuple[str, str], ...]
 
 
 def table_schema(columns: Iterable[ColumnDef], settings: Settings = ()) -> StructType:
-    """The columns of a statement as those of a table; `settings` are captured with generated columns.
+    """Returns the statement's columns as a table schema; `settings` are captured with generated columns.
 
-    Raises `UnsupportedDataType` and what its expressions deserve.
+    Raises `UnsupportedDataType` and errors in its expressions.
     """
     return StructType(tuple(_field(column, settings) for column in columns))
 
@@ -75,7 +75,7 @@ def _field(column: ColumnDef, settings: Settings) -> StructField:
 
 
 def table_changes(statement: CreateTable, settings: Settings = ()) -> tuple[DefinitionChange, ...]:
-    """Properties, constraints, the comment and clustering, as changes of a table without them."""
+    """Returns properties, constraints, the comment and clustering, as changes to a plain table."""
     named = checks_of(statement)
     constraints = tuple(
         AddConstraint(name=name, expression=check.expression, settings=settings) for name, check in named
@@ -95,7 +95,7 @@ def _is_sorted(statement: CreateTable) -> bool:
 
 
 def checks_of(statement: CreateTable) -> list[tuple[str, Check]]:
-    """Constraints with their names; those without one get one."""
+    """Returns constraints with their names; unnamed ones get a name."""
     checks = [*statement.checks, *(check for column in statement.columns for check in column.checks)]
     table = statement.table_parts[-1]
     return [(check.name or f"{table}_chk_{number}", check) for number, check in enumerate(checks, 1)]
@@ -104,7 +104,7 @@ def checks_of(statement: CreateTable) -> list[tuple[str, Check]]:
 def plan_expression_checks(
     schema: StructType, checks: Iterable[tuple[str, str]], location: str, new: Iterable[StructField] | None = None
 ) -> ExpressionCheckPlan | None:
-    """What has to be asked before a table gets constraints (name, expression) and `new` columns (None: all of it)."""
+    """Plans the checks before a table gets constraints (name, expression) and `new` columns (None: all columns)."""
     expression_checks = [
         *(check for column in (schema.fields if new is None else new) for check in column_checks(column, schema)),
         *(constraint_check(name, expression, schema) for name, expression in checks),
@@ -118,7 +118,7 @@ def plan_expression_checks(
 
 
 def identity_metadata(column: ColumnDef, data_type: DataType) -> dict[str, object]:
-    """Empty for other columns. Raises for what no identity column can be."""
+    """Returns identity metadata; empty for other columns. Raises for columns that cannot be identity columns."""
     identity, name = column.identity, column.parts[-1]
     if identity is None:
         return {}
@@ -134,7 +134,7 @@ def identity_metadata(column: ColumnDef, data_type: DataType) -> dict[str, objec
 
 
 def ensure_no_identity_partition(schema: StructType, partitioned_by: Iterable[str]) -> None:
-    """Raises `IdentityPartition`: values are given out when rows have their partitions."""
+    """Raises `IdentityPartition`: values are assigned after rows are partitioned."""
     for name in partitioned_by:
         field = schema.field(name)
         if field is not None and is_identity(field):

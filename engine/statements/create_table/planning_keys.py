@@ -1,7 +1,7 @@
-"""Primary and foreign keys that statements declare: names resolve, columns exist and fit, and each key has a name.
+"""Declared primary and foreign keys: resolves names, checks columns, and names each key.
 
-A primary key's columns become NOT NULL in CREATE TABLE, as in Databricks, and have to be so in ALTER TABLE. A foreign
-key references the primary key of another table, or of its own, with columns of the same types.
+A primary key's columns become NOT NULL in CREATE TABLE, as in Databricks, and must already be NOT NULL in ALTER TABLE.
+A foreign key references another table's primary key, or its own, with columns of the same types.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engine.types.sql_types import column_sql_type
 
 
 def with_not_nulls(schema: StructType, keys: Iterable[KeyDef]) -> StructType:
-    """The columns of a new table, those of its primary key NOT NULL."""
+    """Returns a new table's columns, with the primary key's columns NOT NULL."""
     names = {name.casefold() for key in keys if isinstance(key, PrimaryKeyDef) for name in key.columns}
     return StructType(
         tuple(replace(field, nullable=field.nullable and field.name.casefold() not in names) for field in schema.fields)
@@ -39,10 +39,11 @@ def with_not_nulls(schema: StructType, keys: Iterable[KeyDef]) -> StructType:
 def new_keys(
     name: TableName, schema: StructType, written: Sequence[KeyDef], parents: Sequence[BoundTable]
 ) -> tuple[changes.AddKey, ...]:
-    """Those of a new table; `parents` are the other tables that its foreign keys reference, in their order."""
+    """Returns a new table's keys; `parents` are the other tables that its foreign keys reference, in order."""
     made: list[TableKey] = []
     others = iter(parents)
-    for key in sorted(written, key=lambda key: isinstance(key, ForeignKeyDef)):  # its own primary key comes first
+    # the table's own primary key comes first
+    for key in sorted(written, key=lambda key: isinstance(key, ForeignKeyDef)):
         if isinstance(key, PrimaryKeyDef):
             made.append(_primary(name.table, schema, key, made))
         else:
@@ -52,7 +53,7 @@ def new_keys(
 
 
 def added_key(table: BoundTable, change: AddKey, parents: Sequence[BoundTable]) -> changes.AddKey:
-    """ADD [CONSTRAINT name] PRIMARY KEY … | FOREIGN KEY …"""
+    """Plans ADD [CONSTRAINT name] PRIMARY KEY … | FOREIGN KEY …"""
     if table.name is None:
         raise StatementNotSupported("A key of a table that is named by its path")
     schema, key = table.snapshot.schema, change.key
@@ -64,7 +65,7 @@ def added_key(table: BoundTable, change: AddKey, parents: Sequence[BoundTable]) 
 def dropped_key(
     table: BoundTable, change: DropKey | DropConstraint, children: Sequence[BoundTable]
 ) -> Iterator[DropConstraint]:
-    """DROP PRIMARY KEY, FOREIGN KEY or CONSTRAINT. Raises for a primary key that `children` reference."""
+    """Plans DROP PRIMARY KEY, FOREIGN KEY or CONSTRAINT. Raises for a primary key that `children` reference."""
     own = primary_key(table.keys)
     if isinstance(change, DropConstraint):
         name = change.name
@@ -109,7 +110,7 @@ def _primary(table: str, schema: StructType, key: PrimaryKeyDef, present: Iterab
 def _foreign(
     name: TableName, schema: StructType, key: ForeignKeyDef, present: Iterable[TableKey], other: BoundTable | None
 ) -> ForeignKey:
-    """`other` is the table that is referenced, None for the key's own table, whose keys are `present`."""
+    """Returns a foreign key; `other` is the referenced table, None for the table itself, whose keys are `present`."""
     present = tuple(present)
     columns = _columns(schema, key.columns)
     parent, parent_schema = (name, schema) if other is None else (other.name, other.snapshot.schema)
@@ -141,7 +142,7 @@ def _foreign(
 
 
 def _columns(schema: StructType, names: Sequence[str]) -> list[StructField]:
-    """The columns as the table spells them."""
+    """Returns the columns as spelled in the table."""
     found: list[StructField] = []
     for name in names:
         column = schema.field(name)

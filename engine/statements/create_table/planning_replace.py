@@ -1,8 +1,8 @@
-"""REPLACE TABLE and CREATE OR REPLACE TABLE, with columns or as a query, where there is a table to replace.
+"""Plans REPLACE TABLE and CREATE OR REPLACE TABLE on an existing table, with columns or a query.
 
-It stays the same table: its next version has another definition and other rows, in one commit, and all versions before
-stay readable. Until that commit the table is what it was, so that a query may read the table that it replaces. Identity
-columns give out values from their start again, as with delta-spark: those of before are in no row of the new version.
+The table keeps its identity: its next version has another definition and other rows, in one commit, and all earlier
+versions remain readable. Until that commit the table is unchanged, so that a query may read the table that it replaces.
+Identity columns restart from their start value, as in delta-spark: no row in the new version has earlier values.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -
 
 
 def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
-    """Raises where a table may not lose its rows."""
+    """Raises if a table's rows must not be deleted."""
     ensure_creatable(statement)
     table = bound.target
     assert isinstance(table, BoundTable)

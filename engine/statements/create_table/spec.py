@@ -1,4 +1,4 @@
-"""Register the statements that create, copy, convert and drop tables."""
+"""Registers the statements that create, copy, convert and drop tables."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _analyze_create(bound: BoundStatement, statement: CreateTable, analyzer: Ana
 
 
 def _plan_create(analyzed: AnalyzedStatement, statement: CreateTable, _: FormatPlanners) -> Plan:
-    """CREATE TABLE, or a replacement if there is a table to replace; with or without a query."""
+    """Plans CREATE TABLE, or a replacement if the table exists; with or without a query."""
     replaces = isinstance(analyzed.bound.target, BoundTable)
     if statement.query is None:
         plan = plan_replace_table if replaces else plan_create_table
@@ -146,7 +146,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         example="CREATE TABLE orders_copy LIKE orders",
         bind=_bind_like,
         required_privileges=_require_like,
-        policy_effects=effect(PolicyEffect.NONE, "CREATE TABLE LIKE"),  # the definition alone
+        policy_effects=effect(PolicyEffect.NONE, "CREATE TABLE LIKE"),  # copies only the definition
         plan=planned_by_format,
         answers_rows=False,
         reports_work=False,

@@ -1,4 +1,4 @@
-"""Statements that make and drop tables."""
+"""Statements that create and drop tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnDef:
-    """A column of CREATE TABLE or ADD COLUMNS; `parts` has more than one only for a nested one of ADD COLUMNS."""
+    """A column in CREATE TABLE or ADD COLUMNS; `parts` has more than one name only for a nested column in ADD
+    COLUMNS.
+    """
 
     parts: tuple[str, ...]
     sql_type: str
@@ -48,7 +50,7 @@ class ColumnDef:
 
 
 class CreateMode(StrEnum):
-    """What an existing table means."""
+    """The behavior if the table exists."""
 
     CREATE = "CREATE"
     CREATE_IF_NOT_EXISTS = "CREATE IF NOT EXISTS"
@@ -56,25 +58,25 @@ class CreateMode(StrEnum):
     CREATE_OR_REPLACE = "CREATE OR REPLACE"
 
 
+# The modes that replace an existing table.
 REPLACES = (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE)
-"""The modes that take the place of what is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTable(Statement):
     """`[CREATE [OR]] [REPLACE] TABLE t [(columns)] [USING p] … [AS query]`
 
-    `partitioned_by` are column names, those that were given with a type are in `columns` too; where one of the terms is
-    more than a column's name, all of them are `partition_terms`. `cluster_by` is None without the clause. Rows are
-    written in the order of `sort_terms`, `distribution` is that of `SortBy`.
+    `partitioned_by` are column names; columns declared with a type there are in `columns` too. If a term is not a plain
+    column, all terms are in `partition_terms`. `cluster_by` is None without the clause. `sort_terms` is the write
+    order, `distribution` as in `SortBy`.
     """
 
     mode: CreateMode
     table_parts: tuple[str, ...]
     columns: tuple[ColumnDef, ...] = ()
     checks: tuple[Check, ...] = ()
+    # The table's keys; columns have their own.
     keys: tuple[KeyDef, ...] = ()
-    """Those of the table; columns have theirs."""
     provider: str | None = None
     partitioned_by: tuple[str, ...] = ()
     partition_terms: tuple[PartitionTerm, ...] = ()
@@ -90,7 +92,7 @@ class CreateTable(Statement):
 
     @property
     def policies(self) -> tuple[NewPolicy, ...]:
-        """With the masks of columns."""
+        """Includes the columns' masks."""
         masks = [column.mask for column in self.columns if column.mask is not None]
         return (*([self.row_filter] if self.row_filter else []), *masks)
 
@@ -108,7 +110,7 @@ class CreateTable(Statement):
 
     @property
     def replaces(self) -> bool:
-        """Whether it may take the place of a table that is there."""
+        """True if it may replace an existing table."""
         return self.mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE)
 
 
@@ -148,7 +150,7 @@ class DropTable(Statement):
 class ConvertTable(Statement):
     """``CONVERT TO DELTA parquet.`path` [NO STATISTICS] [PARTITIONED BY (column type, …)]``
 
-    `path` is None where a table is named by `table_parts`.
+    `path` is None if `table_parts` names a table.
     """
 
     table_parts: tuple[str, ...]
@@ -166,7 +168,7 @@ class AddKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropKey:
-    """`DROP PRIMARY KEY [IF EXISTS]`, `DROP FOREIGN KEY [IF EXISTS] (columns)`: no columns for a primary key."""
+    """`DROP PRIMARY KEY [IF EXISTS]`, `DROP FOREIGN KEY [IF EXISTS] (columns)`: a primary key has no columns."""
 
     columns: tuple[str, ...] = ()
     if_exists: bool = False

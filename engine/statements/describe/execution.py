@@ -1,4 +1,4 @@
-"""DESCRIBE: the columns of a table as its log has them, and what the catalog and the log say about it.
+"""DESCRIBE: a table's columns from its log, and its catalog and log details.
 
 The layout is Spark's: three text columns, and sections that begin with `#`, since clients (dbt, SQLAlchemy) parse it.
 """
@@ -55,7 +55,7 @@ COLUMNS = ("col_name", "data_type", "comment")
 
 
 def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
-    """Columns, partitioning and clustering; with EXTENDED the details; with a column, that column alone."""
+    """Returns columns, partitioning and clustering; with EXTENDED the details; with a column, that column alone."""
     relation = bound.named[0]
     if statement.column_parts:
         column = _find_column(relation, statement.column_parts)
@@ -74,7 +74,7 @@ def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
 
 
 def describe_catalog(bound: BoundStatement, statement: DescribeCatalog) -> Outcome:
-    """The options of a REST catalog are for who manages it; they hold no secret."""
+    """Describes a catalog; a REST catalog's options require MANAGE, and contain no secrets."""
     entry = bound.view.catalog(CatalogName(statement.catalog))
     kind = "Iceberg REST" if bound.view.is_rest(entry.name) else "Managed"
     rows = [("Catalog Name", entry.name.catalog), ("Comment", entry.comment or ""), ("Owner", entry.owner or "")]
@@ -101,7 +101,7 @@ def describe_schema(bound: BoundStatement, statement: DescribeSchema) -> Outcome
 
 
 def describe_function(bound: BoundStatement, statement: DescribeFunction) -> Outcome:
-    """As Spark does it, in one column of text; the body is for who manages the function."""
+    """Describes a function as Spark does, in one text column; the body requires MANAGE on the function."""
     entry = bound.securable
     assert isinstance(entry, FunctionEntry)
     inputs = ", ".join(f"{each.name} {each.type}" for each in entry.parameters)
@@ -135,7 +135,7 @@ def _columns(relation: NamedRelation) -> Iterator[Row]:
 
 
 def _partitioning(table: BoundTable) -> Iterator[Row]:
-    """As Spark tells of tables that are partitioned by transforms."""
+    """Yields the partitioning as Spark displays partition transforms."""
     terms = table.snapshot.details.partition_terms
     if terms:
         yield "# Partitioning", "", ""
@@ -154,7 +154,7 @@ def _clustering(table: BoundTable) -> Iterator[Row]:
 
 
 def version_properties(details: TableDetails) -> dict[str, str]:
-    """The versions of the protocol, which are shown as properties."""
+    """Returns the protocol versions, which are displayed as properties."""
     if details.versions is None:
         return {}
     reader, writer = details.versions
@@ -165,7 +165,7 @@ _ONLY_FOR_MANAGERS = frozenset({"Location", "View Text"})
 
 
 def relation_details(bound: BoundStatement, relation: NamedRelation) -> dict[str, str]:
-    """What is known beside the columns, under Spark's names."""
+    """Returns the details besides columns, under Spark's names."""
     details = _table_details(relation) if isinstance(relation, BoundTable) else _view_details(relation)
     hidden = frozenset() if bound.tells_all(relation) else _ONLY_FOR_MANAGERS
     return {key: value for key, value in details.items() if value is not None and key not in hidden}
@@ -231,7 +231,7 @@ def _details(bound: BoundStatement, relation: NamedRelation) -> Iterator[Row]:
 
 
 def _distinct_counts(bound: BoundStatement, relation: NamedRelation) -> Mapping[str, DistinctCount]:
-    """What may be told of them: none where a policy may hide rows, or to those who may not read any."""
+    """Returns visible distinct counts: none if a policy may hide rows, or without SELECT."""
     if not isinstance(relation, BoundTable) or relation.is_policed or is_hidden(bound.view, relation):
         return {}
     return relation.snapshot.distinct_counts.columns
@@ -242,7 +242,7 @@ def _time(milliseconds: int | None) -> str | None:
 
 
 def _find_column(relation: NamedRelation, parts: tuple[str, ...]) -> ColumnInfo:
-    """A column, or a field inside of one."""
+    """Finds a column, or a nested field."""
     if len(parts) == 1 or not isinstance(relation, BoundTable):
         found = [column for column in relation.columns if column.name.casefold() == ".".join(parts).casefold()]
         if found:
@@ -276,6 +276,7 @@ _DETAIL = {
 }
 
 
+# Non-text columns in DESCRIBE HISTORY.
 _HISTORY_TYPES = {
     "version": BIGINT,
     "timestamp": TIMESTAMP,
@@ -286,11 +287,10 @@ _HISTORY_TYPES = {
     "job": ResultColumn(HISTORY_SCHEMA.field("job").type, sql_struct(HISTORY_SCHEMA.field("job").type)),
     "notebook": ResultColumn(HISTORY_SCHEMA.field("notebook").type, sql_struct(HISTORY_SCHEMA.field("notebook").type)),
 }
-"""Columns of DESCRIBE HISTORY that are not text."""
 
 
 def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome:
-    """One row about the table's newest version."""
+    """Returns one row about the table's newest version."""
     table = bound.tables[0]
     snapshot = table.snapshot
     details = snapshot.details
@@ -315,7 +315,7 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
 
 
 def describe_history(bound: BoundStatement, statement: DescribeHistory) -> Outcome:
-    """The commits, newest first."""
+    """Returns the commits, newest first."""
     history = bound.tables[0].snapshot.history(statement.limit)
     types = {name: _HISTORY_TYPES.get(name, STRING) for name in history.schema.names}
     schema = pa.schema([sql_field(name, column.arrow_type, column.sql_type) for name, column in types.items()])

@@ -1,8 +1,8 @@
-"""DESCRIBE TABLE EXTENDED … AS JSON: one cell of text, in the form that Spark gives it, for tools that take it apart.
+"""DESCRIBE TABLE EXTENDED … AS JSON: one text cell in Spark's form, for tools to parse.
 
-Beyond Spark's form it has `version`, `primary_key`, `foreign_keys`, and of columns `generation_expression` and
-`is_identity`; in the form of Databricks, which dbt reads, `table_constraints`, `row_filter` and `column_masks`, the
-last two for who manages the table. It has no statistics, which no log keeps of a whole table.
+In addition to Spark's form it has `version`, `primary_key`, `foreign_keys`, and for columns `generation_expression` and
+`is_identity`; in Databricks' form, which dbt reads, `table_constraints`, `row_filter` and `column_masks`, the last two
+only for principals with MANAGE on the table. It has no statistics, which logs do not store for entire tables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.types.sql_types import NO_COLLATIONS, collations_of, format_sql_type
 
 
 def described_json(bound: BoundStatement, relation: NamedRelation, details: dict[str, str]) -> str:
-    """The text of the cell; `details` are those of DESCRIBE EXTENDED."""
+    """Returns the cell's text; `details` are DESCRIBE EXTENDED's."""
     known = (
         _table(bound, relation) if isinstance(relation, BoundTable) else _view(relation.entry, details.get("View Text"))
     )
@@ -148,13 +148,13 @@ def _column(relation: NamedRelation, column: ColumnInfo) -> dict[str, Any]:
 
 
 def _column_type(text: str, field: StructField | None) -> dict[str, Any]:
-    """`char(n)` and `varchar(n)` are strings in a log; the text of the column's type has them."""
+    """Returns a column's type; `char(n)` and `varchar(n)` are strings in a log, and come from the type's text."""
     sizes = type_sizes(text)
     if sizes.length is not None:
         return {"name": sizes.name, "length": sizes.length}
     if field is not None:
         return _type(field.data_type, collations_of(field), field.name)
-    with suppress(UnsupportedDataType):  # a view may have a column of a type that no table has
+    with suppress(UnsupportedDataType):  # a view may have a column type that tables do not support
         return _type(parse_type(text).data_type, NO_COLLATIONS, "")
     return {"name": text}
 

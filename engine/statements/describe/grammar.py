@@ -1,4 +1,4 @@
-"""Parse DESCRIBE."""
+"""Parses DESCRIBE."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engine.statements.volumes.statement import DescribeVolume
 
 
 def parse_describe(cursor: Cursor) -> Statement:
-    """`DESCRIBE` of a table, a column, a schema, a query, a table's history or its details."""
+    """Parses `DESCRIBE` for a table, a column, a schema, a query, a table's history or its details."""
     if cursor.words(1)[:1] != ["TABLE"] and is_query(cursor):
         return DescribeQuery(inner=parse_query(cursor))
     if _is_word_with_name(cursor, "QUERY"):
@@ -84,7 +84,7 @@ def _describe_table(cursor: Cursor) -> DescribeTable:
 
 
 def _is_word_with_name(cursor: Cursor, word: str) -> bool:
-    """Whether `word` is here as a keyword, so followed by something; alone, or before a dot, it is a name."""
+    """Returns True if `word` is a keyword here, so followed by something; alone, or before a dot, it is a name."""
     words = cursor.words(2)
     return words[:1] == [word] and cursor.count > 1 and words[1:] != ["."]
 

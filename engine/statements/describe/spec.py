@@ -1,4 +1,4 @@
-"""Register DESCRIBE of tables, schemas, catalogs, histories and details."""
+"""Registers DESCRIBE for tables, schemas, catalogs, histories and details."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def _bind_table(statement: DescribeTable, binder: Binder) -> BoundNames:
 
 
 def _require_version(bound: BoundStatement, statement: DescribeTable) -> Iterable[AnyNeed]:
-    """SELECT on an older version, whose columns may be gone; what is visible may be described as it is."""
+    """Requires SELECT for an older version, whose columns may have been dropped; visible tables may be described as
+    they are.
+    """
     return () if statement.version is None else reads(bound.relations)
 
 

@@ -1,4 +1,4 @@
-"""DESCRIBE of tables, schemas, catalogs, histories, details and queries, as values before names are bound."""
+"""DESCRIBE for tables, schemas, catalogs, histories, details and queries, as values before name binding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.sql.query.values import Query
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeTable(Statement):
-    """`DESCRIBE [TABLE] [EXTENDED|FORMATTED] t [column] [AS JSON]`; metadata calls may ask for an older `version`."""
+    """`DESCRIBE [TABLE] [EXTENDED|FORMATTED] t [column] [AS JSON]`; metadata calls may request an older `version`."""
 
     table_parts: tuple[str, ...]
     extended: bool = False
@@ -50,6 +50,6 @@ class DescribeDetail(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeQuery(Statement):
-    """`DESCRIBE [QUERY] SELECT …`: the columns of the result, nothing runs."""
+    """`DESCRIBE [QUERY] SELECT …`: returns the result's columns, without running the query."""
 
     inner: Query

@@ -1,4 +1,4 @@
-"""Parse EXPLAIN."""
+"""Parses EXPLAIN."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 _NO_QUERIES = frozenset({"ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "RESET", "SET", "SHOW", "USE"})
 
 
+# Statements that may follow a WITH clause, besides INSERT.
 _AFTER_WITH: Mapping[tuple[str, ...], Callable[[Cursor, Span | None], Delete | Merge | Update]] = MappingProxyType(
     {("DELETE", "FROM"): parse_delete, ("MERGE",): parse_merge, ("UPDATE",): parse_update}
 )
-"""Those that may follow a WITH clause, besides INSERT."""
 
 
 def parse_explained(cursor: Cursor) -> RowStatement | None:
-    """The statement at `cursor` if it is one that changes rows, which EXPLAIN is for; it is read to its end."""
+    """Parses the statement at `cursor` to its end if it changes rows; EXPLAIN supports these."""
     if cursor.take("INSERT"):
         return parse_insert(cursor)
     statement = parse_after_with(cursor, cursor.place_after_with())
@@ -43,7 +43,7 @@ def parse_explained(cursor: Cursor) -> RowStatement | None:
 
 
 def parse_after_with(cursor: Cursor, body: int | None) -> Delete | Merge | Update | None:
-    """The statement at `body`, or at `cursor` without a WITH clause; if it is none of those it is a query."""
+    """Parses the statement at `body`, or at `cursor` without a WITH clause; returns None for a query."""
     after = cursor.copy()
     if body is not None:
         after.skip_to(body)
@@ -56,7 +56,7 @@ def parse_after_with(cursor: Cursor, body: int | None) -> Delete | Merge | Updat
 
 
 def parse_explain(cursor: Cursor) -> Explain | ExplainWrite:
-    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE … | UPDATE … | MERGE …`"""
+    """Parses `EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE … | UPDATE … | MERGE …`"""
     mode = ExplainMode.SIMPLE
     if cursor.words(1) == ["LOGICAL"]:
         raise UnsupportedClause("EXPLAIN LOGICAL", "Use EXPLAIN EXTENDED, which shows the logical plans too.")

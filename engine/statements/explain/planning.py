@@ -1,7 +1,7 @@
-"""EXPLAIN of a statement that writes: the query that it would run, the files that this reads, and what becomes of them.
+"""Plans EXPLAIN for a write: the query that it would run, the files that the query reads, and how they change.
 
-For a DELETE, UPDATE or MERGE that is the query that finds the rows; the files that are left to it are those that may
-change. What is said of them is how they would change, not how many: that only the rows tell.
+For DELETE, UPDATE or MERGE that is the query that finds the rows; the files remaining after pruning may change. The
+output describes how they would change, not how many: only the rows determine that.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from engine.tables.rules import Capability
 
 
 def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:
-    """Raises what the statement itself raises when it is planned."""
+    """Plans EXPLAIN. Raises the statement's own planning errors."""
     match statement.inner:
         case Insert() as insert:
             plan = plan_insert(analyzed, insert)
@@ -86,7 +86,7 @@ def _inserts(plan: InsertPlan) -> str:
 
 
 def _literals(plan: InsertPlan) -> str:
-    """Which rows are, Spark finds when it has analyzed the query: its plan is then a LocalTableScan."""
+    """Describes literal rows; Spark finds them during analysis: the query's plan is then a LocalTableScan."""
     return "; literals are written without a job" if isinstance(plan.rows.arrangement, LiteralRows) else ""
 
 
@@ -114,7 +114,7 @@ def _updates(plan: UpdatePlan) -> str:
 
 
 def _merges(plan: MergePlan) -> str:
-    """The source has no files yet if its query has to run first."""
+    """Describes a merge; the source has no files yet if its query must run first."""
     found = ["the source is read first"] if plan.source_query is not None else []
     if plan.keys:
         columns = ", ".join(dict.fromkeys(".".join(key.path) for key in plan.keys))
@@ -128,7 +128,7 @@ def _merges(plan: MergePlan) -> str:
 
 
 def _one_by_one(table: BoundTable, marks: Capability = Capability.DELETED_ROW_MARKS) -> str:
-    """How rows leave their files."""
+    """Describes how rows are removed from their files."""
     if table.snapshot.rules.has(marks):
         return "those in files with other rows are marked in deletion vectors, files of nothing else are removed"
     return "files with other rows are written again without them, files of nothing else are removed"

@@ -1,4 +1,4 @@
-"""Register EXPLAIN of queries and of statements that change rows."""
+"""Registers EXPLAIN for queries and for statements that change rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _bind(statement: ExplainWrite, binder: Binder) -> BoundNames:
 
 
 def _require(bound: BoundStatement, statement: ExplainWrite) -> Iterable[AnyNeed]:
-    """The privileges that the statement itself requires."""
+    """Requires the explained statement's privileges."""
     if isinstance(statement.inner, Insert):
         return require_insert(bound, statement.inner)
     return require_row_changes(bound, statement.inner)
@@ -67,7 +67,7 @@ def _plan(analyzed: AnalyzedStatement, statement: Explain, _: FormatPlanners) ->
 
 
 def _noted(answer: AnswerPlan | NoAnswer) -> str:
-    """Describe whether the log answers the query."""
+    """Describes whether the query is metadata-only."""
     if isinstance(answer, NoAnswer):
         return f"not answered from the log: {answer.reason}"
     return f"answered from the log of {answer.table.label}, version {answer.table.snapshot.version}: no file is read"

@@ -1,4 +1,4 @@
-"""EXPLAIN of a statement that changes rows."""
+"""EXPLAIN for statements that change rows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from engine.statements.insert.statement import Insert
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.statement import Delete, Update
 
+# Statements that change a table's rows.
 RowStatement = Insert | Delete | Update | Merge
-"""Statements that change the rows of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainWrite(Statement):
-    """`EXPLAIN [mode] INSERT …|DELETE …|UPDATE …|MERGE …`: nothing runs."""
+    """`EXPLAIN [mode] INSERT …|DELETE …|UPDATE …|MERGE …`: runs nothing."""
 
     mode: ExplainMode
     inner: RowStatement

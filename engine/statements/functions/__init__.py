@@ -1,4 +1,4 @@
-"""SQL functions of the catalog and of sessions.
+"""SQL functions in the catalog and in sessions.
 
-Imports what its stages may (`engine/statements`). Start at `planning.py`.
+Imports as its stages allow (`engine/statements`). Start at `planning.py`.
 """

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION and DROP FUNCTION."""
+"""Parses CREATE FUNCTION and DROP FUNCTION."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TYPE_STOPS = (
 
 
 def parse_create_function(cursor: Cursor, *, or_replace: bool, temporary: bool) -> CreateFunction:
-    """Parses what follows FUNCTION."""
+    """Parses the text after FUNCTION."""
     if_not_exists = take_if_not_exists(cursor)
     if if_not_exists and temporary:
         raise UnsupportedClause("CREATE TEMPORARY FUNCTION with IF NOT EXISTS", "Use OR REPLACE.")
@@ -70,7 +70,7 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool, temporary: bool) 
 
 
 def _read_returns(cursor: Cursor) -> tuple[str | None, tuple[TableColumn, ...] | None]:
-    """The type of the result, or the columns of a table; None or none if the statement leaves them to the body."""
+    """Returns the result type, or a table's columns; None or empty if the statement leaves them to the body."""
     if not cursor.take("RETURNS"):
         return None, None
     if not cursor.take("TABLE"):
@@ -99,9 +99,9 @@ def _table_probe(
 
 
 def _probe(function: str, parameters: tuple[Parameter, ...], returns: str | None, body: str) -> Query:
-    """The body over one row of NULLs, so that Spark says whether it has a value of the type, or which type it has.
+    """Returns the body over one row with NULLs, so that Spark checks or infers its type.
 
-    A column beside it makes Spark refuse aggregates, whose value is not that of a row.
+    An additional column makes Spark reject aggregates, whose value does not belong to a row.
     """
     columns = "".join(f", CAST(NULL AS {each.sql_type}) AS {quote(each.name)}" for each in parameters)
     value = f"({body}\n)" if returns is None else f"CAST(({body}\n) AS {returns})"
@@ -130,7 +130,7 @@ def _read_parameters(cursor: Cursor) -> tuple[Parameter, ...]:
 
 
 def _read_characteristics(cursor: Cursor) -> tuple[bool | None, str | None]:
-    """What stands before RETURN: whether it is deterministic, and its comment."""
+    """Reads the clauses before RETURN: determinism, and the comment."""
     deterministic: bool | None = None
     comment: str | None = None
     while not cursor.take("RETURN"):
@@ -153,14 +153,14 @@ def _read_characteristics(cursor: Cursor) -> tuple[bool | None, str | None]:
 
 
 def parse_drop_function(cursor: Cursor, *, temporary: bool) -> DropFunction:
-    """Parses what follows FUNCTION."""
+    """Parses the text after FUNCTION."""
     if_exists = take_if_exists(cursor)
     parts = _read_temporary(cursor) if temporary else read_function(cursor)
     return DropFunction(function_parts=parts, temporary=temporary, if_exists=if_exists)
 
 
 def _read_temporary(cursor: Cursor) -> tuple[str, ...]:
-    """Raises `TemporaryQualifier` for a name in a schema."""
+    """Reads a temporary function's name. Raises `TemporaryQualifier` for a name in a schema."""
     parts = read_function(cursor)
     ensure_temporary(parts, "function")
     return parts[-1:]

@@ -1,4 +1,4 @@
-"""Functions that statements name: by themselves, and as row filters and column masks with their arguments."""
+"""Parses function references: single names, and row filters and column masks with their arguments."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def read_function(cursor: Cursor) -> tuple[str, ...]:
 
 
 def read_row_filter(cursor: Cursor) -> NewPolicy:
-    """What follows ROW FILTER."""
+    """Parses the text after ROW FILTER."""
     function = read_function(cursor)
     cursor.read("ON")
     return NewPolicy(function_parts=function, arguments=read_arguments(cursor))
 
 
 def read_mask(cursor: Cursor, column: str) -> NewPolicy:
-    """What follows MASK."""
+    """Parses the text after MASK."""
     function = read_function(cursor)
     arguments = read_arguments(cursor) if cursor.take("USING", "COLUMNS") else ()
     return NewPolicy(function_parts=function, arguments=arguments, column=column)

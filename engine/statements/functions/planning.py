@@ -1,7 +1,7 @@
-"""Plans of CREATE FUNCTION and DROP FUNCTION: each is one change of the catalog, or of the session.
+"""Plans CREATE FUNCTION and DROP FUNCTION: each is one change to the catalog, or to the session.
 
-The body of a temporary function means what its statements mean: it is read with the rights of the session's principal,
-and may name the session's own views and functions.
+A temporary function's body has the meaning of a session statement: it is read with the privileges of the session's
+principal, and may reference the session's own views and functions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FunctionPlan = CatalogPlan | CreateTemporaryFunctionPlan | DropTemporaryFunction
 
 
 def plan_function(analyzed: AnalyzedStatement, statement: CreateFunction | DropFunction) -> FunctionPlan:
-    """Raises `FunctionTooDeep` for a function that would call itself, and `TemporaryReference`."""
+    """Plans a function. Raises `FunctionTooDeep` for a function that would call itself, and `TemporaryReference`."""
     bound = analyzed.bound
     if isinstance(statement, DropFunction):
         return _dropped(bound, statement)
@@ -97,7 +97,7 @@ def _ensure_persistent(bound: BoundStatement, name: TableName) -> None:
 def _table_columns(
     analyzed: AnalyzedStatement, statement: CreateFunction, name: TableName
 ) -> tuple[FunctionColumn, ...]:
-    """Return the columns of a table function, which its query may have given. Raises `RepeatedColumn`."""
+    """Returns a table function's columns, possibly from its query. Raises `RepeatedColumn`."""
     if statement.table_columns is None:
         return ()
     if statement.table_columns:

@@ -1,4 +1,4 @@
-"""Register CREATE FUNCTION, DROP FUNCTION and DESCRIBE FUNCTION."""
+"""Registers CREATE FUNCTION, DROP FUNCTION and DESCRIBE FUNCTION."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _analyze(bound: BoundStatement, statement: CreateFunction, analyzer: Analyze
 
 
 def bind_dropped_function(statement: DropFunction, binder: Binder) -> FunctionEntry | None:
-    """None for a temporary function, which the catalog does not have, and where there is none and IF EXISTS."""
+    """Binds the function; None for a temporary function, which is not in the catalog, or if absent with IF EXISTS."""
     if statement.temporary:
         return None
     if binder.state.temporary_function(statement.function_parts) is not None:

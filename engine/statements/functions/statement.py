@@ -1,4 +1,4 @@
-"""Statements about SQL functions. Values before names are bound; types and expressions are text."""
+"""Statements about SQL functions. Values before name binding; types and expressions are text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumn:
-    """A column of a table function."""
+    """A column in a table function."""
 
     name: str
     sql_type: str
@@ -29,11 +29,11 @@ class TableColumn:
 class CreateFunction(Statement):
     """`CREATE [OR REPLACE] [TEMPORARY] FUNCTION [IF NOT EXISTS] f (parameters) [RETURNS type] … RETURN body`
 
-    `probe` is a query that evaluates the body over parameters of their types. Its first column has the type of the
-    function, which is that of the body if `returns` is None.
+    `probe` is a query that evaluates the body over typed parameters. Its first column has the function's type, which is
+    the body's if `returns` is None.
 
-    A table function (`RETURNS TABLE [(columns)]`) has `table_columns`, which are those of the body where they are
-    empty, and a query in parentheses as its body; its probe has these columns.
+    A table function (`RETURNS TABLE [(columns)]`) has `table_columns`, the body's columns if empty, and a query in
+    parentheses as its body; its probe has these columns.
     """
 
     function_parts: tuple[str, ...]

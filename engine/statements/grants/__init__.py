@@ -1,4 +1,4 @@
 """Privileges, owners, groups and external locations.
 
-Imports what its stages may (`engine/statements`). Start at `spec.py`.
+Imports as its stages allow (`engine/statements`). Start at `spec.py`.
 """

@@ -1,7 +1,7 @@
 """SHOW GRANTS, GROUPS, USERS and EXTERNAL LOCATIONS.
 
-Who manages an object sees all that is granted on it, everybody else what is granted to itself and its groups. Grants on
-what an object lies in hold for the object, and are shown with the kind and name of that.
+A principal with MANAGE on an object sees all grants on it; others see grants to themselves and their groups. Grants on
+an object's parents apply to the object, and are listed with the parent's kind and name.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.statements.grants.statement import GrantQuestion, ShowGrants, ShowGroups, ShowLocations, ShowUsers
 
+# Databricks' columns.
 GRANT_COLUMNS = ("Principal", "ActionType", "ObjectType", "ObjectKey")
-"""Databricks'."""
 
 
 def answer_rights(bound: BoundStatement, statement: GrantQuestion) -> Outcome:
-    """The rows of one question."""
+    """Returns one statement's rows."""
     match statement:
         case ShowGrants():
             return Outcome(result=string_rows(GRANT_COLUMNS, _grants(bound, statement)))
@@ -64,20 +64,20 @@ def _grants(bound: BoundStatement, statement: ShowGrants) -> list[tuple[str, str
 
 
 def _object_type(entry: SecurableEntry) -> str:
-    """Returns the kind; a view is a TABLE to Databricks, and dbt leaves out rows of any other kind."""
+    """Returns the kind; Databricks reports a view as TABLE, and dbt ignores rows with any other kind."""
     kind = kind_of(entry)
     return (Kind.TABLE if kind is Kind.VIEW else kind).value
 
 
 def key_of(entry: SecurableEntry) -> str:
-    """The full name of an object, without quotes."""
+    """Returns an object's full name, without quotes."""
     if isinstance(entry, ServerEntry):
         return ""
     return entry.name if isinstance(entry.name, str) else ".".join(entry.name.parts)
 
 
 def _groups(bound: BoundStatement, statement: ShowGroups) -> list[str]:
-    """Those of the catalog: all for who administers it, else the principal's own."""
+    """Returns the catalog's groups: all for administrators, else the principal's own."""
     rights, asked = bound.view.rights, statement.member
     groups = sorted(bound.view.state.groups.values(), key=lambda entry: entry.key)
     if rights is not None and not rights.caller.is_admin:
@@ -89,7 +89,7 @@ def _groups(bound: BoundStatement, statement: ShowGroups) -> list[str]:
 
 
 def _users(bound: BoundStatement) -> list[str]:
-    """The users that the catalog names: all for who administers it, else the principal alone."""
+    """Returns the users in the catalog: all for administrators, else the principal alone."""
     rights = bound.view.rights
     if rights is None or rights.caller.is_admin:
         return sorted(known_users(bound.view.state))

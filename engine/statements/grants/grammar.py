@@ -1,7 +1,7 @@
-"""GRANT, REVOKE, owners, groups and external locations, in the spelling of Databricks; and personal access tokens.
+"""Parses GRANT, REVOKE, owners, groups and external locations, in Databricks' syntax; and personal access tokens.
 
-Roles are another way to the same end, and a session that sets one has rights that no list shows; groups are what there
-is. What is not granted is denied, so there is no DENY. No other system has tokens in SQL.
+Roles are not supported: groups serve the same purpose, and a session with a role set has privileges that no listing
+shows. Privileges that are not granted are denied, so there is no DENY. No other system has tokens in SQL.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _OPTIONAL_WORDS = {"ALL": Privilege.ALL, "ALL PRIVILEGES": Privilege.ALL, "USE D
 
 
 def parse_grant(cursor: Cursor) -> GrantRights:
-    """What follows GRANT."""
+    """Parses the text after GRANT."""
     privileges = _read_privileges(cursor)
     securable = read_securable(cursor, "TO")
     cursor.read("TO")
@@ -63,7 +63,7 @@ def parse_grant(cursor: Cursor) -> GrantRights:
 
 
 def parse_revoke(cursor: Cursor) -> RevokeRights:
-    """What follows REVOKE."""
+    """Parses the text after REVOKE."""
     if cursor.take("GRANT", "OPTION", "FOR"):
         raise UnsupportedClause("GRANT OPTION FOR", "There is no grant option to take away.")
     privileges = _read_privileges(cursor)
@@ -73,17 +73,17 @@ def parse_revoke(cursor: Cursor) -> RevokeRights:
 
 
 def parse_deny(cursor: Cursor) -> GrantRights:
-    """What follows DENY, which is refused."""
+    """Rejects DENY."""
     raise UnsupportedClause("DENY", "What is not granted is denied: REVOKE what was granted.")
 
 
 def parse_role(cursor: Cursor) -> CreateGroup:
-    """What follows CREATE ROLE and the like, which is refused."""
+    """Rejects CREATE ROLE and similar statements."""
     raise UnsupportedClause("ROLE", _ROLE_ADVICE)
 
 
 def show_grants(cursor: Cursor) -> ShowGrants:
-    """What follows SHOW GRANTS: `[principal] [ON securable]`."""
+    """Parses the text after SHOW GRANTS: `[principal] [ON securable]`."""
     principal = None
     if not cursor.is_done and cursor.words(1) != ["ON"]:
         principal = read_principal(cursor)
@@ -92,7 +92,7 @@ def show_grants(cursor: Cursor) -> ShowGrants:
 
 
 def show_groups(cursor: Cursor) -> ShowGroups:
-    """What follows SHOW GROUPS."""
+    """Parses the text after SHOW GROUPS."""
     member = None
     if cursor.take("WITH"):
         kind = PrincipalKind.GROUP if cursor.take("GROUP") else PrincipalKind.USER
@@ -110,7 +110,7 @@ def show_locations(cursor: Cursor) -> ShowLocations:
 
 
 def read_parts(cursor: Cursor, kind: Kind) -> tuple[str, ...]:
-    """The name of an object."""
+    """Reads an object's name."""
     match kind:
         case Kind.CATALOG:
             return (read_catalog(cursor),)
@@ -153,7 +153,7 @@ def parse_drop_group(cursor: Cursor) -> DropGroup:
 
 
 def parse_create_location(cursor: Cursor) -> CreateLocation:
-    """What follows CREATE EXTERNAL LOCATION."""
+    """Parses the text after CREATE EXTERNAL LOCATION."""
     if_not_exists = take_if_not_exists(cursor)
     name = cursor.read_name()
     cursor.read("URL")
@@ -172,7 +172,7 @@ def parse_drop_location(cursor: Cursor) -> DropLocation:
 
 
 def read_principal(cursor: Cursor) -> PrincipalName:
-    """`[USER|GROUP] name`; a word that nothing follows is the name."""
+    """Reads `[USER|GROUP] name`; a final single word is the name."""
     word = cursor.words(1)
     if word == ["ROLE"] and cursor.count > 1:
         raise UnsupportedClause("ROLE", _ROLE_ADVICE)
@@ -203,7 +203,7 @@ def _read_members(cursor: Cursor) -> tuple[PrincipalName, ...]:
 
 
 def _read_privileges(cursor: Cursor) -> tuple[Privilege, ...]:
-    """A list of names of several words, up to ON."""
+    """Reads a list with privilege names, which may have several words, up to ON."""
     if cursor.take("ROLE"):
         raise UnsupportedClause("ROLE", _ROLE_ADVICE)
     found = [_read_privilege(cursor)]
@@ -229,14 +229,14 @@ def _read_privilege(cursor: Cursor) -> Privilege:
 
 
 def read_securable(cursor: Cursor, follower: str) -> SecurableName:
-    """`ON [kind] name`; without a name, the current catalog or schema. `follower` is the word after it."""
+    """Reads `ON [kind] name`; without a name, the current catalog or schema. `follower` is the word after it."""
     cursor.read("ON")
     for words, kind in _KINDS.items():
         if cursor.words(len(words)) != list(words) or cursor.words(len(words) + 1)[len(words) :] == ["."]:
             continue
         ends = cursor.count == len(words) or cursor.words(len(words) + 1)[len(words) :] == [follower]
         if ends and kind not in _MAY_BE_CURRENT | {Kind.SERVER}:
-            continue  # a table that is called so
+            continue  # a table with that name
         cursor.read(*words)
         return SecurableName(kind=kind, parts=() if ends or kind is Kind.SERVER else read_parts(cursor, kind))
     return SecurableName(kind=Kind.TABLE, parts=read_table(cursor))

@@ -1,4 +1,4 @@
-"""Plans of GRANT, REVOKE, owners, groups and external locations: each is one change of the catalog."""
+"""Plans GRANT, REVOKE, owners, groups and external locations: each is one catalog change."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _NOT_IN_FORCE = (
 
 
 def plan_rights(bound: BoundStatement, statement: RightStatement) -> CatalogPlan:
-    """Raises `PrivilegeNotOfKind`; what else must be so is checked where it is changed."""
+    """Plans a statement. Raises `PrivilegeNotOfKind`; other preconditions are checked when the change is made."""
     match statement:
         case GrantRights(privileges=privileges, principal=principal):
             on = _applicable(bound.securable, privileges)
@@ -95,7 +95,7 @@ def _plan(bound: BoundStatement, change: RightChange) -> CatalogPlan:
 
 
 def _noted(bound: BoundStatement, plan: CatalogPlan) -> CatalogPlan:
-    """Returns `plan` with a warning if the server authenticates nobody, so that privileges do not count."""
+    """Returns `plan` with a warning if the server has no authentication, so that privileges have no effect."""
     return plan if bound.view.rights is not None else replace(plan, warning=_NOT_IN_FORCE)
 
 
@@ -116,16 +116,16 @@ def _applicable(entry: SecurableEntry | None, privileges: Iterable[Privilege]) -
     return on
 
 
+# The limit for login names (`gateway/authenticators/names.py`).
 NAME_BYTES_MAX = 256
-"""The limit of names that can log in (`gateway/authenticators/names.py`)."""
 
 
 def named_principal(bound: BoundStatement, name: PrincipalName) -> Principal:
-    """Returns the principal of a name without USER or GROUP if somebody is known to have the name.
+    """Returns the principal for a name without USER or GROUP if the name is known.
 
-    Rights of a misspelled name would be nobody's until somebody logs in by it. A server without authentication believes
-    every name. Raises `PrincipalUnclear` for an unknown name, and `PrincipalNameInvalid` for a name that nobody can log
-    in by.
+    Privileges granted to a misspelled name would apply to whoever first logs in with it. A server without
+    authentication accepts every name. Raises `PrincipalUnclear` for an unknown name, and `PrincipalNameInvalid` for a
+    name that cannot log in.
     """
     _ensure_name(name.name)
     state = bound.view.state

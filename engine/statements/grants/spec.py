@@ -1,4 +1,4 @@
-"""Register the statements about privileges, owners, groups and external locations."""
+"""Registers the statements about privileges, owners, groups and external locations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _bind_location(statement: DropLocation, binder: Binder) -> BoundNames:
 
 
 def require_managed(bound: BoundStatement, _: Statement) -> Iterable[AnyNeed]:
-    """MANAGE on the object; of the server as a whole only administrators dispose."""
+    """Requires MANAGE on the object; only administrators manage the server itself."""
     if isinstance(bound.securable, ServerEntry):
         yield AdminNeed()
     elif bound.securable is not None:
@@ -84,7 +84,7 @@ _NO_ROWS = effect(PolicyEffect.NONE, "A statement about privileges")
 
 
 def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:
-    """Raises what says that there is none, also where the principal may not know of it."""
+    """Binds an object. Raises not-found errors, also if the object is not visible to the principal."""
     view, state = binder.view, binder.state
     match name.kind:
         case Kind.SERVER:
@@ -226,7 +226,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW GRANTS [principal] [ON kind name]",
         example="SHOW GRANTS ON TABLE orders",
         bind=_bind_grants,
-        required_privileges=needs_nothing,  # what is visible may be described
+        required_privileges=needs_nothing,  # visible objects may be described
         policy_effects=_NO_ROWS,
         answer=answer_rights,
     ),

@@ -1,5 +1,5 @@
-"""Statements about privileges, owners, groups, external locations, tags, and policies by tag, and about one's own
-personal access tokens. Values before names are bound.
+"""Statements about privileges, owners, groups, external locations, tags, policies by tag, and personal access tokens,
+as values before name binding.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from engine.runtime.statement import Statement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurableName:
-    """What a statement says of an object: no `parts` for the server, and for the current catalog or schema.
+    """An object's name in a statement: no `parts` for the server, and for the current catalog or schema.
 
-    `kind` TABLE may mean a view as well.
+    `kind` TABLE may denote a view too.
     """
 
     kind: Kind
@@ -23,7 +23,7 @@ class SecurableName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrincipalName:
-    """A name, and of what it is one where the statement says so."""
+    """A name, with the principal's kind if specified."""
 
     name: str
     kind: PrincipalKind | None = None
@@ -125,10 +125,10 @@ class ShowLocations(Statement):
     pattern: str | None = None
 
 
+# Statements that list grants.
 GrantQuestion = ShowGrants | ShowGroups | ShowUsers | ShowLocations
-"""Statements that answer what is granted, and to whom."""
 
+# Statements that change grants.
 RightStatement = (
     GrantRights | RevokeRights | AlterOwner | CreateGroup | AlterGroup | DropGroup | CreateLocation | DropLocation
 )
-"""Statements that change it."""

@@ -1,8 +1,8 @@
-"""`FROM source INSERT INTO a … INSERT INTO b …`: one statement, a version in each table.
+"""`FROM source INSERT INTO a … INSERT INTO b …`: one statement, with a version in each table.
 
-Delta has no commit of several tables at once. So all INSERTs are planned before the first one writes, on one version of
-each table they read, and they commit one after the other, as in Spark. Where a later one fails, the error says which
-tables have their rows already.
+Delta has no multi-table commit. So all INSERTs are planned before the first writes, on one version of each table that
+they read, and they commit one after the other, as in Spark. If a later one fails, the error names the tables that
+already have their rows.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from engine.statements.insert.statement import Insert
 
 
 def ensure_no_positions(parameters: Sequence[Parameter]) -> None:
-    """Refuse parameters by position: each INSERT would count them from the first."""
+    """Rejects positional parameters: each INSERT would count them from the first."""
     if any(parameter.name is None for parameter in parameters):
         raise UnsupportedClause("A parameter '?' in several INSERTs", "Give the parameter a name, as in :start.")
 
 
 def one_by_one(inserts: Sequence[Insert], runs: Sequence[Callable[[], Outcome]]) -> Outcome:
-    """Run them in their order; the rows that all of them wrote."""
+    """Runs the INSERTs in order; returns the total row count."""
     rows = 0
     for index, run in enumerate(runs):
         try:

@@ -1,10 +1,10 @@
-"""INSERT in all its forms (Spark's `insertInto` rule), up to the query, which is read like any other.
+"""Parses INSERT in all forms (Spark's `insertInto` rule), up to the query, which is read like any other.
 
-`WITH c AS (…) INSERT INTO t SELECT …` is allowed by Spark, and so is `FROM s INSERT INTO t SELECT …`, with or without
-WITH; these clauses belong to the query, so the query's text is the statement's with the INSERT clause blanked out,
-which also keeps its lines and columns. Behind FROM several may follow: each is read as if it were the only one.
+Spark allows `WITH c AS (…) INSERT INTO t SELECT …`, and `FROM s INSERT INTO t SELECT …`, with or without WITH. These
+clauses belong to the query, so the query's text is the statement's with the INSERT clause blanked out, which preserves
+lines and columns. After FROM several INSERTs may follow: each is read as if it were the only one.
 
-A condition of REPLACE is kept as text, in which `with_condition_values` puts the values of parameters.
+A REPLACE condition is kept as text, into which `with_condition_values` substitutes parameter values.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 _BEFORE_VALUE = frozenset({TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT, TokenType.VALUES})
 _AFTER_VALUE = frozenset({TokenType.COMMA, TokenType.R_PAREN, TokenType.FROM, TokenType.SENTINEL})
 _CONSTANT_ENDS = frozenset({*_CLOSING, TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER})
+# Words after which a query in parentheses is a value, or a set of values.
 _BEFORE_OPERAND = frozenset(
     "ALL AND ANY BETWEEN CASE DISTINCT DIV ELSE ESCAPE EXISTS FROM ILIKE IN LIKE NOT OR REGEXP RLIKE SOME THEN "
     "WHEN".split()
 )
-"""Words behind which a query in parentheses is a value, or a set of them."""
 _SET_OPERATIONS = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT})
 _AFTER_INSERT = frozenset({"INTO", "OVERWRITE", "WITH"})
 _END = Token(TokenType.SENTINEL, "")
@@ -57,13 +57,13 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
 def parse_insert(cursor: Cursor) -> Insert:
-    """What follows INSERT."""
+    """Parses the text after INSERT."""
     return _read_insert(cursor, led_by=None)
 
 
 def parse_led_insert(cursor: Cursor) -> Insert | MultiInsert:
-    """`WITH … INSERT …`, `[WITH …] FROM … INSERT … [INSERT …]`, from its first word on; :func:`is_led_insert` says
-    whether it is one.
+    """Parses `WITH … INSERT …`, `[WITH …] FROM … INSERT … [INSERT …]`, from the first word; see
+    :func:`is_led_insert`.
     """
     text, (first, *others) = cursor.text, cursor.places_ahead("INSERT", _AFTER_INSERT)
     ends = [*others, cursor.read_rest()[-1].end + 1]
@@ -75,7 +75,7 @@ def parse_led_insert(cursor: Cursor) -> Insert | MultiInsert:
 
 
 def is_led_insert(cursor: Cursor) -> bool:
-    """Whether the WITH or FROM clause here belongs to an INSERT."""
+    """Returns True if the WITH or FROM clause here belongs to an INSERT."""
     return cursor.words(1) in (["WITH"], ["FROM"]) and cursor.places_ahead("INSERT", _AFTER_INSERT) != []
 
 
@@ -125,7 +125,7 @@ def _read_insert(cursor: Cursor, led_by: Span | None) -> Insert:
 
 
 def _take_alias(cursor: Cursor) -> str | None:
-    """`AS a`, or `a` alone, which is one only before REPLACE."""
+    """Reads `AS a`, or `a` alone, which is an alias only before REPLACE."""
     if cursor.take("AS") or cursor.words(2)[1:] == ["REPLACE"] or cursor.words(3)[1:] == ["BY", "NAME"]:
         return cursor.read_name()
     return None
@@ -152,8 +152,9 @@ def _take_replace(cursor: Cursor) -> _Replace | None:
 
 
 def _read_condition(cursor: Cursor) -> str:
-    """The condition ends where a query begins: at a query's word outside of parentheses, or at a query in parentheses
-    behind a value (`t.k = s.k (SELECT …)`), which is no call: a query among arguments has parentheses of its own.
+    """Reads a condition, which ends where a query begins: at a query's first word outside parentheses, or at a query in
+    parentheses after a value (`t.k = s.k (SELECT …)`). That is not a call: a query among arguments has its own
+    parentheses.
     """
     return cursor.read_text(*_QUERY_WORDS, ends_at=_is_query_after_value, ends_at_comma=False, what="a condition")
 
@@ -178,7 +179,7 @@ def _read_source(cursor: Cursor, led_by: Span | None) -> Query:
 
 
 def _defaults(source: Query) -> Defaults:
-    """DEFAULT as a whole value: in the rows of VALUES, or in the list of the query's own SELECT."""
+    """Finds DEFAULT as an entire value: in VALUES rows, or in the query's own SELECT list."""
     if "default" not in source.text.lower():
         return Defaults()
     tokens = tokenize(source.text)
@@ -213,7 +214,7 @@ def _defaults(source: Query) -> Defaults:
 
 
 def _row_ends(tokens: Sequence[Token]) -> tuple[int, ...]:
-    """Where the parentheses of each row of VALUES close; empty if anything else follows, or a row has none."""
+    """Returns the closing parentheses of VALUES rows; empty if anything else follows, or a row has none."""
     ends, depth = [], 0
     for before, token in pairwise(tokens):
         is_first = depth == 0 and before.token_type in (TokenType.VALUES, TokenType.COMMA)
@@ -229,7 +230,7 @@ def _row_ends(tokens: Sequence[Token]) -> tuple[int, ...]:
 
 
 def _num_rows(tokens: Sequence[Token]) -> int:
-    """The rows of VALUES, or 1 for the list of a SELECT; more where a list or another query (UNION) follows."""
+    """Returns the VALUES row count, or 1 for a SELECT list; more if a list or another query (UNION) follows."""
     is_values = tokens[0].token_type == TokenType.VALUES
     rows, depth = 1, 0
     for token in tokens:
@@ -248,10 +249,10 @@ _LED = ("WITH", "FROM")
 
 
 def with_condition_values(statement: Insert, parameters: Sequence[Parameter]) -> tuple[Insert, Sequence[Parameter]]:
-    """The statement without markers in the condition of its REPLACE clause, and the parameters that are left.
+    """Returns the statement with parameter values in its REPLACE condition, and the remaining parameters.
 
-    Markers by position are counted in the order of the text, where the condition precedes the query. Raises
-    `StatementNotSupported` where that is not so, and for values that have no text.
+    Positional markers are counted in text order, so the condition must precede the query. Raises
+    `StatementNotSupported` otherwise, and for values without a text form.
     """
     clause = statement.replace
     if not isinstance(clause, ReplaceWhere | ReplaceOn) or not parameters:

@@ -1,8 +1,7 @@
-"""Plans of INSERT in its forms, TRUNCATE and CREATE TABLE … AS: the query's columns, and which files are removed.
+"""Plans INSERT in its forms, TRUNCATE and CREATE TABLE … AS: the query's columns, and the removed files.
 
-Which rows are deleted is decided by whole files where that is possible: all of them, or those of some partitions. Where
-a condition on other columns decides, files are written again without these rows
-(`engine.execution.writes.replaced_rows`).
+If possible, entire files are removed: all, or those in some partitions. If a condition on other columns decides, files
+are rewritten without the deleted rows (`engine.execution.writes.replaced_rows`).
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
-    """Raises for tables that cannot be written, by feature, and for what this release does not do, by name."""
+    """Plans INSERT. Raises for table features that prevent writes, and for unsupported clauses, by name."""
     bound, insert = analyzed.bound, analyzed.insert
     table = bound.target
     assert isinstance(table, BoundTable) and insert is not None
@@ -95,7 +94,7 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
 def _evolved(
     table: BoundTable, insert: InsertRows, analyzed: AnalyzedStatement, statement: Insert
 ) -> tuple[WritePlan, TableDefinition | None]:
-    """The rows with what they have to know of the query's columns, and the definition where columns are new."""
+    """Returns the rows with the query's column details, and the definition if columns are new."""
     rows, given = insert.rows, given_fields(analyzed.columns or ())
     fields = field_matching(rows, statement, given, evolves=insert.evolves)
     by_name = fields is not FieldMatching.POSITION
@@ -118,7 +117,7 @@ def plan_truncate(bound: BoundStatement) -> TruncatePlan:
 
 
 def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -> CreateTableAsPlan | CreateTablePlan:
-    """The columns are the query's, so the statement can have none of its own."""
+    """Plans CREATE TABLE AS; the columns are the query's, so the statement cannot declare any."""
     bound = analyzed.bound
     ensure_creatable(statement)
     if statement.columns or statement.checks or statement.keys:
@@ -162,7 +161,7 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own:
         return ReplaceTouched()
     if rows.static_partitions:
         condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static_partitions.items())
-        if rows.config.partition_sources:  # files hold these columns, and may be of another partitioning
+        if rows.config.partition_sources:  # files contain these columns, and may have another partition spec
             assert isinstance(bound.target, BoundTable)
             return rows_matching(bound.target, parse_expression(condition))
         return ReplaceMatching(condition=condition, shown=one_line(condition))
@@ -170,7 +169,7 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own:
 
 
 def _names_a_partition(statement: Insert, rows: WritePlan) -> bool:
-    """Whether the statement overwrites one partition, which is there or not."""
+    """Returns True if the statement overwrites one partition, whether or not it exists."""
     given = len(rows.static_partitions)
     return statement.overwrite and given > 0 and given >= len(rows.config.partition_columns)
 
@@ -183,7 +182,7 @@ def _column(rows: WritePlan, name: str) -> StructField:
 
 
 def _equals(rows: WritePlan, name: str, text: str) -> str:
-    """The partition that rows of this value go to."""
+    """Returns the partition for rows with this value."""
     kind = _column(rows, name).data_type
     value = f"CAST({parse_expression(text).in_parentheses} AS {ddl_type(kind)})"
     stored = value if rows.config.partition_sources else stored_partition_value(kind, value)
@@ -207,7 +206,7 @@ def _operation(replacement: Replacement) -> TableOperation:
 
 
 def _description(bound: BoundStatement, replacement: Replacement, *, evolves: bool) -> CommitDescription:
-    """`partitionBy` is what a statement says of partitioning, and an INSERT says nothing."""
+    """Returns the history entry; `partitionBy` is a statement's partitioning clause, which INSERT does not have."""
     parameters = {"mode": "Append" if isinstance(replacement, KeepAll) else "Overwrite", "partitionBy": "[]"}
     if isinstance(replacement, ReplaceMatching | ReplaceRows):
         parameters["predicate"] = replacement.shown

@@ -1,10 +1,10 @@
-"""Rules by which the fields of structs in the rows of an INSERT become those of the table's columns.
+"""Matching of struct fields in an INSERT's rows to the table's fields.
 
-With BY NAME they match by name. With a list of columns, or if the query's columns have other names than the table's, as
-those of VALUES do, they match by position. A query whose columns have the table's names, in its order, also names the
-fields: they match by name, so that fields in another order go to their places, and a struct that lacks a field of the
-column is rejected. delta-spark does so only if no value has to be cast, and else matches by position; so does this, if
-no field is missing. Tables of other formats match by position, as in Spark.
+With BY NAME they match by name. With a column list, or if the query's column names differ from the table's, as in
+VALUES, they match by position. If the query's columns have the table's names, in its order, fields also match by name:
+reordered fields are assigned correctly, and a struct that lacks a field is rejected. delta-spark does so only if no
+value must be cast, and else matches by position; so does this, if no field is missing. Tables in other formats match by
+position, as in Spark.
 
 delta-spark: DeltaAnalysis, DeltaInsertCastSupport.
 """
@@ -25,14 +25,14 @@ from engine.types.schema_changes import is_widening
 
 
 def depends_on_names(rules: TableRules, statement: Insert) -> bool:
-    """Returns whether the names of the query's columns decide how fields match."""
+    """Returns True if the query's column names decide how fields match."""
     if statement.by_name or statement.columns or not rules.has(Capability.NAMED_FIELDS):
         return False
     return any(_has_struct(column.data_type) for column in rules.schema.fields)
 
 
 def field_matching(rows: WritePlan, statement: Insert, given: Sequence[StructField], *, evolves: bool) -> FieldMatching:
-    """Returns how fields of the query's columns match; `evolves`: the table takes new fields and wider types."""
+    """Returns how fields match; `evolves`: the table accepts new fields and wider types."""
     if statement.by_name:
         return FieldMatching.FILLED if evolves else FieldMatching.NAME
     if not depends_on_names(rows.config, statement):
@@ -62,7 +62,7 @@ def _has_struct(data_type: DataType) -> bool:
 
 
 def _lacks_field(own: DataType, given: DataType) -> bool:
-    """Returns whether a struct of `given` has not all fields that the one of `own` has."""
+    """Returns True if a struct in `given` lacks a field in `own`."""
     match own, given:
         case StructType(fields), StructType():
             pairs = [(field, given.field(field.name)) for field in fields]
@@ -76,7 +76,7 @@ def _lacks_field(own: DataType, given: DataType) -> bool:
 
 
 def _is_cast(own: DataType, given: DataType, widens: bool) -> bool:
-    """Returns whether values of `given` are cast if fields match by name; NULL never is."""
+    """Returns True if values of `given` are cast when fields match by name; NULL never is."""
     match own, given:
         case StructType(fields), StructType():
             pairs = [(field, given.field(field.name)) for field in fields]

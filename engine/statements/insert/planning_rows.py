@@ -1,10 +1,10 @@
-"""The rows of an INSERT: columns, the constants of its PARTITION clause, its condition, and DEFAULT among the values.
+"""An INSERT's rows: columns, PARTITION constants, its condition, and DEFAULT among the values.
 
-DEFAULT is what the column has when the statement does not give it. For most columns that is a constant, which takes the
-word's place in the text. The values of identity columns and of generated ones are made where the rows are written, so
-such a column is taken out of what the statement gives: the query is read without it. Where only some rows of VALUES say
-DEFAULT for it, rows that say it for the same columns are one part, with its number as a last value; each part is
-written by itself, in one version with the others.
+DEFAULT is the column's value when the statement omits it. For most columns that is a constant, which replaces the word
+in the text. Values for identity and generated columns are computed when the rows are written, so such a column is
+removed from the statement's columns: the query is read without it. If only some VALUES rows have DEFAULT for it, rows
+with DEFAULT in the same columns form one part, with the part number as an additional value; each part is written
+separately, in one version.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REPLACE_WHERE = "REPLACE WHERE"
 
 
 def insert_rows(bound: BoundStatement, statement: Insert) -> InsertRows:
-    """Raises for clauses that do not go together, and for DEFAULT where it cannot be told what it means."""
+    """Returns the rows. Raises for conflicting clauses, and for DEFAULT in an ambiguous position."""
     table = bound.target
     assert isinstance(table, BoundTable)
     _ensure_clauses_fit(statement)
@@ -53,7 +53,7 @@ def _ensure_clauses_fit(statement: Insert) -> None:
 
 
 def _own_condition(table: BoundTable, statement: Insert) -> Expression | None:
-    """That of REPLACE WHERE."""
+    """Returns the REPLACE WHERE condition."""
     if not isinstance(statement.replace, ReplaceWhere):
         return None
     return own_condition(table, REPLACE_WHERE, statement.replace.condition)
@@ -77,7 +77,7 @@ def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> Write
 
 
 def find_defaults(rows: WritePlan, statement: Insert) -> DefaultValues:
-    """Raises `StatementNotSupported` for what cannot be told apart."""
+    """Finds DEFAULT values. Raises `StatementNotSupported` for ambiguous cases."""
     markers = statement.defaults.markers
     if not markers:
         return DefaultValues(parts=(GivenRows(rows=rows),), edits=[])
@@ -85,10 +85,10 @@ def find_defaults(rows: WritePlan, statement: Insert) -> DefaultValues:
         raise StatementNotSupported("DEFAULT in an INSERT … BY NAME")
     targets = match_columns(rows).target_columns
     edits: list[Edit] = []
+    # Column -> the rows with DEFAULT.
     left_out: dict[int, set[int]] = {}
-    """Column -> the rows that leave it to the table."""
     for marker in markers:
-        if marker.column >= len(targets):  # too many values, which Spark says
+        if marker.column >= len(targets):  # too many values, which Spark reports
             continue
         column = targets[marker.column]
         if _is_made_with_rows(rows, column):

@@ -1,4 +1,4 @@
-"""Register INSERT."""
+"""Registers INSERT."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bind_insert(statement: Insert, binder: Binder) -> BoundNames:
 
 
 def require_insert(bound: BoundStatement, statement: Insert) -> Iterable[AnyNeed]:
-    """SELECT as well if rows that are there decide what happens: the outcome reveals something about them."""
+    """Requires SELECT too if existing rows decide the outcome, which then reveals something about them."""
     yield from on_target(bound, Privilege.MODIFY)
     if _replaces(statement):
         yield from on_target(bound, Privilege.SELECT)
@@ -46,7 +46,7 @@ def _replaces(statement: Insert) -> bool:
 
 
 def analyze_insert(bound: BoundStatement, statement: Insert, analyzer: Analyzer) -> AnalyzedStatement:
-    """Ask Spark for the columns of the source only if the plan depends on them."""
+    """Requests the source's columns from Spark only if the plan depends on them."""
     found = insert_rows(bound, statement)
     source, *more = found.sources(read_plan(statement.source, bound.relations, found.edits))
     names_fields = depends_on_names(found.rows.config, statement)

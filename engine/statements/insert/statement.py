@@ -10,7 +10,7 @@ from engine.sql.query.values import EXPRESSION, Query, Span
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionItem:
-    """`column = value` of a PARTITION clause, the value as text (`DEFAULT` too); None is a dynamic column."""
+    """`column = value` in a PARTITION clause, the value as text (`DEFAULT` too); None is a dynamic partition column."""
 
     column: str
     value: str | None = None
@@ -18,21 +18,21 @@ class PartitionItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceWhere:
-    """`REPLACE WHERE condition`: the rows that match it go, and the new ones must match it."""
+    """`REPLACE WHERE condition`: deletes matching rows; the new rows must match."""
 
     condition: str = field(metadata=EXPRESSION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceUsing:
-    """`REPLACE USING (columns)`: rows go that equal a new one in these columns."""
+    """`REPLACE USING (columns)`: deletes rows that equal a new row in these columns."""
 
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceOn:
-    """`REPLACE ON condition`, between the target under its alias and the source under its own, if they have any."""
+    """`REPLACE ON condition`, between the target and the source under their aliases, if any."""
 
     condition: str = field(metadata=EXPRESSION)
     source_alias: str | None = None
@@ -40,7 +40,7 @@ class ReplaceOn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultMarker:
-    """DEFAULT in the place of a value: `row` and `column` count those of the source from 0, `span` is in its text."""
+    """DEFAULT in place of a value: `row` and `column` count from 0 in the source, `span` is in its text."""
 
     row: int
     column: int
@@ -49,10 +49,10 @@ class DefaultMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """The `markers` of a source, and in how many rows of VALUES, or lists of SELECT, they could be.
+    """A source's `markers`, and the number of VALUES rows or SELECT lists that may contain them.
 
-    `row_ends` are where each row of VALUES could have one more value; empty if the source is not VALUES alone, with
-    parentheses around each row.
+    `row_ends` are the positions at which each VALUES row could have another value; empty if the source is not VALUES
+    alone, with parentheses around each row.
     """
 
     markers: tuple[DefaultMarker, ...] = ()
@@ -82,6 +82,6 @@ class Insert(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultiInsert:
-    """`[WITH …] FROM source INSERT … INSERT …`: each has the common clauses in its own source."""
+    """`[WITH …] FROM source INSERT … INSERT …`: each INSERT has the common clauses in its own source."""
 
     inserts: tuple[Insert, ...]

@@ -1,4 +1,4 @@
-"""Lists for drivers: schemas, tables, columns, functions, keys.
+"""Metadata listings for drivers: schemas, tables, columns, functions, keys.
 
-Imports what its stages may (`engine/statements`). Start at `execution.py`.
+Imports as its stages allow (`engine/statements`). Start at `execution.py`.
 """

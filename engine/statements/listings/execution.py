@@ -1,8 +1,8 @@
-"""The metadata calls of wire protocols: flat lists of schemas, tables, columns and functions, by JDBC pattern.
+"""Wire protocols' metadata calls: flat lists with schemas, tables, columns and functions, by JDBC pattern.
 
-Columns are neutral; a front end converts them to the columns of its protocol. A table whose log cannot be read is left
-out of a list of columns, because one broken table must not hide the others from a tool that lists them all.
-`list_files` lists a table's data files, for the console.
+Columns are neutral; a front end converts them to its protocol's columns. A table with an unreadable log is omitted from
+a column list, because one broken table must not hide the others from a tool that lists them all. `list_files` lists a
+table's data files, for the console.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ListStatement = ListSchemas | ListTables | ListColumns | ListFunctions
 
 
 def list_objects(bound: BoundStatement, statement: ListStatement) -> Outcome:
-    """The rows of one metadata call."""
+    """Returns one metadata call's rows."""
     match statement:
         case ListSchemas():
             schemas = bound.view.find_schemas(statement.catalog, jdbc_matcher(statement.schema_pattern))
@@ -66,7 +66,7 @@ def _functions(bound: BoundStatement, statement: ListFunctions) -> ResultStream:
 
 
 def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
-    """Made by column: a tool that asks for everything gets a million rows of ten thousand tables."""
+    """Built column by column: a tool that lists everything gets a million rows from ten thousand tables."""
     matches = jdbc_matcher(statement.column_pattern) if statement.column_pattern is not None else matches_all
     found = _FoundColumns()
     for relation in bound.named:
@@ -82,7 +82,7 @@ _Cells = tuple[Iterable[Any], ...]
 
 
 def _chosen(columns: Sequence[_Column], matches: Matcher) -> tuple[Sequence[_Column], Sequence[int]]:
-    """The columns that match by name, and their positions from 1."""
+    """Returns the columns that match by name, and their positions from 1."""
     if matches is matches_all:
         return columns, range(1, len(columns) + 1)
     positions = [n for n, column in enumerate(columns) if matches(column.name)]
@@ -90,19 +90,18 @@ def _chosen(columns: Sequence[_Column], matches: Matcher) -> tuple[Sequence[_Col
 
 
 class _FoundColumns:
-    """The cells so far, a list for each column of the result; names of relations are kept once each."""
+    """The cells so far, a list per result column; relation names are stored once each."""
 
     def __init__(self) -> None:
         self._relations: list[tuple[str, ...]] = []
+        # Each relation's first and last cell: tables with the same schema share them.
         self._spans: list[tuple[int, int]] = []
-        """Of each relation where its cells begin and end: tables with the same schema share them."""
         self._cells: tuple[list[Any], ...] = ([], [], [], [], [], [])
+        # SQL type names by type identity; there are few.
         self._types: dict[int, str] = {}
-        """SQL's spelling by the identity of a type, of which there are few."""
+        # The span by the identity of a table's fields. The fields and their types are kept alive, since a freed
+        # object's identity may be reused.
         self._of_fields: dict[int, tuple[Sequence[StructField], tuple[int, int]]] = {}
-        """The span by the identity of a table's fields. The fields are kept, and their types with them: the identity of
-        an object that is gone may be another's.
-        """
 
     def add_fields(self, table: tuple[str, ...], fields: Sequence[StructField], matches: Matcher) -> None:
         known = self._of_fields.get(id(fields))
@@ -142,7 +141,7 @@ class _FoundColumns:
         return self._types.setdefault(id(data_type), format_sql_type(data_type))
 
     def result(self) -> ResultStream:
-        """Catalog, schema and table; name, type, nullability, position, comment and default of each column."""
+        """Returns catalog, schema and table; each column's name, type, nullability, position, comment and default."""
         spans = np.array(self._spans, np.int64).reshape(-1, 2)
         counts = spans[:, 1] - spans[:, 0]
         rows = pa.array(np.repeat(np.arange(len(spans)), counts))
@@ -167,7 +166,9 @@ _COLUMNS = {"path": STRING, "size": BIGINT, "rows": BIGINT, "deleted_rows": BIGI
 
 
 def list_files(bound: BoundStatement, statement: ListFiles) -> Outcome:
-    """The largest first, with their live rows where statistics tell them; `deleted_rows` are in deletion vectors."""
+    """Lists the largest files first, with live row counts if statistics have them; `deleted_rows` are in deletion
+    vectors.
+    """
     snapshot = bound.tables[0].snapshot
     counted = snapshot.counted_files(())
     files = counted.files

@@ -1,7 +1,7 @@
-"""The Databricks clients' metadata statements: `SHOW SCHEMAS|TABLES|COLUMNS|FUNCTIONS IN [ALL CATALOGS | CATALOG c] …`.
+"""Databricks clients' metadata statements: `SHOW SCHEMAS|TABLES|COLUMNS|FUNCTIONS IN [ALL CATALOGS | CATALOG c] …`.
 
-Columns are those that Databricks answers, in its order, because clients look for them by name and by place
-(databricks-sql-connector filters tables by the sixth column). Patterns may be SHOW's or a metadata call's.
+Columns equal Databricks', in its order, because clients look them up by name and by position (databricks-sql-connector
+filters tables by the sixth column). Patterns may be SHOW's or a metadata call's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FUNCTIONS = dict.fromkeys(
 
 
 def find_objects(bound: BoundStatement, statement: FindStatement) -> Outcome:
-    """The rows of one such statement."""
+    """Returns one statement's rows."""
     match statement:
         case FindSchemas(catalog=catalog, pattern=pattern):
             columns = {"databaseName": STRING, "catalog": STRING}
@@ -88,6 +88,6 @@ def _column_rows(bound: BoundStatement, statement: FindColumns) -> Iterator[tupl
 
 
 def _shown_type(text: str) -> str:
-    """In capitals, by which Databricks' JDBC driver knows types; of a nested type its own name alone."""
+    """Returns the type in upper case, as Databricks' JDBC driver expects; a nested type's outer name alone."""
     head, bracket, rest = text.partition("<")
     return head.upper() + bracket + rest

@@ -1,6 +1,6 @@
-"""Primary and foreign keys for those who draw joins: metadata calls, Databricks' SHOW KEYS, clauses in SQL.
+"""Primary and foreign keys for tools that draw relationships: metadata calls, Databricks' SHOW KEYS, SQL clauses.
 
-One row is one column of a key. The metadata calls' columns are neutral: a front end shapes them to its protocol.
+One row is one column in a key. The metadata calls' columns are neutral: a front end converts them to its protocol.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from engine.runtime.results import INT, STRING, small_result
 from engine.statements.listings.statement import FindKeys, ListForeignKeys, ListPrimaryKeys, TablePattern
 from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 
+# Values from `java.sql.DatabaseMetaData`.
 _NO_ACTION, _NOT_DEFERRABLE = 3, 7
-"""As `java.sql.DatabaseMetaData` counts."""
 
 _PRIMARY = {**dict.fromkeys(("catalog", "schema", "table", "column"), STRING), "position": INT, "name": STRING}
 _FOREIGN = {
@@ -39,7 +39,7 @@ _FOUND_FOREIGN = {
 
 
 def list_keys(bound: BoundStatement, statement: ListPrimaryKeys | ListForeignKeys) -> Outcome:
-    """The rows of one metadata call, ordered as JDBC orders them."""
+    """Returns one metadata call's rows, in JDBC's order."""
     if isinstance(statement, ListPrimaryKeys):
         primary = [row for table in bound.tables for row in _primary_rows(table)]
         return Outcome(result=small_result(_PRIMARY, sorted(primary, key=lambda row: (row[:3], row[3]))))
@@ -48,7 +48,7 @@ def list_keys(bound: BoundStatement, statement: ListPrimaryKeys | ListForeignKey
 
 
 def find_keys(bound: BoundStatement, statement: FindKeys) -> Outcome:
-    """The rows of SHOW KEYS, in Databricks' columns."""
+    """Returns SHOW KEYS' rows, in Databricks' columns."""
     if not statement.foreign:
         primary = [row for table in bound.tables for row in _primary_rows(table)]
         return Outcome(result=small_result(_FOUND_PRIMARY, primary))
@@ -59,7 +59,7 @@ def find_keys(bound: BoundStatement, statement: FindKeys) -> Outcome:
 
 
 def key_clause(key: TableKey, characteristics: str = "") -> str:
-    """What a statement says of a key, without its name; `characteristics` are said besides RELY."""
+    """Returns a key's SQL clause, without its name; `characteristics` precede RELY."""
     columns = ", ".join(map(quote, key.columns))
     rely = f"{characteristics}{' RELY' if key.rely else ''}"
     if isinstance(key, PrimaryKey):

@@ -1,4 +1,4 @@
-"""Register the lists that drivers ask for: calls of their protocols, and SHOW … IN CATALOG."""
+"""Registers the listings that drivers request: protocol calls, and SHOW … IN CATALOG."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW SCHEMAS IN {CATALOG catalog | ALL CATALOGS} [[LIKE] 'pattern']",
         example="SHOW SCHEMAS IN ALL CATALOGS",
         bind=names_nothing,
-        required_privileges=needs_nothing,  # lists have what is visible alone
+        required_privileges=needs_nothing,  # lists contain only visible objects
         policy_effects=_NAMES_ALONE,
         answer=find_objects,
     ),

@@ -1,4 +1,4 @@
-"""Define the metadata calls of drivers: the lists that JDBC and ODBC ask for."""
+"""Drivers' metadata calls: the listings that JDBC and ODBC request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FindColumns(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindFunctions(Statement):
-    """`SHOW FUNCTIONS IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [LIKE 'p']`: those of schemas, not Spark's."""
+    """`SHOW FUNCTIONS IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [LIKE 'p']`: functions in schemas, not Spark's."""
 
     catalog: str | None = None
     schema_pattern: str | None = None
@@ -45,7 +45,7 @@ class FindFunctions(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindKeys(Statement):
-    """The columns of the primary key of a table, or of its foreign keys.
+    """The columns in a table's primary key, or in its foreign keys.
 
     `SHOW [PRIMARY | FOREIGN] KEYS {IN | FROM} t`, or `IN CATALOG c IN SCHEMA s IN TABLE t`
     """
@@ -84,7 +84,7 @@ class ListColumns(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListFiles(Statement):
-    """Metadata call: the `limit` largest data files of a table, of its newest version or an older one."""
+    """Metadata call: the `limit` largest data files in a table's newest or an older version."""
 
     table_parts: tuple[str, ...]
     limit: int
@@ -93,27 +93,27 @@ class ListFiles(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListFunctions(Statement):
-    """Metadata call. Spark's own functions, which are in no schema, are listed with any, as the stock server does."""
+    """Metadata call. Spark's own functions, which are in no schema, are listed with any, as in the stock server."""
 
     catalog: str | None = None
     schema_pattern: str | None = None
     pattern: str | None = None
 
 
+# Catalog, schema and table by name, ignoring case; None for any.
 TablePattern = tuple[str | None, str | None, str | None]
-"""Catalog, schema and table by name, in any case; None for any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPrimaryKeys(Statement):
-    """Metadata call: the columns of primary keys, in their order."""
+    """Metadata call: primary key columns, in order."""
 
     table: TablePattern = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListForeignKeys(Statement):
-    """Metadata call: the columns of foreign keys of the tables `child` that reference tables `parent`."""
+    """Metadata call: foreign key columns in tables `child` that reference tables `parent`."""
 
     parent: TablePattern = (None, None, None)
     child: TablePattern = (None, None, None)

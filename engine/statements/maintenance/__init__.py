@@ -1,4 +1,4 @@
 """OPTIMIZE, VACUUM, RESTORE and other maintenance, which formats plan.
 
-Imports what its stages may (`engine/statements`). Start at `spec.py`.
+Imports as its stages allow (`engine/statements`). Start at `spec.py`.
 """

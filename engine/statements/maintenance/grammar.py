@@ -1,4 +1,4 @@
-"""Statements that maintain a table: OPTIMIZE, REORG, VACUUM and others (the grammar of Delta's own parser)."""
+"""Parses table maintenance statements: OPTIMIZE, REORG, VACUUM and others (as in Delta's own parser)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONDITION = "a condition"
 
 
 def parse_optimize(cursor: Cursor) -> Optimize:
-    """What follows OPTIMIZE: `t [FULL] [WHERE condition] [ZORDER BY (a, b.c)]`."""
+    """Parses the text after OPTIMIZE: `t [FULL] [WHERE condition] [ZORDER BY (a, b.c)]`."""
     table = read_table_or_path(cursor)
     full = cursor.take("FULL")
     condition = cursor.read_text(("ZORDER", "BY"), what=_CONDITION) if cursor.take("WHERE") else None
@@ -35,7 +35,7 @@ def parse_optimize(cursor: Cursor) -> Optimize:
 
 
 def parse_reorg(cursor: Cursor) -> Reorg:
-    """What follows REORG TABLE: `t [WHERE condition] APPLY (PURGE)`."""
+    """Parses the text after REORG TABLE: `t [WHERE condition] APPLY (PURGE)`."""
     table = read_table_or_path(cursor)
     condition = cursor.read_text(("APPLY",), what=_CONDITION) if cursor.take("WHERE") else None
     cursor.read("APPLY")
@@ -48,7 +48,7 @@ def parse_reorg(cursor: Cursor) -> Reorg:
 
 
 def _read_columns(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
-    """A list in parentheses or without."""
+    """Reads a list with or without parentheses."""
     if cursor.words(1) == ["("]:
         return read_dotted_list(cursor)
     columns = [cursor.read_names()]
@@ -58,7 +58,9 @@ def _read_columns(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
 
 
 def parse_vacuum(cursor: Cursor) -> Vacuum:
-    """What follows VACUUM: a table, then `LITE|FULL`, `RETAIN n HOURS`, `DRY RUN` in any order, each at most once."""
+    """Parses the text after VACUUM: a table, then `LITE|FULL`, `RETAIN n HOURS`, `DRY RUN` in any order, each at most
+    once.
+    """
     table = read_table_or_path(cursor)
     mode: str | None = None
     hours: float | None = None
@@ -78,7 +80,7 @@ def parse_vacuum(cursor: Cursor) -> Vacuum:
 
 
 def parse_restore(cursor: Cursor) -> RestoreTable:
-    """What follows RESTORE."""
+    """Parses the text after RESTORE."""
     cursor.take("TABLE")
     table = read_table_or_path(cursor)
     cursor.take("TO")
@@ -86,13 +88,13 @@ def parse_restore(cursor: Cursor) -> RestoreTable:
 
 
 def parse_fsck(cursor: Cursor) -> RepairTable:
-    """What follows FSCK REPAIR TABLE."""
+    """Parses the text after FSCK REPAIR TABLE."""
     table = read_table_or_path(cursor)
     return RepairTable(table_parts=table, dry_run=cursor.take("DRY", "RUN"))
 
 
 def parse_generate(cursor: Cursor) -> GenerateManifest:
-    """What follows GENERATE."""
+    """Parses the text after GENERATE."""
     mode = cursor.take_string() or cursor.read_name()
     if mode.lower() != _MANIFEST_MODE:
         raise GenerateModeNotSupported(mode, _MANIFEST_MODE)
@@ -101,7 +103,7 @@ def parse_generate(cursor: Cursor) -> GenerateManifest:
 
 
 def parse_analyze(cursor: Cursor) -> AnalyzeTable:
-    """What follows ANALYZE TABLE."""
+    """Parses the text after ANALYZE TABLE."""
     table = read_table(cursor)
     if cursor.words(1) == ["PARTITION"]:
         raise UnsupportedClause("ANALYZE TABLE … PARTITION", "Leave it out: only files without statistics are read.")

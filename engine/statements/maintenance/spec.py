@@ -1,4 +1,4 @@
-"""Register the statements that maintain the files and the log of a table."""
+"""Registers the statements that maintain a table's files and log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engine.statements.spec import StatementSpec, bind_table, changing, effect, 
 
 
 def _require_rewrite(bound: BoundStatement, statement: Optimize | Reorg) -> Iterable[AnyNeed]:
-    """SELECT too for a condition: how many files it takes reveals what they hold."""
+    """Requires SELECT too for a condition: the number of selected files reveals their contents."""
     yield from on_target(bound, Privilege.MODIFY)
     if statement.condition is not None:
         yield from on_target(bound, Privilege.SELECT)

@@ -1,4 +1,4 @@
-"""Statements that maintain the files and the log of a table, and change no row."""
+"""Statements that maintain a table's files and log, and change no row."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Vacuum(Statement):
     """`VACUUM t|'/path' [LITE|FULL] [RETAIN n HOURS] [DRY RUN]`; a path is `("delta", path)`."""
 
     table_parts: tuple[str, ...]
+    # May be negative, which planning rejects.
     retain_hours: float | None = None
-    """May be negative, which is refused when the statement is planned."""
     lite: bool = False
     dry_run: bool = False
 
@@ -46,8 +46,8 @@ class GenerateManifest(Statement):
 class AnalyzeTable(Statement):
     """`ANALYZE TABLE t COMPUTE [DELTA] STATISTICS [NOSCAN | FOR COLUMNS a, b | FOR ALL COLUMNS]`
 
-    `columns` are those whose distinct values are counted: the named ones, of all columns none is named, None: of none.
-    `no_scan`: nothing may be read.
+    Distinct values are counted for `columns`: the named ones, for all columns if empty, for none if None. `no_scan`:
+    reads no data.
     """
 
     table_parts: tuple[str, ...]
@@ -63,8 +63,8 @@ class Optimize(Statement):
     condition: str | None = None
     zorder_by: tuple[tuple[str, ...], ...] = ()
     full: bool = False
+    # True if it was not written by a user, but follows a write to a table with auto compaction.
     is_auto: bool = False
-    """Not written by anyone: it follows a write to a table that asks for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
-"""MERGE (Spark's `mergeIntoTable` rule), with or without WITH in front.
+"""Parses MERGE (Spark's `mergeIntoTable` rule), with or without a preceding WITH.
 
-Its source is read once, before all else, so the composed queries have a placeholder for it; or the name of a table that
-has no alias, so that `s.t.c` is a column of it as everywhere. A row of the table and one
-of the source that it matches are for the first clause of their kind whose condition is true; queries say its number.
+The source is read once, before anything else, so the composed queries contain a placeholder for it; or the table's name
+if it has no alias, so that `s.t.c` refers to its column as everywhere. For a pair (target row, source row), or an
+unmatched row, the first clause of its kind whose condition is true applies; queries return its number.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause with the places of its parts; `assignments` None for `*`."""
+    """A clause with its parts' positions; `assignments` None for `*`."""
 
     kind: ClauseKind
     condition: Span | None
@@ -40,7 +40,7 @@ class _Clause:
 
 
 def parse_merge(cursor: Cursor, ctes: Span | None = None) -> Merge:
-    """What follows MERGE."""
+    """Parses the text after MERGE."""
     schema_evolution = cursor.take("WITH", "SCHEMA", "EVOLUTION")
     cursor.read("INTO")
     table = read_table(cursor)
@@ -105,7 +105,7 @@ def _read_action(cursor: Cursor, composer: TargetComposer, kind: ClauseKind, con
 
 
 def _read_insert(cursor: Cursor, composer: TargetComposer) -> list[tuple[Assignment, Span | None]]:
-    """`(columns) VALUES (values)`."""
+    """Reads `(columns) VALUES (values)`."""
     cursor.read("(")
     paths = [cursor.read_names()]
     while cursor.take(","):
@@ -141,14 +141,14 @@ class _MergeComposer:
     clauses: Sequence[_Clause]
 
     def pairs(self) -> TargetQuery:
-        """`SELECT number … FROM t JOIN source ON condition`"""
+        """Returns `SELECT number … FROM t JOIN source ON condition`."""
         composed = self._selecting(ClauseKind.MATCHED)
         items = composed.own("")
         place = self.target.from_target(composed)
         return composed.over_target(items, place, self._join(composed, " JOIN "))
 
     def unmatched(self) -> TargetQuery | None:
-        """`SELECT number … FROM t LEFT ANTI JOIN source ON condition`"""
+        """Returns `SELECT number … FROM t LEFT ANTI JOIN source ON condition`."""
         if all(clause.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE for clause in self.clauses):
             return None
         composed = self._selecting(ClauseKind.NOT_MATCHED_BY_SOURCE)
@@ -169,7 +169,7 @@ class _MergeComposer:
         return MergeClause(kind=clause.kind, action=action, condition=condition)
 
     def _values(self, clause: _Clause) -> TargetQuery:
-        """`SELECT number, value, … FROM` the rows that the clause may be for."""
+        """Returns `SELECT number, value, … FROM` the rows that the clause may apply to."""
         composed = self._selecting(clause.kind)
         for _, span in clause.assignments or ():
             composed.own(", ")
@@ -189,7 +189,7 @@ class _MergeComposer:
         return composed.over_target(items, place, source)
 
     def _selecting(self, kind: ClauseKind) -> ComposedQuery:
-        """`SELECT number`, of the clause of this kind."""
+        """Returns `SELECT number`, for this kind's clause."""
         composed = self.target.begun()
         composed.own("SELECT CASE")
         for number, clause in enumerate(self.clauses, 1):

@@ -1,8 +1,8 @@
-"""The plan of MERGE: the source, which rows each clause is for, and what these become.
+"""Plans MERGE: the materialized source, the matched rows for each clause, and their new values.
 
-The rows are found by one query. It joins the table with the source and answers places of rows on both sides: those of
-the table by the clause that they are for, and, where there are INSERT clauses, those of the source that match some row.
-What an INSERT adds is then the rest of the source, read by place, and an UPDATE joins the rows that it changes alone.
+One query finds the rows. It joins the table with the source and returns row positions on both sides: target rows with
+their clause and, if there are INSERT clauses, source rows that match any target row. INSERT then reads the remaining
+source rows by position, and UPDATE joins only the rows that it changes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _UNCONDITIONAL: Mapping[ClauseKind, type[SqlError]] = {
 
 
 def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
-    """Raises for tables whose rows cannot change, by feature, and for clauses that cannot be."""
+    """Plans MERGE. Raises for table features that prevent row changes, and for invalid clauses."""
     bound, columns = analyzed.bound, analyzed.columns or ()
     table = target_of(bound)
     _ensure_clauses(table, statement, columns)
@@ -115,7 +115,7 @@ def _ensure_clauses(table: BoundTable, statement: Merge, columns: Sequence[Query
 
 
 class _Merging:
-    """What the parts of one plan share."""
+    """The shared state in one plan's construction."""
 
     def __init__(
         self, analyzed: AnalyzedStatement, statement: Merge, table: BoundTable, columns: Sequence[QueryColumn]
@@ -156,7 +156,7 @@ class _Merging:
         self._source_relation = found[0] if found and statement.source_parts is not None else None
 
     def _defined(self) -> TableDefinition:
-        """Returns the table's definition with what is new in the source, if a clause assigns it."""
+        """Returns the table's definition, evolved by new source columns if a clause assigns them."""
         snapshot = self._table.snapshot
         if not self._evolves:
             return snapshot.definition
@@ -177,7 +177,7 @@ class _Merging:
         return evolved(self._table, rows, given, by_name=True, fields_by_name=True) or snapshot.definition
 
     def _target_name(self, query: TargetQuery) -> str:
-        """In the text of this query."""
+        """Returns the table's name in this query's text."""
         if self._statement.is_of_one_name:
             assert query.target is not None
             return own_alias(query.target)
@@ -193,13 +193,15 @@ class _Merging:
         more = "".join(f", {item}" for item in items)
         return self._reading.spliced(query, self._relations[id(query.query)], more, are_found=are_found)
 
-    # --- Which rows --------------------------------------------------------------------------------------------------
+    # --- Matched rows ------------------------------------------------------------------------------------------------
 
     def places(self) -> TargetRead:
-        """Of rows on both sides, by what happens to them."""
+        """Returns a query for row positions on both sides, by clause."""
         own, other = self._reading.target.metadata, self.source.metadata
         kinds = {clause.kind for clause in self._statement.clauses}
         parts = []
+        # f and i are file and row index, k is the clause number. Matching source rows have `MATCHING_SOURCE` as k, so
+        # that INSERT can skip them without a second join.
         pair = "struct(f AS f, k AS k, i + 1 AS i)"
         matching = f"struct(sf AS f, {MATCHING_SOURCE} AS k, si + 1 AS i)"
         sides = [pair] if ClauseKind.MATCHED in kinds else []
@@ -208,6 +210,7 @@ class _Merging:
             items = [f"{own}.base_row_id", f"{own}.row_index", f"{other}.base_row_id", f"{other}.row_index"]
             pairs = self._text(self._statement.pairs, items)
             parts.append(arranged(pairs, ("k", "f", "i", "sf", "si"), [f"inline(array({', '.join(sides)}))"]))
+        # WHEN NOT MATCHED BY SOURCE concerns target rows that the join above does not return: an anti-join finds them.
         if self._statement.unmatched is not None:
             lone = self._text(self._statement.unmatched, [f"{own}.base_row_id", f"{own}.row_index"])
             parts.append(arranged(lone, ("k", "f", "i"), ["f", "k", "i + 1 AS i"]))
@@ -222,17 +225,20 @@ class _Merging:
         return any(parse_any_expression(text).has_subquery for text in texts)
 
     def keys(self) -> tuple[MatchedKey, ...]:
-        """None where a clause is for rows of the table that match no row of the source, or where what is compared may
-        be masked.
+        """Returns the keys for file pruning; empty if a clause applies to target rows without a match, or if a compared
+        value may be masked.
         """
+        # Rows without a match may be in any file. A masked value differs from the stored one, so it cannot prune files.
         if self._statement.unmatched is not None or self._is_policed:
             return ()
         return matched_keys(self._statement, self._table, self.source, self._source_relation)
 
     def duplicates(self) -> TargetRead | None:
-        """The columns of the condition, of a row that several rows of the source would change."""
+        """Returns a query for the condition's columns in a target row that several source rows would change."""
         matched = [clause for clause in self._statement.clauses if clause.kind is ClauseKind.MATCHED]
         is_delete = len(matched) == 1 and isinstance(matched[0].action, DeleteAction) and matched[0].condition is None
+        # An unconditional DELETE has the same effect however many source rows match; other actions would be
+        # ambiguous.
         if not matched or is_delete:
             return None
         schema, own = self._table.snapshot.schema, self._reading.target.metadata
@@ -249,7 +255,7 @@ class _Merging:
         return self._reading.read(text)
 
     def checks(self) -> tuple[QueryCheck, ...]:
-        """Conditions decide for one pair of rows, the same each time they are asked; values are of one pair too."""
+        """Returns checks: conditions must be deterministic and per row pair, and values per pair too."""
         deciding = [self._statement.pairs, self._statement.unmatched]
         reads = [(self._text(query, ()), condition_refusals(MERGE)) for query in deciding if query is not None]
         for clause in self._statement.clauses:
@@ -257,7 +263,7 @@ class _Merging:
                 reads.append((self._text(clause.action.values, ()), assignment_refusals(MERGE)))
         return tuple(QueryCheck(read=self._reading.read(text).read, refused=refused) for text, refused in reads)
 
-    # --- What they become --------------------------------------------------------------------------------------------
+    # --- New values --------------------------------------------------------------------------------------------------
 
     def update(self, number: int, clause: MergeClause) -> ChangedValues:
         assignments = self._assignments(clause)
@@ -333,7 +339,7 @@ class _Merging:
                 assert_never(clause.action)
 
     def _inserted(self, assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
-        """With the table's spelling of the columns, which are no fields."""
+        """Returns the assignments with columns as spelled in the table; fields are not allowed."""
         schema, found, seen = self._config.schema, [], set()
         for each in assignments:
             path = own_path(self._table, schema, each.path, self._statement.alias)
@@ -347,8 +353,8 @@ class _Merging:
         return tuple(found)
 
     def _stars(self, clause: MergeClause) -> list[Assignment]:
-        """A column of the table becomes the one of the source that has its name; the table makes those that it
-        generates, if the source has none.
+        """Expands `*`: a table column is assigned the source column with its name; generated columns are computed if
+        the source lacks them.
         """
         known = {fold(column.name): column.name for column in self._columns}
         made = {*self._config.generations, *(identity.name for identity in self._config.identities)}
@@ -363,12 +369,12 @@ class _Merging:
         return found
 
     def _columns_of(self, stars: Sequence[Assignment]) -> list[QueryColumn]:
-        """The columns of the source that `*` assigns."""
+        """Returns the source columns that `*` assigns."""
         known = {fold(column.name): column for column in self._columns}
         return [known[fold(path[0])] for path in (star.path for star in stars)]
 
     def _stars_of(self, clause: MergeClause, assignments: Sequence[Assignment]) -> list[str]:
-        """The values that `*` stands for; others are in the query."""
+        """Returns the values that `*` expands to; other values are in the query."""
         if not isinstance(clause.action, StarAction):
             return []
         source = self._source_name(clause.action.values)

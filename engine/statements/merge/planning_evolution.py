@@ -1,21 +1,21 @@
-"""Schema evolution, where it is asked for: the table grows by what the query has and it has not.
+"""Schema evolution on request: adds the query's new columns and fields to the table.
 
-* Columns of other names (BY NAME), or those that are left over (by position), become columns behind the table's own;
-  with a list of columns there are none. The same goes for fields of structs, at any depth and inside of arrays and
-  maps, by name or by position as `engine.statements.insert.planning_fields` says.
-* With BY NAME a field that the query does not have is null in the new rows, as a column is that it does not have.
-* A MERGE adds those columns and fields of its source that a clause assigns; clauses for rows that match none of the
-  source add none. Columns and fields match by name.
-* A column of a table with type widening gets the query's type where that is a wider one, also inside of structs, arrays
-  and maps. In all other cases the query's value is assigned to the column as without evolution.
+* Columns with new names (BY NAME), or surplus columns (by position), are appended to the table's columns; a column list
+  allows none. The same applies to struct fields, at any depth and inside arrays and maps, by name or by position as in
+  `engine.statements.insert.planning_fields`.
+* With BY NAME, a column or field that the query lacks is null in the new rows.
+* MERGE adds the source columns and fields that a clause assigns; clauses for target rows without a match add none.
+  Columns and fields match by name.
+* In a table with type widening, a column gets the query's type if that is wider, also inside structs, arrays and maps.
+  Otherwise the query's value is assigned to the column as without evolution.
 
-What is computed from a column (CHECK, generated columns) has to stay what it is: a column that is used there keeps its
-type, and a struct that is used as a whole gets no new fields.
+Inputs to CHECK constraints and generated columns must not change: such a column keeps its type, and a struct that is
+used as a whole gets no new fields.
 
-If a value has to be cast, delta-spark matches fields inside of structs by position also with BY NAME, so that fields in
-another order change places; here names decide.
+If a value must be cast, delta-spark matches struct fields by position even with BY NAME, so that reordered fields are
+swapped; here they match by name.
 
-Protocol: "Type Widening"; "Column Mapping" for the ids of what is new.
+Protocol: "Type Widening"; "Column Mapping" for new ids.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from engine.types.voids import ensure_no_new_void
 def evolved(
     table: BoundTable, rows: WritePlan, given: Sequence[StructField], by_name: bool, fields_by_name: bool
 ) -> TableDefinition | None:
-    """Returns the definition of `table` with what is new in the columns `given`; None if nothing is.
+    """Returns the definition of `table` with the new parts in the columns `given`; None if nothing is new.
 
-    Raises `UnsupportedDataType`, and the refusals of the module's text.
+    Raises `UnsupportedDataType`, and errors for the restrictions above.
     """
     changes = list(_changes(rows, given, by_name, fields_by_name))
     if not changes:
@@ -64,7 +64,7 @@ def evolved(
         return table.snapshot.redefined(table.label, with_lengths(table.snapshot.schema, changes))
 
 
-# --- What is new -----------------------------------------------------------------------------------------------------
+# --- Additions -------------------------------------------------------------------------------------------------------
 
 
 def _changes(
@@ -85,7 +85,7 @@ def _changes(
 def _field_changes(
     rows: WritePlan, field: StructField, given: DataType, parent: Path, by_name: bool
 ) -> Iterator[AddColumn | ChangeType]:
-    """For a field of the struct at `parent` that gets values of the type `given`."""
+    """Yields changes for a field in the struct at `parent` that is assigned the type `given`."""
     path = (*parent, field.name)
     may_widen = rows.config.has(Capability.TYPE_WIDENING) or field.data_type is PrimitiveType.VOID
     if may_widen and CHAR_VARCHAR_TYPE not in field.metadata:
@@ -96,7 +96,7 @@ def _field_changes(
 
 
 def _widened(data_type: DataType, given: DataType) -> DataType:
-    """With the types of `given` where they are wider; structs are left to their fields."""
+    """Returns the type widened to `given` if wider; struct fields are handled separately."""
     match data_type, given:
         case ArrayType(element), ArrayType(other):
             return replace(data_type, element_type=_widened(element, other))
@@ -109,7 +109,7 @@ def _widened(data_type: DataType, given: DataType) -> DataType:
 def _struct_changes(
     rows: WritePlan, data_type: DataType, given: DataType, path: Path, by_name: bool
 ) -> Iterator[AddColumn | ChangeType]:
-    """For all fields of structs in the value at `path`."""
+    """Yields changes for all struct fields in the value at `path`."""
     match data_type, given:
         case StructType(fields), StructType(others):
             for at, other in enumerate(others):
@@ -130,8 +130,8 @@ def _struct_changes(
 def assigned_fields(
     fields: Iterable[StructField], paths: Collection[Path], *, takes_all: bool, parent: Path = ()
 ) -> Iterator[StructField]:
-    """Yields the parts of the source's `fields` that clauses of a MERGE assign: whole fields at `paths` (folded names),
-    structs around them with these fields alone, and all fields with `takes_all` (`*`).
+    """Yields the parts of the source's `fields` that a MERGE's clauses assign: entire fields at `paths` (folded names),
+    enclosing structs with only these fields, and all fields with `takes_all` (`*`).
     """
     for field in fields:
         path = (*parent, fold(field.name))
@@ -145,7 +145,7 @@ def assigned_fields(
             yield field
 
 
-# --- What must stay --------------------------------------------------------------------------------------------------
+# --- Restrictions ----------------------------------------------------------------------------------------------------
 
 
 def _ensure_free(table: BoundTable, change: AddColumn | ChangeType) -> None:
@@ -160,7 +160,7 @@ def _ensure_free(table: BoundTable, change: AddColumn | ChangeType) -> None:
 
 
 def _ensure_unused(table: BoundTable, path: Path, becomes: str, *, whole: bool) -> None:
-    """`whole`: what uses only fields of the struct at `path` does not matter."""
+    """Raises if the column is used; with `whole`, uses of single fields in the struct at `path` are allowed."""
     column = ".".join(path)
     if table.is_used_by_policy(path[0]):
         raise ColumnUsedByPolicy(path[0], table.label)

@@ -1,6 +1,6 @@
-"""The keys of a MERGE: what its condition says of each row of the table alone, once the source's values are known.
+"""MERGE keys: conditions on target rows alone, derived from the join condition once the source's values are known.
 
-`t.k = s.k AND …` is true of rows only whose `k` is among the source's, where both are compared as they are
+`t.k = s.k AND …` is true only for rows whose `k` is among the source's, if both are compared unchanged
 (`engine.planning.rules.matched_columns`).
 """
 
@@ -24,8 +24,8 @@ from engine.types.schema import StructField, StructType
 def matched_keys(
     statement: Merge, table: BoundTable, source: Scan, relation: BoundRelation | None
 ) -> tuple[MatchedKey, ...]:
-    """A key for each column of the table that the condition says equals one of the source; `relation` is the source
-    where it has no alias.
+    """Returns a key for each table column that the condition equates with a source column; `relation` is the source if
+    it has no alias.
     """
     full_name = relation.name.parts if relation is not None and relation.name else (statement.source_alias,)
     sides = _Sides(table=table, alias=statement.alias, source=source.schema, source_name=full_name)
@@ -47,7 +47,7 @@ def _keys(sides: _Sides, pairs: Iterable[tuple[Path, Path]], relation: str) -> I
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    """What names mean where both relations are in sight: fields down a path, none where it is not of that side."""
+    """Resolves names against both relations: field paths, empty if a name is not in that relation."""
 
     table: BoundTable
     alias: str | None
@@ -65,7 +65,7 @@ class _Sides:
         return [] if is_other else fields_down(self.source, given)
 
     def _paths(self, parts: Path) -> tuple[Path, Path]:
-        """Without the names of the relations."""
+        """Returns the paths without relation names."""
         schema = self.table.snapshot.schema
         return (
             own_path(self.table, schema, parts, self.alias),

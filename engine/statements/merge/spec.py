@@ -1,4 +1,4 @@
-"""Register MERGE."""
+"""Registers MERGE."""
 
 from __future__ import annotations
 

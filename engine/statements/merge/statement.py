@@ -1,4 +1,4 @@
-"""MERGE: rows of a source change, remove and add rows of a table."""
+"""MERGE: changes, deletes and inserts rows in a table from a source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.sql.query.values import EXPRESSION, Assignment, Query, TargetQuery
 
 
 class ClauseKind(Enum):
-    """Which rows a clause is for."""
+    """The rows that a clause applies to."""
 
     MATCHED = "WHEN MATCHED"
     NOT_MATCHED = "WHEN NOT MATCHED"
@@ -26,7 +26,7 @@ class DeleteAction:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAction:
     """`UPDATE SET column = value, …`, `INSERT (columns) VALUES (values)`: `values` has a column for each assignment,
-    after the number of the clause that the row is for.
+    after the row's clause number.
     """
 
     assignments: tuple[Assignment, ...]
@@ -35,7 +35,7 @@ class SetAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarAction:
-    """`UPDATE SET *`, `INSERT *`: each column becomes the one of the source that has its name; `values` as above."""
+    """`UPDATE SET *`, `INSERT *`: each column is assigned the source column with its name; `values` as above."""
 
     values: TargetQuery
 
@@ -51,12 +51,12 @@ class MergeClause:
 class Merge(Statement):
     """`MERGE [WITH SCHEMA EVOLUTION] INTO t [AS alias] USING source [AS source_alias] ON condition clauses`
 
-    `source` is all of the source, `is_table` whether that is a table and nothing else; `source_parts` is its name if it
-    has no alias.
+    `source` is the entire source, `is_table` True if that is just a table; `source_parts` is its name if it has no
+    alias.
 
-    `pairs` are the rows of the table with those of the source that they match, `unmatched` those that match none (None
-    where no clause is for them). Both select first the number of the clause that a row is for, counted from 1 over all
-    clauses; NULL is none.
+    `pairs` are the matched pairs of target and source rows, `unmatched` the target rows without a match (None if no
+    clause applies to them). Both first select the row's clause number, counted from 1 over all clauses; NULL means no
+    clause.
     """
 
     table_parts: tuple[str, ...]
@@ -73,14 +73,14 @@ class Merge(Statement):
 
     @property
     def is_of_one_name(self) -> bool:
-        """Whether a last name alone means both the table and the source."""
+        """True if the same last name denotes both the table and the source."""
         if self.alias is not None or self.source_parts is None:
             return False
         return fold(self.table_parts[-1]) == fold(self.source_parts[-1])
 
     @property
     def queries(self) -> tuple[Query, ...]:
-        """All that name relations, in an order that binding and planning share."""
+        """All queries with relation names, in the order that binding and planning share."""
         return (self.source, *(target.query for target in self.target_queries))
 
     @property

@@ -1,4 +1,4 @@
 """Row filters, column masks, tags, and policies by tag.
 
-Imports what its stages may (`engine/statements`). Start at `planning.py`.
+Imports as its stages allow (`engine/statements`). Start at `planning.py`.
 """

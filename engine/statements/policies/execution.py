@@ -1,4 +1,4 @@
-"""SHOW POLICIES and DESCRIBE POLICY, for who manages what they are on."""
+"""SHOW POLICIES and DESCRIBE POLICY, for principals with MANAGE on the object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.statements.policies.statement import DescribePolicy, ShowPolicies, T
 
 
 def answer_policies(bound: BoundStatement, statement: TagQuestion) -> Outcome:
-    """The rows of one question. Raises `PolicyNotFound`, `PolicyOnKind`."""
+    """Returns one statement's rows. Raises `PolicyNotFound`, `PolicyOnKind`."""
     level = _level(bound)
     match statement:
         case ShowPolicies(effective=effective):

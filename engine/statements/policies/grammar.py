@@ -1,4 +1,4 @@
-"""Tags, and CREATE POLICY, as Databricks writes them."""
+"""Parses tags, and CREATE POLICY, in Databricks' syntax."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DEPTH_MAX = 20
 
 
 def take_tags(cursor: Cursor, kind: Kind, parts: tuple[str, ...]) -> AlterTags | None:
-    """What follows the name of an object, if it is about tags of it, or of a column of it."""
+    """Parses the text after an object's name if it is about the object's or a column's tags."""
     securable = SecurableName(kind=kind, parts=parts)
     if cursor.take("SET", "TAGS"):
         return AlterTags(securable=securable, new=_read_pairs(cursor))
@@ -60,7 +60,7 @@ def take_tags(cursor: Cursor, kind: Kind, parts: tuple[str, ...]) -> AlterTags |
 
 
 def parse_alter_object(cursor: Cursor, kind: Kind) -> AlterOwner | AlterTags:
-    """What follows ALTER and the kind of the object: an owner, or tags."""
+    """Parses the text after ALTER and the object's kind: an owner, or tags."""
     securable = SecurableName(kind=kind, parts=read_parts(cursor, kind))
     owner = take_owner(cursor)
     if owner is not None:
@@ -85,7 +85,7 @@ def _read_pairs(cursor: Cursor) -> TagPairs:
 
 
 def parse_create_policy(cursor: Cursor, *, or_replace: bool) -> CreatePolicy:
-    """What follows POLICY."""
+    """Parses the text after POLICY."""
     name = cursor.read_name()
     securable = read_securable(cursor, "")
     comment = cursor.read_string() if cursor.take("COMMENT") else None
@@ -161,7 +161,7 @@ def _read_all(cursor: Cursor, depth: int) -> TagCondition:
 
 
 def _read_one(cursor: Cursor, depth: int) -> TagCondition:
-    """Of `has_tag('key')`, `has_tag_value('key', 'value')`, TRUE, NOT and parentheses."""
+    """Parses `has_tag('key')`, `has_tag_value('key', 'value')`, TRUE, NOT and parentheses."""
     if depth > _DEPTH_MAX:
         raise cursor.fail(f"conditions are nested more than {_DEPTH_MAX} deep here")
     if cursor.take("NOT"):
@@ -195,13 +195,13 @@ def show_policies(cursor: Cursor, *, effective: bool) -> ShowPolicies:
 
 
 def parse_describe_policy(cursor: Cursor) -> DescribePolicy:
-    """What follows DESCRIBE POLICY."""
+    """Parses the text after DESCRIBE POLICY."""
     name = cursor.read_name()
     return DescribePolicy(name=name, securable=read_securable(cursor, ""))
 
 
 def take_policy(cursor: Cursor, table: tuple[str, ...]) -> PolicyStatement | None:
-    """What follows the table's name, if it is about a policy."""
+    """Parses the text after the table's name if it is about a policy."""
     if cursor.take("SET", "ROW", "FILTER"):
         function = read_function(cursor)
         cursor.read("ON")

@@ -1,5 +1,5 @@
-"""Row filters and column masks. Of a table that is there each is one change of the catalog, after Spark has seen what
-it gives; a new table has them from its first entry on, by what the functions say of themselves.
+"""Plans row filters and column masks. On an existing table each is one catalog change, after Spark has checked the
+result type; a new table has them from its first entry on, checked by the functions' declared types.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.types.sql_types import column_sql_type, same_sql_type
 
 
 def plan_policy(analyzed: AnalyzedStatement, statement: PolicyStatement) -> CatalogPlan:
-    """Raises `PolicyNotPossible`, `ColumnNotFound`."""
+    """Plans a policy. Raises `PolicyNotPossible`, `ColumnNotFound`."""
     table = analyzed.bound.target
     assert isinstance(table, BoundTable)
     if table.name is None:
@@ -48,7 +48,7 @@ def plan_policy(analyzed: AnalyzedStatement, statement: PolicyStatement) -> Cata
 def _function(
     analyzed: AnalyzedStatement, table: BoundTable, call: PolicyCall, masked: tuple[StructField, ...]
 ) -> PolicyFunction:
-    """The types of columns have to be those of the parameters, so that no cast can fail on a row."""
+    """Returns the function; column types must equal the parameter types, so that no cast can fail on a row."""
     name = TableName.from_parts(call.function_parts, analyzed.bound.state.current)
     entry = analyzed.bound.view.find_function(name)
     if entry is None:
@@ -75,7 +75,7 @@ def _ensure_gives(analyzed: AnalyzedStatement, table: BoundTable, function: Poli
 
 
 def new_policies(bound: BoundStatement, statement: CreateTable, target: FreeName, schema: StructType) -> Policies:
-    """Those of a table that is made. Raises `PolicyNotPossible`, `ColumnNotFound`, `FunctionNotFound`."""
+    """Returns a new table's policies. Raises `PolicyNotPossible`, `ColumnNotFound`, `FunctionNotFound`."""
     policies = NO_POLICIES
     if statement.policies and target.is_path:
         raise PolicyNotPossible("A function", str(target.name), "policies are set on a table by its name")

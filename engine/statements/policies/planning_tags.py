@@ -1,4 +1,4 @@
-"""Plans of tags, and of the policies that depend on them: each is one change of the catalog."""
+"""Plans tags and tag-based policies: each is one catalog change."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from engine.types.sql_types import same_sql_type
 
 
 def plan_tags(bound: BoundStatement, statement: TagStatement) -> CatalogPlan:
-    """Raises `ColumnNotFound`, `FunctionNotFound`, `PolicyNotPossible`; what is amiss for a single table only, makes
-    that table unreadable (`catalog.policies.effective_policies`).
+    """Plans a statement. Raises `ColumnNotFound`, `FunctionNotFound`, `PolicyNotPossible`.
+
+    An error that concerns a single table makes that table unreadable (`catalog.policies.effective_policies`).
     """
     entry = bound.securable
     assert entry is not None
@@ -45,7 +46,7 @@ def plan_tags(bound: BoundStatement, statement: TagStatement) -> CatalogPlan:
 
 
 def _column(bound: BoundStatement, statement: AlterTags) -> str | None:
-    """Spell a column as the table or view does. A column that is gone may lose its tags."""
+    """Returns a column as spelled in the table or view. Tags on a dropped column can be removed."""
     if statement.column is None:
         return None
     entry: TableEntry | ViewEntry

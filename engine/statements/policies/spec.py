@@ -1,4 +1,4 @@
-"""Register the statements about row filters, column masks, tags, and policies by tag."""
+"""Registers the statements about row filters, column masks, tags, and policies by tag."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _bind_on_table(statement: AlterRowFilter | AlterColumnMask, binder: Binder) 
 
 
 def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundRelation, ...]:
-    """The table whose rows a policy is asked for, as it is, and what the bodies of functions name."""
+    """Returns the table to probe the policy on, unrestricted, and the relations in function bodies."""
     own = len([each for each in call.probe.relations if not each.functions])
     return (
         *(table for _ in range(own)),

@@ -1,4 +1,4 @@
-"""Statements about row filters and column masks. Values before names are bound."""
+"""Statements about row filters and column masks. Values before name binding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.statements.grants.statement import PrincipalName, SecurableName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyCall:
-    """A function by its name, and its arguments. `probe` is a query of what it gives for each row of the table."""
+    """A function name and its arguments. `probe` is a query for its result on each table row."""
 
     function_parts: tuple[str, ...]
     probe: Query = field(metadata=STORED)
@@ -22,7 +22,7 @@ class PolicyCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterRowFilter(Statement):
-    """`ALTER TABLE t SET ROW FILTER f ON (…)`, or `DROP ROW FILTER`, which `call` is None for."""
+    """`ALTER TABLE t SET ROW FILTER f ON (…)`, or `DROP ROW FILTER`, for which `call` is None."""
 
     table_parts: tuple[str, ...]
     call: PolicyCall | None
@@ -30,7 +30,7 @@ class AlterRowFilter(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterColumnMask(Statement):
-    """`ALTER TABLE t ALTER COLUMN c SET MASK f [USING COLUMNS (…)]`, or `DROP MASK`, which `call` is None for."""
+    """`ALTER TABLE t ALTER COLUMN c SET MASK f [USING COLUMNS (…)]`, or `DROP MASK`, for which `call` is None."""
 
     table_parts: tuple[str, ...]
     column_parts: tuple[str, ...]
@@ -39,7 +39,7 @@ class AlterColumnMask(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPolicy:
-    """`WITH ROW FILTER f ON (…)` of a new table, or `MASK f [USING COLUMNS (…)]` of its `column`."""
+    """`WITH ROW FILTER f ON (…)` on a new table, or `MASK f [USING COLUMNS (…)]` on its `column`."""
 
     function_parts: tuple[str, ...]
     arguments: tuple[PolicyArgument, ...] = ()
@@ -61,7 +61,7 @@ class AlterTags(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatePolicy(Statement):
-    """`CREATE [OR REPLACE] POLICY p ON kind name … FOR TABLES …`; `arguments` name aliases of columns."""
+    """`CREATE [OR REPLACE] POLICY p ON kind name … FOR TABLES …`; `arguments` are column aliases."""
 
     name: str
     securable: SecurableName
@@ -88,7 +88,7 @@ class DropPolicy(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowPolicies(Statement):
-    """`SHOW [EFFECTIVE] POLICIES ON kind name`; the effective ones are also those of what the object lies in."""
+    """`SHOW [EFFECTIVE] POLICIES ON kind name`; effective policies include the parents' policies."""
 
     securable: SecurableName
     effective: bool = False

@@ -1,4 +1,4 @@
-"""CALL: Iceberg's procedures, which its format plans.
+"""CALL: Iceberg's procedures, planned by the format.
 
-Imports what its stages may (`engine/statements`). Start at `grammar.py`.
+Imports as its stages allow (`engine/statements`). Start at `grammar.py`.
 """

@@ -1,7 +1,7 @@
-"""The grammar of CALL: `CALL [catalog.]system.procedure([name =>] value, …)`, as the Iceberg runtime has it.
+"""Parses CALL: `CALL [catalog.]system.procedure([name =>] value, …)`, as in the Iceberg runtime.
 
-Arguments are literals, but for times, which are expressions: they are evaluated when the statement is bound. Each
-procedure has a row with its parameters in the order in which they are taken without names.
+Arguments are literals, except times, which are expressions evaluated during binding. Each procedure has a row with its
+parameters in positional order.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ _PARQUET = "parquet"
 @dataclass(frozen=True, slots=True)
 class Signature:
     make: Callable[..., Procedure | SnapshotTable | str]
+    # The parameters after the table, in order; all parameters if the table is among them.
     parameters: Mapping[str, Kind]
-    """Those behind the table, in their order; all of them where the table is among them."""
     required: tuple[str, ...] = ()
 
 
@@ -121,6 +121,7 @@ SIGNATURES: Mapping[str, Signature] = MappingProxyType(
         "register_table": Signature(lambda metadata_file: metadata_file, {"metadata_file": TEXT}, ("metadata_file",)),
     }
 )
+# Other engines' procedures, and their alternatives here.
 _NOT_HERE: Mapping[str, str] = MappingProxyType(
     {
         "migrate": "CALL system.snapshot makes another table of the files, CREATE TABLE … AS SELECT copies the rows.",
@@ -130,16 +131,15 @@ _NOT_HERE: Mapping[str, str] = MappingProxyType(
         "rewrite_table_path": "A table may be copied or moved as a whole, and is read where it is.",
     }
 )
-"""Procedures of other engines, and what to do instead."""
+# Options about how the work is done, which do not affect the result.
 _IGNORED = frozenset({"max_concurrent_deletes", "parallelism", "prefix_listing", "stream_results", "use_caching"})
-"""How the work is done, and not what."""
 _WITHOUT = {
     "file_list_view": "Leave it out: the folder of the table is listed.",
 }
 
 
 def parse_call(cursor: Cursor) -> Call | RegisterTable | SnapshotTable:
-    """What follows CALL."""
+    """Parses the text after CALL."""
     *places, written = cursor.read_names()
     name = fold(written)
     if not places or fold(places[-1]) != _SYSTEM or len(places) > 2:
@@ -164,7 +164,7 @@ def parse_call(cursor: Cursor) -> Call | RegisterTable | SnapshotTable:
 
 
 def _read_arguments(cursor: Cursor, name: str, signature: Signature) -> dict[str, Any]:
-    """Those that are given and not NULL, by parameter."""
+    """Returns the non-NULL arguments, by parameter."""
     kinds = signature.parameters if _TABLE in signature.parameters else {_TABLE: TEXT, **signature.parameters}
     known = ", ".join(kinds)
     given: dict[str, Any] = {}
@@ -193,7 +193,7 @@ def _read_arguments(cursor: Cursor, name: str, signature: Signature) -> dict[str
 
 
 def _take_parameter(cursor: Cursor) -> str | None:
-    """`name =>`"""
+    """Reads `name =>`."""
     ahead = cursor.copy()
     if not ahead.is_name():
         return None
@@ -219,7 +219,7 @@ def _read_value(cursor: Cursor, name: str, parameter: str, kind: Kind) -> Any:
 
 
 def _parse_source(text: str) -> dict[str, Any]:
-    """The path in ``parquet.`/path` ``, or the name of a table."""
+    """Returns the path in ``parquet.`/path` ``, or the table name."""
     try:
         cursor = Cursor(text, tokenize(text))
         parts = cursor.read_names()
@@ -235,7 +235,7 @@ def _parse_source(text: str) -> dict[str, Any]:
 
 
 def _parse_table(text: str, name: str, parameter: str = _TABLE) -> tuple[str, ...]:
-    """The name of a table in a string."""
+    """Returns the table name in a string."""
     try:
         cursor = Cursor(text, tokenize(text))
         parts = read_table(cursor)

@@ -1,4 +1,4 @@
-"""Values of arguments of procedures: literals, but for times, which stay text."""
+"""Parses procedure argument values: literals, except times, which remain text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INT_MAX = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a value is read, and what is said of one that is something else."""
+    """A value's parser, and its description in errors."""
 
     read: Callable[[Cursor], Any]
     expected: str
@@ -28,7 +28,7 @@ def _read_string(cursor: Cursor) -> str | None:
 def _read_integer(cursor: Cursor) -> int | None:
     sign = -1 if cursor.take("-") else 1
     text = cursor.take_number_text() or ""
-    cursor.take("::", "L")  # the suffix of a BIGINT, as sqlglot has it
+    cursor.take("::", "L")  # the suffix of a BIGINT, as sqlglot tokenizes it
     return sign * int(text) if text.isdecimal() and int(text) <= _LONG_MAX else None
 
 
@@ -54,7 +54,7 @@ def _read_map(cursor: Cursor) -> Mapping[str, str] | None:
 
 
 def _read_map_item(cursor: Cursor) -> str | None:
-    """Values of options are often written as numbers and booleans."""
+    """Reads an option value; numbers and booleans are often written without quotes."""
     text = cursor.take_string() or cursor.take_number_text()
     return text if text is not None else (cursor.take_any("TRUE", "FALSE") or "").lower() or None
 

@@ -1,4 +1,4 @@
-"""Register CALL of Iceberg's procedures."""
+"""Registers CALL for Iceberg's procedures."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from engine.statements.procedures.statement import (
 )
 from engine.statements.spec import StatementSpec, changing, effect, planned_by_format
 
+# The number of name parts without the catalog.
 _IN_CATALOG_MAX = 2
-"""Parts of a name without the catalog's."""
 
 
 def _bind_call(statement: Call, binder: Binder) -> BoundNames:
@@ -62,7 +62,7 @@ def _bind_snapshot(statement: SnapshotTable, binder: Binder) -> BoundNames:
 
 
 def _in_catalog(parts: tuple[str, ...], catalog: str | None, current: SchemaName) -> tuple[str, ...]:
-    """The name of a table as a procedure of a catalog is given it."""
+    """Returns a table's name as passed to a catalog's procedure."""
     if catalog is None or path_of(parts) is not None or len(parts) > _IN_CATALOG_MAX:
         return parts
     if len(parts) == _IN_CATALOG_MAX:
@@ -72,7 +72,7 @@ def _in_catalog(parts: tuple[str, ...], catalog: str | None, current: SchemaName
 
 
 def _require_call(bound: BoundStatement, statement: Call) -> Iterable[AnyNeed]:
-    """Require the privileges of the statement that does the same: RESTORE, OPTIMIZE, VACUUM, INSERT OVERWRITE."""
+    """Requires the privileges for the equivalent statement: RESTORE, OPTIMIZE, VACUUM, INSERT OVERWRITE."""
     match statement.procedure:
         case AncestorsOf():
             yield from on_target(bound, Privilege.SELECT)
@@ -101,7 +101,9 @@ def _require_new(bound: BoundStatement, _: RegisterTable | SnapshotTable) -> Ite
 
 
 def _effects_of_call(_: BoundStatement, statement: Call) -> Iterable[Effect]:
-    """Some procedures reveal files or the history, or remove rows or bring them back; others rearrange files."""
+    """Returns the effects: some procedures reveal files or history, or remove or restore rows; others rearrange
+    files.
+    """
     name = f"CALL {statement.name}"
     match statement.procedure:
         case ExpireSnapshots() | RewriteManifests():

@@ -1,6 +1,6 @@
-"""CALL: procedures of a table's format, as Iceberg's engines have them in the schema `system` of a catalog.
+"""CALL: format-specific procedures, as Iceberg's engines have them in a catalog's schema `system`.
 
-A procedure is a value with its arguments; those that were not given, or are NULL, have the documented defaults.
+A procedure is a value with its arguments; missing or NULL ones have the documented defaults.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.runtime.statement import Statement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AncestorsOf:
-    """The snapshots that led to one (None: the current one)."""
+    """Lists a snapshot's ancestors (None: the current one's)."""
 
     snapshot_id: int | None = None
 
@@ -27,14 +27,14 @@ class RollbackToSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackToTimestamp:
-    """`timestamp` is an expression, as are all times of procedures."""
+    """Rolls back to a time; `timestamp` is an expression, like all procedure times."""
 
     timestamp: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetCurrentSnapshot:
-    """To the snapshot with an id, or that a branch or tag refers to: one of the two."""
+    """Sets the current snapshot by id, or by branch or tag: exactly one."""
 
     snapshot_id: int | None = None
     ref: str | None = None
@@ -47,14 +47,14 @@ class CherrypickSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishChanges:
-    """The snapshot that was staged with `wap.id` (write, audit, publish)."""
+    """Publishes the snapshot that was staged with `wap.id` (write-audit-publish)."""
 
     wap_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastForward:
-    """A branch to the snapshot of another one, of whose history it is a part."""
+    """Fast-forwards a branch to another's snapshot; the branch must be in its history."""
 
     branch: str
     to: str
@@ -62,7 +62,7 @@ class FastForward:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpireSnapshots:
-    """None: as the table's properties say."""
+    """Expires snapshots; None: as set in the table's properties."""
 
     older_than: str | None = None
     retain_last: int | None = None
@@ -72,7 +72,7 @@ class ExpireSnapshots:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveOrphanFiles:
-    """`location` None: the whole folder of the table."""
+    """Removes orphan files; `location` None: the table's entire folder."""
 
     older_than: str | None = None
     location: str | None = None
@@ -84,14 +84,14 @@ class RemoveOrphanFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteManifests:
-    """`spec_id` None: of the table's default partition spec."""
+    """Rewrites manifests; `spec_id` None: the table's default partition spec."""
 
     spec_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteDataFiles:
-    """`where` is a condition, `sort_order` a list as in WRITE ORDERED BY."""
+    """Rewrites data files; `where` is a condition, `sort_order` a list as in WRITE ORDERED BY."""
 
     strategy: str = "binpack"
     sort_order: str | None = None
@@ -107,9 +107,9 @@ class RewritePositionDeleteFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddFiles:
-    """The Parquet files of a `folder`, or the live files of the table `source_parts`: one of the two.
+    """Adds the Parquet files in a `folder`, or the live files of the table `source_parts`: exactly one.
 
-    `partition_filter` chooses some by the values in the names of folders, or of the table's partitions.
+    `partition_filter` selects files by the values in folder names, or in the table's partitions.
     """
 
     folder: str | None = None
@@ -139,18 +139,18 @@ Procedure = (
 class Call(Statement):
     """`CALL [catalog.]system.procedure(table => 't', …)`
 
-    The table is looked up in the `catalog` (None: the current one) that the procedure is named with.
+    The table is resolved in the procedure's `catalog` (None: the current one).
     """
 
     catalog: str | None
     table_parts: tuple[str, ...]
+    # The procedure's name.
     name: str
-    """Of the procedure."""
     procedure: Procedure
 
     @property
     def time(self) -> str | None:
-        """The one time among the arguments, an expression."""
+        """The single time argument, an expression."""
         match self.procedure:
             case RollbackToTimestamp(timestamp=time):
                 return time

@@ -1,4 +1,4 @@
 """DELETE, UPDATE and TRUNCATE TABLE.
 
-Imports what its stages may (`engine/statements`). Start at `planning.py`.
+Imports as its stages allow (`engine/statements`). Start at `planning.py`.
 """

@@ -1,7 +1,7 @@
-"""DELETE and UPDATE (Spark's `deleteFromTable` and `updateTable` rules), with or without WITH in front.
+"""Parses DELETE and UPDATE (Spark's `deleteFromTable` and `updateTable` rules), with or without a preceding WITH.
 
-Which rows they mean, and their new values, are queries over the table (`TargetQuery`), composed of the statement's own
-expressions: so these may have subqueries, whose tables are bound like those of any query.
+The affected rows, and their new values, are queries over the table (`TargetQuery`), composed from the statement's own
+expressions: so these may contain subqueries, whose tables are bound as in any query.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from engine.sql.query.names import read_table, read_table_or_path
 from engine.sql.query.values import Assignment, Span, TargetQuery
 from engine.statements.row_changes.statement import Delete, TruncateTable, Update
 
+# Words that cannot be an alias.
 _ENDS = frozenset({"SET", "WHERE", "USING", "WHEN", "ON"})
-"""Words that are no alias."""
 
 
 def parse_delete(cursor: Cursor, ctes: Span | None = None) -> Delete:
-    """What follows DELETE FROM: `t [[AS] alias] [WHERE condition]`."""
+    """Parses the text after DELETE FROM: `t [[AS] alias] [WHERE condition]`."""
     table = read_table(cursor)
     alias = read_target_alias(cursor, "a DELETE")
     condition = _take_condition(cursor)
@@ -37,7 +37,7 @@ def parse_delete(cursor: Cursor, ctes: Span | None = None) -> Delete:
 
 
 def parse_update(cursor: Cursor, ctes: Span | None = None) -> Update:
-    """What follows UPDATE: `t [[AS] alias] SET column = value, … [WHERE condition]`."""
+    """Parses the text after UPDATE: `t [[AS] alias] SET column = value, … [WHERE condition]`."""
     table = read_table(cursor)
     alias = read_target_alias(cursor, "an UPDATE")
     cursor.read("SET")
@@ -64,7 +64,7 @@ def read_target_alias(cursor: Cursor, statement: str) -> str | None:
 def read_assignments(
     cursor: Cursor, composer: TargetComposer, stops: tuple[tuple[str, ...], ...]
 ) -> list[tuple[Assignment, Span | None]]:
-    """`column = value, …`, with the place of each value; None for DEFAULT."""
+    """Reads `column = value, …`, with each value's position; None for DEFAULT."""
     found: list[tuple[Assignment, Span | None]] = []
     while not found or cursor.take(","):
         path = cursor.read_names()
@@ -76,7 +76,7 @@ def read_assignments(
 
 
 def read_value(cursor: Cursor, stops: tuple[tuple[str, ...], ...]) -> Span | None:
-    """An expression; None for DEFAULT alone."""
+    """Reads an expression; None for DEFAULT alone."""
     start = cursor.offset
     text = cursor.read_text(*stops)
     return None if text.upper() == "DEFAULT" else Span(start, start + len(text))
@@ -90,7 +90,7 @@ def _take_condition(cursor: Cursor) -> Span | None:
 
 
 class TargetComposer:
-    """Composes queries over the table of one statement."""
+    """Composes queries over a statement's table."""
 
     def __init__(self, text: str, ctes: Span | None, table: tuple[str, ...], alias: str | None) -> None:
         self._text = text
@@ -100,12 +100,14 @@ class TargetComposer:
         self._alias = "" if alias is None else f" AS {quote(alias)}"
 
     def text(self, span: Span) -> str:
-        """A part of the statement as composed queries have it."""
+        """Returns a part of the statement as used in composed queries."""
         composed = ComposedQuery(self._text, self._markers)
         return composed.text_of(span)
 
     def rows(self, condition: Span | None) -> TargetQuery:
-        """`SELECT … FROM t WHERE condition`, with all of the list to be put in; its value is the condition."""
+        """Returns `SELECT … FROM t WHERE condition`, with the select list to be inserted; its value is the
+        condition.
+        """
         composed = self.begun()
         composed.own("SELECT ")
         items = composed.own("1")
@@ -117,7 +119,9 @@ class TargetComposer:
         return replace(composed.over_target(items, target), values=(where,))
 
     def values(self, expressions: list[Span | None]) -> TargetQuery:
-        """`SELECT value, … FROM t`, with the list to be continued; NULL for a value that the table knows itself."""
+        """Returns `SELECT value, … FROM t`, with the list to be extended; NULL for a value that the table
+        determines.
+        """
         composed = self.begun()
         composed.own("SELECT ")
         values = []
@@ -131,7 +135,7 @@ class TargetComposer:
         return replace(composed.over_target(items, self.from_target(composed)), values=tuple(values))
 
     def begun(self) -> ComposedQuery:
-        """With the statement's WITH clause."""
+        """Starts a query with the statement's WITH clause."""
         composed = ComposedQuery(self._text, self._markers)
         if self._ctes is not None:
             composed.piece(self._ctes)

@@ -1,11 +1,11 @@
-"""The plans of DELETE and UPDATE: which rows they mean, and what these become.
+"""Plans DELETE and UPDATE: the affected rows, and their new values.
 
-A DELETE takes whole files where the partition columns decide, or nothing does.
+A DELETE removes entire files if the condition uses only partition columns, or is absent.
 
-`column IN (query)` in a condition: the query's values decide which files can have such rows. The query may run by
-itself then, before the rows are looked for (`engine.execution.writes.dml.queried_keys`): what is planned here is its
-text, and the text of the condition with a scan of its rows in its place. Whether it can run alone only Spark knows; a
-query that refers to the table's row cannot.
+For `column IN (query)` in a condition, the query's values determine which files may contain matching rows. The query
+may then run first, before the rows are searched (`engine.execution.writes.dml.queried_keys`): the plan contains its
+text, and the condition's text with a scan over its result in its place. Only Spark can determine whether it can run
+alone; a correlated query cannot.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ DELETE, UPDATE = "DELETE", "UPDATE"
 
 
 def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
-    """Raises for tables whose rows cannot be removed, by feature, and for conditions that cannot decide."""
+    """Plans DELETE. Raises for table features that prevent removing rows, and for unsuitable conditions."""
     table = target_of(bound)
     condition = _condition(table, DELETE, statement.condition)
     own = _own(table, DELETE, condition, statement.alias)
@@ -80,7 +80,7 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
 
 
 def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
-    """Raises as `plan_delete`, and for assignments that cannot be."""
+    """Plans UPDATE. Raises like `plan_delete`, and for invalid assignments."""
     table = target_of(bound)
     condition = _condition(table, UPDATE, statement.condition)
     own = _own(table, UPDATE, condition, statement.alias)
@@ -131,12 +131,12 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
 def reads_besides(
     relations: tuple[BoundRelation, ...], table: BoundTable, targets: tuple[int | None, ...] = ()
 ) -> bool:
-    """Whether the statement reads `table` in other relations than these."""
+    """Returns True if the statement reads `table` in other relations too."""
     return any(reads(relation, table) for at, relation in enumerate(relations) if at not in targets)
 
 
 def reads(relation: BoundRelation, table: BoundTable) -> bool:
-    """Whether the relation is of the rows of `table`."""
+    """Returns True if the relation has rows of `table`."""
     return any(found.snapshot.table_root == table.snapshot.table_root for found in tables_of((relation,)))
 
 
@@ -157,7 +157,7 @@ def _condition(table: BoundTable, clause: str, text: str | None) -> Expression |
 
 
 def _own(table: BoundTable, clause: str, condition: Expression | None, alias: str | None) -> Expression | None:
-    """A condition over the table's columns alone."""
+    """Returns a condition over the table's columns alone."""
     is_own = condition is not None and not condition.has_subquery
     return own_condition(table, clause, condition.text, alias) if condition is not None and is_own else None
 
@@ -180,21 +180,21 @@ def _description(bound: BoundStatement, name: str, parameters: Mapping[str, Json
     )
 
 
+# Names that, in a query that runs alone, may refer to a table column in the condition.
 _FUNCTIONS = frozenset(
     {"current_catalog", "current_database", "current_date", "current_schema", "current_time", "current_timestamp"}
     | {"current_user", "localtime", "localtimestamp", "session_user", "user", "grouping__id"}
 )
-"""What such a name means in a query that runs alone may be a column of the table in the condition."""
 
 
 def queried_key(
     table: BoundTable, reading: TargetReading, statement: Delete | Update, relations: tuple[BoundRelation, ...]
 ) -> QueriedKey | None:
-    """For the first such column whose values can be compared with what files say of themselves."""
+    """Returns the first such column whose values can be compared with file statistics."""
     query, schema = statement.rows, table.snapshot.schema
     if any(fold(name) in _FUNCTIONS for name in schema.names):
         return None
-    if query.query.inlined:  # the condition has the bodies of functions in it, and other places than the query
+    if query.query.inlined:  # the condition contains inlined function bodies, and its positions differ from the query's
         return None
     for path, span in queried_columns(statement.condition) if statement.condition is not None else ():
         fields = fields_down(schema, own_path(table, schema, path, statement.alias))

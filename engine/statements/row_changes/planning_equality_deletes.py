@@ -1,7 +1,7 @@
-"""Rows deleted by value, found before a statement changes other rows of the table.
+"""Finds rows deleted by equality deletes before a statement changes other rows in the table.
 
-Row-level changes identify rows by file and position. Where a format deletes rows by value (Iceberg's equality deletes),
-the positions of the deleted rows are not known from the metadata. The plan of such a statement is an
+Row-level changes identify rows by file and position. If a format deletes rows by value (Iceberg's equality deletes),
+the metadata does not contain the positions of the deleted rows. The plan for such a statement is an
 :class:`EqualityDeletesPlan`, whose query finds them; then the statement is planned again, on a snapshot whose files
 have these rows in their deletion vectors (`engine.tables.snapshot.UnmarkedRows`). Those vectors are for reading. The
 vectors that the statement writes include them, and rewritten files do not contain the rows.

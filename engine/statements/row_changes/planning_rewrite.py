@@ -1,8 +1,8 @@
-"""UPDATE that writes the files of its rows again: one query for the rows that change and for those that do not.
+"""Copy-on-write UPDATE: one query for both changed and copied rows.
 
-The scan tells the rows apart by their places (`told_rows` of `engine.tables.scan`), so the condition is not evaluated
-again. New values are made for the rows that change alone: those of others might be errors. All rows pass the rules of
-the table, which look at the former only (`KeptRows`).
+The scan distinguishes the rows by position (`told_rows` in `engine.tables.scan`), so the condition is not evaluated
+again. New values are computed for changed rows alone: for others they might raise errors. All rows pass the table's
+constraint checks, which examine only changed rows (`KeptRows`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def rewritten_rows(
     relations: tuple[BoundRelation, ...],
     new: NewValues,
 ) -> RewrittenRows | None:
-    """None where rows that go are marked, where a feed has to tell the new rows, and for values with subqueries,
-    which may be joins with all rows.
+    """Returns the rewrite; None for merge-on-read, if a change data feed needs the new rows, and for values with
+    subqueries, which may become joins with all rows.
     """
     config = table.snapshot.rules
     if config.has(Capability.UPDATED_ROW_MARKS) or config.has(Capability.CHANGE_FEED):
@@ -78,7 +78,7 @@ def rewritten_rows(
 
 
 def _changing(config: TableRules, new: NewValues) -> Iterator[str]:
-    """Columns whose values, on their way to the files, may become others; texts of foreign files may be too long for
+    """Yields columns whose stored values may change during the copy: texts in other writers' files may be too long for
     their types, and partitions may have values that mean NULL.
     """
     said = {column.name for column in new.columns}
@@ -92,14 +92,14 @@ def _changing(config: TableRules, new: NewValues) -> Iterator[str]:
 
 
 def _only_if(condition: str, value: Span) -> tuple[Edit, Edit]:
-    """Around a value in parentheses."""
+    """Wraps a value in parentheses, computed only if the condition holds."""
     start, end = Span(value.start, value.start + 1), Span(value.end - 1, value.end)
     return (start, f"CASE WHEN {condition} THEN ("), (end, ") END")
 
 
 def _arrangement(config: TableRules, new: NewValues) -> Arrangement | None:
-    """A file is written for each task, and so about one for each file; rows that go to other partitions are shuffled,
-    and where the table's settings say how large its files are.
+    """Returns the arrangement: each task writes a file, and so about one per input file; rows are shuffled if they move
+    to other partitions, or if the table's settings define a file size.
     """
     moves = any(name in new.trees or name in config.generations for name in config.partition_columns)
     is_sized = config.target_file_size is not None or config.optimizes_writes

@@ -1,4 +1,4 @@
-"""Register DELETE, UPDATE and TRUNCATE TABLE."""
+"""Registers DELETE, UPDATE and TRUNCATE TABLE."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bind_update(statement: Update, binder: Binder) -> BoundNames:
 
 
 def require_row_changes(bound: BoundStatement, _: Statement) -> Iterable[AnyNeed]:
-    """SELECT on the target too: which rows change reveals what they hold."""
+    """Requires SELECT on the target too: the affected rows reveal their contents."""
     yield from on_target(bound, Privilege.MODIFY)
     yield from on_target(bound, Privilege.SELECT)
     yield from reads(bound.relations)

@@ -1,4 +1,4 @@
-"""Define DELETE, UPDATE and TRUNCATE TABLE as values before names are bound."""
+"""DELETE, UPDATE and TRUNCATE TABLE as values before name binding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.sql.query.values import EXPRESSION, Assignment, TargetQuery
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete(Statement):
-    """`DELETE FROM t [AS alias] [WHERE condition]`; `rows` are those that it means."""
+    """`DELETE FROM t [AS alias] [WHERE condition]`; `rows` finds the affected rows."""
 
     table_parts: tuple[str, ...]
     rows: TargetQuery

@@ -1,4 +1,4 @@
-"""SQL scripts, EXECUTE IMMEDIATE and the IDENTIFIER clause, which `engine/script` runs.
+"""SQL scripts, EXECUTE IMMEDIATE and the IDENTIFIER clause, executed by `engine/script`.
 
-Imports what its stages may (`engine/statements`). Start at `grammar.py`.
+Imports as its stages allow (`engine/statements`). Start at `grammar.py`.
 """

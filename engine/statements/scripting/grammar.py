@@ -1,8 +1,8 @@
-"""SQL scripts: `BEGIN … END` → a tree of blocks, with each statement in it read by the grammar of statements.
+"""Parses SQL scripts: `BEGIN … END` → a tree of blocks, with each statement parsed by the statement grammar.
 
-The blocks are ours to find, over sqlglot's tokens: each statement ends at a semicolon, which no statement holds inside;
-a condition ends at THEN, DO and the like, outside of parentheses and of CASE … END. The whole script is read, and its
-labels and declarations are checked, before anything of it runs. Names are bound statement by statement, when it runs.
+Blocks are found here, over sqlglot's tokens: each statement ends at a semicolon, which no statement contains; a
+condition ends at THEN, DO and similar words, outside parentheses and CASE … END. The entire script is parsed, and its
+labels and declarations are checked, before any statement runs. Names are bound statement by statement, at run time.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ from engine.statements.scripting.statement import (
 from engine.statements.variables.grammar import parse_declare, parse_set_variables, row_query
 from engine.statements.variables.statement import DeclareVariables
 
+# The maximum block depth.
 NESTING_MAX = 100
-"""Blocks in blocks."""
 
 _BODY_ENDS = frozenset({"END", "ELSEIF", "ELSE", "WHEN", "UNTIL"})
 _LITERALS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER, TokenType.NUMBER})
@@ -71,7 +71,7 @@ _Parsed = TypeVar("_Parsed")
 
 
 def parse_script(text: str, tokens: Sequence[Token], parse_statement: ParseStatement) -> Script:
-    """The script that is all of `tokens`. Raises `SyntaxFailure`, or a `SqlError` for what is refused by name."""
+    """Parses the script in `tokens`. Raises `SyntaxFailure`, or a `SqlError` for unsupported statements."""
     reader = _ScriptReader(text, tokens, parse_statement)
     body = reader.compound(None, is_whole=True)
     reader.ensure_done()
@@ -79,7 +79,7 @@ def parse_script(text: str, tokens: Sequence[Token], parse_statement: ParseState
 
 
 class _ScriptReader:
-    """Reads on from where it is; each method begins at the first token of what it reads."""
+    """A cursor over the script; each method starts at its construct's first token."""
 
     def __init__(self, text: str, tokens: Sequence[Token], parse_statement: ParseStatement) -> None:
         self._text = text
@@ -91,7 +91,7 @@ class _ScriptReader:
         self._conditions: list[set[str]] = []
 
     def compound(self, label: str | None, *, is_whole: bool = False) -> Compound:
-        """`BEGIN [NOT ATOMIC] declarations statements END [label]`; a whole script has no label."""
+        """Parses `BEGIN [NOT ATOMIC] declarations statements END [label]`; a whole script has no label."""
         self._read("BEGIN")
         if self._take("NOT"):
             self._read("ATOMIC")
@@ -120,7 +120,7 @@ class _ScriptReader:
             raise self._fail("the end of the script is expected")
 
     def _declaration(self, declared: Declared, handlers: list[Handler]) -> list[ScriptPart]:
-        """One DECLARE of a block, at the place that is its kind's."""
+        """Parses one DECLARE in a block, in the order required for its kind."""
         kind, name = self._declared_kind()
         if kind == "HANDLER":
             if declared.has_statement:
@@ -152,7 +152,7 @@ class _ScriptReader:
         return statement
 
     def _declared_kind(self) -> tuple[str, str]:
-        """HANDLER, CONDITION, CURSOR or VARIABLE, and the name that is declared."""
+        """Returns HANDLER, CONDITION, CURSOR or VARIABLE, and the declared name."""
         words = [self._word(ahead) for ahead in range(4)]
         if words[1] in ("EXIT", "CONTINUE") and words[2] == "HANDLER":
             return "HANDLER", ""
@@ -175,7 +175,7 @@ class _ScriptReader:
         return statement
 
     def _condition(self, name: str) -> None:
-        """`DECLARE name CONDITION [FOR SQLSTATE [VALUE] 'state']`; nothing raises one by its name but SQL itself."""
+        """Parses `DECLARE name CONDITION [FOR SQLSTATE [VALUE] 'state']`; only SQL itself raises conditions by name."""
         self._index += 3
         if self._take("FOR"):
             self._read("SQLSTATE")
@@ -186,7 +186,7 @@ class _ScriptReader:
         self._conditions[-1].add(name.upper())
 
     def _handler(self, others: Sequence[Handler]) -> Handler:
-        """`DECLARE EXIT|CONTINUE HANDLER FOR conditions statement`"""
+        """Parses `DECLARE EXIT|CONTINUE HANDLER FOR conditions statement`."""
         kind = HandlerKind(self._word(1))
         self._index += 3
         self._read("FOR")
@@ -211,7 +211,7 @@ class _ScriptReader:
         return handler
 
     def _body(self) -> tuple[ScriptPart, ...]:
-        """The statements of a branch or loop, at least one."""
+        """Parses a branch's or loop's statements, at least one."""
         parts: list[ScriptPart] = []
         while not parts or (self._word() not in _BODY_ENDS and not self._is_done):
             if self._word() == "DECLARE":
@@ -248,7 +248,7 @@ class _ScriptReader:
             self._depth -= 1
 
     def _if(self) -> Choice:
-        """`IF condition THEN … [ELSEIF condition THEN …] [ELSE …] END IF`"""
+        """Parses `IF condition THEN … [ELSEIF condition THEN …] [ELSE …] END IF`."""
         branches: list[Branch] = []
         while self._take("IF" if not branches else "ELSEIF"):
             branches.append(self._branch("THEN"))
@@ -258,7 +258,7 @@ class _ScriptReader:
         return Choice(branches=tuple(branches), otherwise=otherwise)
 
     def _case(self) -> Choice:
-        """`CASE [expression] WHEN … THEN … [ELSE …] END CASE`"""
+        """Parses `CASE [expression] WHEN … THEN … [ELSE …] END CASE`."""
         self._read("CASE")
         subject = None
         if self._word() != "WHEN":
@@ -285,7 +285,7 @@ class _ScriptReader:
         return row_query([asked], start), text
 
     def _loop(self, word: str, label: str | None) -> Loop:
-        """`WHILE condition DO …`, `REPEAT … UNTIL condition`, `LOOP …`, each up to `END word [label]`"""
+        """Parses `WHILE condition DO …`, `REPEAT … UNTIL condition`, `LOOP …`, each up to `END word [label]`."""
         self._read(word)
         before = after = None
         body: tuple[ScriptPart, ...] = ()
@@ -304,7 +304,7 @@ class _ScriptReader:
         return Loop(body=before.body if before else body, label=label, before=before, after=after)
 
     def _for(self, label: str | None) -> For:
-        """`FOR [name AS] query DO … END FOR [label]`"""
+        """Parses `FOR [name AS] query DO … END FOR [label]`."""
         self._read("FOR")
         variable = None
         if self._is_name() and self._word(1) == "AS" and self._word() not in QUERY_HEADS:
@@ -330,7 +330,7 @@ class _ScriptReader:
         return Leave(label=label) if word == "LEAVE" else Iterate(label=label)
 
     def _leaf(self) -> ScriptPart:
-        """A statement without blocks, up to its semicolon."""
+        """Parses a statement without blocks, up to its semicolon."""
         text, start = self._statement_text()
         cursor = Cursor(text, tokenize(text))
         if cursor.words(2) != ["SET", "CATALOG"] and cursor.take("SET"):
@@ -354,7 +354,7 @@ class _ScriptReader:
         return self._slice(first, "a statement")
 
     def _expression(self, stop: str) -> tuple[str, int]:
-        """The text up to the word `stop`, outside of parentheses and CASE, and where it begins."""
+        """Returns the text up to the word `stop`, outside parentheses and CASE, and its start position."""
         first, depth, cases = self._index, 0, 0
         while not self._is_done and self._type() != TokenType.SEMICOLON:
             word = self._word() if self._type(-1) != TokenType.DOT else ""
@@ -374,7 +374,7 @@ class _ScriptReader:
 
     @staticmethod
     def _shifted(start: int, parse: Callable[[], _Parsed]) -> _Parsed:
-        """What `parse` makes of a text that begins at `start`; a failure is told with its place in the script."""
+        """Returns `parse`'s result for a text that begins at `start`; errors get their position in the script."""
         try:
             return parse()
         except SyntaxFailure as failure:
@@ -399,7 +399,7 @@ class _ScriptReader:
         return self._tokens[index].token_type if 0 <= index < len(self._tokens) else TokenType.SEMICOLON
 
     def _word(self, ahead: int = 0) -> str:
-        """The token in upper case; nothing for a literal or a quoted name, or behind the end."""
+        """Returns the token in upper case; empty for a literal, a quoted name, or the end."""
         index = self._index + ahead
         if index >= len(self._tokens) or self._tokens[index].token_type in _LITERALS:
             return ""

@@ -1,4 +1,4 @@
-"""Declarations of scripts besides variables: labels, conditions, handlers and cursors; OPEN, FETCH and CLOSE.
+"""Parses script declarations besides variables: labels, conditions, handlers and cursors; OPEN, FETCH and CLOSE.
 
 Names are checked here.
 """
@@ -35,8 +35,8 @@ from engine.statements.scripting.statement import CloseCursor, DeclareCursor, Fe
 from engine.statements.variables.grammar import read_variable_names
 from engine.statements.variables.statement import Names
 
+# Spark's error conditions, which a handler may name; with and without the part after the dot.
 KNOWN_CONDITIONS = frozenset(files(__package__).joinpath("spark_conditions.tsv").read_text().split())
-"""The names of Spark's errors, which a handler may be for; with and without what follows their dot."""
 
 _FORBIDDEN = frozenset({"builtin", "session", "system"})
 _SQLSTATE = re.compile(r"(?!00|01|XX)[A-Z0-9]{5}")
@@ -44,7 +44,7 @@ _SQLSTATE = re.compile(r"(?!00|01|XX)[A-Z0-9]{5}")
 
 @dataclass(slots=True)
 class Declared:
-    """What a block has so far, which decides what may still be declared."""
+    """A block's declarations so far, which restrict further declarations."""
 
     cursors: set[str] = field(default_factory=set)
     has_handler: bool = False
@@ -53,7 +53,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What follows HANDLER FOR."""
+    """The condition list after HANDLER FOR."""
 
     names: tuple[str, ...] = ()
     sqlstates: tuple[str, ...] = ()
@@ -62,20 +62,20 @@ class Conditions:
 
 
 class Labels:
-    """The labels and FOR variables around a place of the script, with whether one is a loop's (None: a variable)."""
+    """The enclosing labels and FOR variables, with True for a loop's label, and None for a variable."""
 
     def __init__(self) -> None:
         self._open: dict[str, bool | None] = {}
 
     @contextmanager
     def within(self, label: str | None, *, is_loop: bool) -> Iterator[None]:
-        """`label` is open as long as this is."""
+        """Opens `label` for the duration of the block."""
         with self._named(label, is_loop):
             yield
 
     @contextmanager
     def with_variable(self, name: str | None) -> Iterator[None]:
-        """The variable of a FOR shares the names of labels, but nothing can jump to it."""
+        """Opens a FOR variable, which shares the labels' namespace, but cannot be a jump target."""
         with self._named(name, None):
             yield
 
@@ -101,7 +101,7 @@ class Labels:
 
     @staticmethod
     def ensure_ends(label: str | None, end: str) -> None:
-        """`end` follows END."""
+        """Checks that `end`, the label after END, matches."""
         if label is None:
             raise EndLabelAlone(end)
         if label != end:
@@ -109,14 +109,14 @@ class Labels:
 
 
 def ensure_sqlstate(value: str) -> str:
-    """`value` in upper case."""
+    """Returns `value` in upper case."""
     if not _SQLSTATE.fullmatch(value.upper()):
         raise InvalidSqlstate(value)
     return value.upper()
 
 
 def read_conditions(cursor: Cursor, declared: frozenset[str]) -> Conditions:
-    """A list of SQLSTATE, SQLEXCEPTION, NOT FOUND and names, of which `declared` are the script's own."""
+    """Reads a list with SQLSTATE, SQLEXCEPTION, NOT FOUND and names; `declared` are the script's own conditions."""
     names: list[str] = []
     sqlstates: list[str] = []
     sql_exception = not_found = False
@@ -146,7 +146,7 @@ def read_conditions(cursor: Cursor, declared: frozenset[str]) -> Conditions:
 
 
 def ensure_new_handler(handler: Handler, others: Sequence[Handler]) -> None:
-    """A block has one handler for a condition."""
+    """Checks that a block has one handler per condition."""
     for other in others:
         for name in _named(handler) & _named(other):
             raise DuplicateHandler(name)
@@ -163,7 +163,7 @@ _PARTS_MAX = 2
 
 
 def parse_declare_cursor(cursor: Cursor) -> DeclareCursor:
-    """What follows DECLARE: `name [ASENSITIVE | INSENSITIVE] CURSOR FOR query [FOR READ ONLY]`"""
+    """Parses the text after DECLARE: `name [ASENSITIVE | INSENSITIVE] CURSOR FOR query [FOR READ ONLY]`"""
     name = cursor.read_name()
     cursor.take_any("ASENSITIVE", "INSENSITIVE")
     cursor.read("CURSOR")
@@ -180,7 +180,7 @@ def parse_declare_cursor(cursor: Cursor) -> DeclareCursor:
 
 
 def parse_cursor_statement(cursor: Cursor) -> OpenCursor | FetchCursor | CloseCursor:
-    """OPEN, FETCH or CLOSE."""
+    """Parses OPEN, FETCH or CLOSE."""
     if cursor.take("OPEN"):
         parts = _read_cursor(cursor)
         arguments, row = parse_arguments(cursor)

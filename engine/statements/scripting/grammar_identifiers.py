@@ -1,9 +1,9 @@
-"""The IDENTIFIER clause: `IDENTIFIER(expression)` where a name is allowed, for the name that the expression is.
+"""The IDENTIFIER clause: `IDENTIFIER(expression)` in place of a name, with the expression's value as the name.
 
-It is resolved in the text, before anything else reads it. Where the expression is a string literal the name takes the
-clause's place at once. Other expressions (parameters, variables, functions) make the statement one that holds another:
-their values are asked for as a query of one row, the names take their places, and the text that comes of it is parsed
-and runs as if it had been sent so. A name is put in with its parts in quotes, so a value is a name and nothing else.
+It is resolved in the text, before any other parsing. A string literal is replaced by its name immediately. Other
+expressions (parameters, variables, functions) make the statement a nested one: their values are evaluated by a query
+with one row, the names replace the clauses, and the resulting text is parsed and runs as if it had been sent. A name is
+inserted with quoted parts, so a value can only be a name.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _QUOTED_OR_PLAIN = re.compile(r"`(?:[^`]|``)+`|\w+")
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """`span` is the whole clause, `tokens` are those between its parentheses."""
+    """`span` is the entire clause, `tokens` are the ones between its parentheses."""
 
     span: Span
     tokens: Sequence[Token]
 
     @property
     def literal(self) -> str | None:
-        """The name, where it is a string; strings that follow one another are one."""
+        """The name, if the expression is a string; adjacent strings are concatenated."""
         if not self.tokens or any(token.token_type not in _STRINGS for token in self.tokens):
             return None
         return "".join(token.text for token in self.tokens)
 
 
 def with_literal_names(text: str, tokens: list[Token]) -> tuple[str, list[Token]]:
-    """The text and its tokens with the names of all clauses that are string literals in their places."""
+    """Returns the text and its tokens with the names of all string literal clauses inserted."""
     named = [(clause.span, clause.literal) for clause in _clauses(tokens)]
     edits = [(span, _quoted(name)) for span, name in named if name is not None]
     if not edits:
@@ -54,7 +54,7 @@ def with_literal_names(text: str, tokens: list[Token]) -> tuple[str, list[Token]
 
 
 def parse_named_by_expressions(text: str, tokens: Sequence[Token]) -> NamedByExpressions | None:
-    """The statement of `tokens`, if there are clauses left in it."""
+    """Returns a nested statement if clauses remain in it."""
     clauses = _clauses(tokens)
     if not clauses:
         return None
@@ -71,13 +71,13 @@ def parse_named_by_expressions(text: str, tokens: Sequence[Token]) -> NamedByExp
 
 
 def text_with_names(statement: NamedByExpressions, names: Sequence[str]) -> str:
-    """The text with the name that each expression turned out to be. Raises `IdentifierNotAName`."""
+    """Returns the text with each expression's name inserted. Raises `IdentifierNotAName`."""
     edits = [(span, _quoted(name)) for span, name in zip(statement.spans, names, strict=True)]
     return apply_edits(statement.text, edits)
 
 
 def _clauses(tokens: Sequence[Token]) -> list[_Clause]:
-    """The outermost ones, in their order. A word in quotes begins none, nor does the name of a parameter."""
+    """Returns the outermost clauses, in order. A quoted word or a parameter name is not a clause."""
     clauses = []
     done = 0
     for index, (token, follower) in enumerate(pairwise(tokens)):
@@ -92,7 +92,7 @@ def _clauses(tokens: Sequence[Token]) -> list[_Clause]:
 
 
 def _closing(tokens: Sequence[Token], opening: int) -> int:
-    """The index of the parenthesis that closes the one at `opening`."""
+    """Returns the index of the parenthesis that closes the one at `opening`."""
     depth = 0
     for index in range(opening, len(tokens)):
         depth += (tokens[index].token_type == TokenType.L_PAREN) - (tokens[index].token_type == TokenType.R_PAREN)
@@ -102,7 +102,7 @@ def _closing(tokens: Sequence[Token], opening: int) -> int:
 
 
 def _expression(text: str, clause: _Clause) -> str:
-    """The expression's text. Strings and parameters that follow one another are one string, as in Spark."""
+    """Returns the expression's text. Adjacent strings and parameters form one string, as in Spark."""
     if not clause.tokens:
         raise SyntaxFailure("an expression is expected", clause.span.end - 1)
     pieces = [text[clause.tokens[0].start : clause.tokens[0].end + 1]]

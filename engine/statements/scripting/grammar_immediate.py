@@ -1,7 +1,7 @@
-"""DECLARE, SET and DROP VARIABLE, and EXECUTE IMMEDIATE.
+"""Parses DECLARE, SET and DROP VARIABLE, and EXECUTE IMMEDIATE.
 
-DECLARE goes to Spark as its own text. What SET assigns, and what EXECUTE IMMEDIATE runs and passes, is read as a query
-of one row, whose relations are found and whose functions are checked like those of any other query.
+DECLARE is passed to Spark as its own text. The values in SET, and the text and arguments in EXECUTE IMMEDIATE, are read
+as a query with one row, whose relations and functions are checked as in any other query.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.statements.variables.grammar import _ends_value, _without_parenthese
 
 
 def parse_execute_immediate(cursor: Cursor) -> ExecuteImmediate:
-    """What follows EXECUTE IMMEDIATE."""
+    """Parses the text after EXECUTE IMMEDIATE."""
     offset = cursor.offset
     text = cursor.read_text(("INTO",), ("USING",), ends_at_comma=False)
     source = row_query([text], offset)
@@ -32,7 +32,7 @@ def parse_execute_immediate(cursor: Cursor) -> ExecuteImmediate:
 
 
 def parse_arguments(cursor: Cursor) -> tuple[tuple[Argument, ...], Query | None]:
-    """`[USING arguments]`, to the end of the statement, and the query of one row that has their values."""
+    """Parses `[USING arguments]`, to the statement's end, and the query with one row that has their values."""
     if not cursor.take("USING"):
         return (), None
     arguments = tuple(_argument(cursor.text, tokens) for tokens in _split(_without_parentheses(cursor.read_rest())))
@@ -41,7 +41,7 @@ def parse_arguments(cursor: Cursor) -> tuple[tuple[Argument, ...], Query | None]
 
 
 def markers(text: str) -> tuple[bool, bool]:
-    """Whether `text`, which was parsed, has parameters by position (`?`), and by name (`:name`)."""
+    """Returns True if the parsed `text` has positional parameters (`?`), and if it has named ones (`:name`)."""
     tokens = tokenize(text)
     by_position = any(token.token_type == TokenType.PLACEHOLDER for token in tokens)
     nothing = Token(TokenType.SEMICOLON, "")
@@ -53,7 +53,7 @@ def markers(text: str) -> tuple[bool, bool]:
 
 
 def _split(tokens: Sequence[Token]) -> list[list[Token]]:
-    """At the commas outside of parentheses."""
+    """Splits at commas outside parentheses."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in tokens:
@@ -70,7 +70,7 @@ def _split(tokens: Sequence[Token]) -> list[list[Token]]:
 
 
 def _argument(text: str, tokens: Sequence[Token]) -> Argument:
-    """`expression [AS name]`; a variable alone has its own name."""
+    """Parses `expression [AS name]`; a variable alone has its own name."""
     names = Cursor(text, tokens[-1:])
     if len(tokens) > 2 and tokens[-2].text.upper() == "AS" and names.is_name():
         written = text[tokens[0].start : tokens[-3].end + 1]

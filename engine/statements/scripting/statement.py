@@ -1,6 +1,6 @@
-"""Define the statements that hold others: EXECUTE IMMEDIATE, the IDENTIFIER clause, SQL scripts.
+"""Statements that contain others: EXECUTE IMMEDIATE, the IDENTIFIER clause, SQL scripts.
 
-What they hold runs statement by statement (`engine/script`), each through the pipeline by itself.
+Their statements run one by one (`engine/script`), each through the pipeline.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from engine.sql.query.values import Query, Span
 from engine.statements.insert.statement import MultiInsert
 from engine.statements.variables.statement import Names
 
+# A statement that runs by itself; MultiInsert contains several INSERTs from one source.
 RunnableStatement = Statement | MultiInsert
-"""A statement that runs by itself; MultiInsert holds several INSERTs of one source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """An argument of USING: its name is that of AS, or of the variable it is; None for other expressions."""
+    """A USING argument: named by AS, or by its variable; None for other expressions."""
 
     text: str
     name: str | None = None
@@ -27,7 +27,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecuteImmediate:
-    """`EXECUTE IMMEDIATE source [INTO targets] [USING arguments]`; `source` and `arguments_row` are of one row."""
+    """`EXECUTE IMMEDIATE source [INTO targets] [USING arguments]`; `source` and `arguments_row` have one row."""
 
     source: Query
     shown: str
@@ -38,10 +38,10 @@ class ExecuteImmediate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedByExpressions:
-    """A statement with `IDENTIFIER(expression)` in it, at `spans` of `text`.
+    """A statement with `IDENTIFIER(expression)`, at `spans` in `text`.
 
-    `names` is the query of one row that has the values of the expressions, `shown` their texts. `markers` is where the
-    text has parameters by position, those inside of the expressions included.
+    `names` is the query with one row that has the expressions' values, `shown` their texts. `markers` are the
+    positional parameters' positions in the text, including inside the expressions.
     """
 
     text: str
@@ -70,7 +70,7 @@ class Handler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compound:
-    """`[label:] BEGIN … END`; also the body of a handler that is one statement."""
+    """`[label:] BEGIN … END`; also a handler's single-statement body."""
 
     body: tuple[ScriptPart, ...]
     label: str | None = None
@@ -79,7 +79,7 @@ class Compound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """A body that runs where `condition` (a query of one row) is true."""
+    """A body that runs if `condition` (a query with one row) is true."""
 
     condition: Query
     shown: str
@@ -88,9 +88,9 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """IF, and CASE of either form: the first branch that applies, else `otherwise`.
+    """IF, and CASE in either form: the first branch that applies, else `otherwise`.
 
-    `subject` is the expression of `CASE expression WHEN`, evaluated once; the branches then compare with the variable
+    `subject` is the expression in `CASE expression WHEN`, evaluated once; the branches then compare with the variable
     :data:`CASE_VALUE`.
     """
 
@@ -99,13 +99,13 @@ class Choice:
     subject: Query | None = None
 
 
+# The scope and name for a CASE subject; no unquoted label contains blanks.
 CASE_SCOPE, CASE_VALUE = "case of a script", "value"
-"""Where the subject of a CASE is held; no label has blanks unless somebody quotes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """WHILE (`before`), REPEAT (`after`: the loop ends where it is true), LOOP (neither)."""
+    """WHILE (`before`), REPEAT (`after`: the loop ends if it is true), LOOP (neither)."""
 
     body: tuple[ScriptPart, ...]
     label: str | None = None
@@ -115,7 +115,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class For:
-    """`FOR [variable AS] query DO … END FOR`: the columns of the row are variables of the scope `variable`."""
+    """`FOR [variable AS] query DO … END FOR`: the row's columns are variables in the scope `variable`."""
 
     query: Query
     body: tuple[ScriptPart, ...]
@@ -135,7 +135,7 @@ class Iterate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclareCursor:
-    """`DECLARE name [ASENSITIVE | INSENSITIVE] CURSOR FOR query`; rows are those at the time of OPEN in any case."""
+    """`DECLARE name [ASENSITIVE | INSENSITIVE] CURSOR FOR query`; rows are always as of OPEN."""
 
     name: str
     query: Query
@@ -143,7 +143,7 @@ class DeclareCursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCursor:
-    """`OPEN cursor [USING arguments]`; `arguments_row` is of one row."""
+    """`OPEN cursor [USING arguments]`; `arguments_row` has one row."""
 
     parts: Names
     arguments: tuple[Argument, ...] = ()
@@ -182,10 +182,10 @@ ScriptPart = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """`BEGIN … END`, sent as one statement."""
+    """`BEGIN … END`, sent as a single statement."""
 
     body: Compound
 
 
+# Anything that a SQL text may be.
 Executable = RunnableStatement | ExecuteImmediate | NamedByExpressions | Script
-"""What a text of SQL may be."""

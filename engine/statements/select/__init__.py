@@ -1,4 +1,4 @@
 """Queries.
 
-Imports what its stages may (`engine/statements`). Start at `spec.py`.
+Imports as its stages allow (`engine/statements`). Start at `spec.py`.
 """

@@ -1,4 +1,4 @@
-"""Register queries: SELECT and its kin, DESCRIBE QUERY, and the queries of one row that scripts evaluate."""
+"""Registers queries: SELECT and its variants, DESCRIBE QUERY, and the queries with one row that scripts evaluate."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bind_query(query: Query, binder: Binder) -> BoundNames:
 
 
 def require_reads(bound: BoundStatement, _: Statement) -> Iterable[AnyNeed]:
-    """SELECT on all that the statement reads."""
+    """Requires SELECT on all relations that the statement reads."""
     return reads(bound.relations)
 
 
@@ -51,7 +51,8 @@ def _plan(analyzed: AnalyzedStatement, query: Query, _: FormatPlanners) -> Plan:
 
 
 def _plan_schema(analyzed: AnalyzedStatement, _: DescribeQuery, __: FormatPlanners) -> Plan:
-    if analyzed.bound.state.value(HIVE_SHAPE) == "true":  # pandas takes what can be described for a table's name
+    # pandas treats anything that can be described as a table's name
+    if analyzed.bound.state.value(HIVE_SHAPE) == "true":
         raise StatementNotSupported(f"DESCRIBE of a query in a session with {HIVE_SHAPE}")
     return SchemaPlan(read=analyzed.query)
 

@@ -1,4 +1,4 @@
-"""USE, SET and RESET: what changes a session. They answer a change of state, which the session alone applies."""
+"""USE, SET and RESET: session changes. They return a state change, which only the session applies."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _UNSET = "<undefined>"
 
 
 def use_catalog(bound: BoundStatement, statement: UseCatalog) -> Outcome:
-    """Another catalog, at its schema `default`."""
+    """Switches to a catalog, at its schema `default`."""
     return _use(SchemaName(bound.view.catalog(CatalogName(statement.catalog)).name.catalog, "default"))
 
 
 def use_schema(bound: BoundStatement, statement: UseSchema) -> Outcome:
-    """Another schema. `USE x` is a catalog where no schema of that name exists but a catalog does, as in Spark."""
+    """Switches to a schema. `USE x` is a catalog if no schema has that name but a catalog does, as in Spark."""
     view = bound.view
     catalog = CatalogName(statement.parts[0])
     may_be_catalog = len(statement.parts) == 1 and not statement.schema_only and view.has_catalog(catalog)
@@ -35,7 +35,7 @@ def use_schema(bound: BoundStatement, statement: UseSchema) -> Outcome:
 
 
 def set_setting(bound: BoundStatement, statement: SetSetting) -> Outcome:
-    """Answers the pair that is in force now, as Spark does."""
+    """Returns the pair that is in force now, as Spark does."""
     if statement.key.lower().removeprefix("system.").removeprefix("session.") in bound.state.variables.variables:
         raise VariableSetAsSetting(statement.key)
     setting, value = parse_setting(statement.key, statement.value)
@@ -48,7 +48,7 @@ def set_setting(bound: BoundStatement, statement: SetSetting) -> Outcome:
 
 
 def show_settings(bound: BoundStatement, statement: ShowSettings) -> Outcome:
-    """`SET`: what was set here; `SET -v`: all that may be set; `SET key`: one."""
+    """Lists settings: `SET`: set in the session; `SET -v`: all that may be set; `SET key`: one."""
     state = bound.state
     if statement.key is not None:
         setting = find_setting(statement.key)
@@ -60,7 +60,7 @@ def show_settings(bound: BoundStatement, statement: ShowSettings) -> Outcome:
 
 
 def reset_setting(bound: BoundStatement, statement: ResetSetting) -> Outcome:
-    """Spark's or the server's default again, for one setting or all."""
+    """Restores Spark's or the server's default, for one setting or all."""
     key = None if statement.key is None else find_setting(statement.key).key
     return Outcome(result=empty_result(), change=lambda state: state.without(key))
 

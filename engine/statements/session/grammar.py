@@ -1,7 +1,7 @@
-"""SET and RESET, whose values are raw text: Spark takes what follows `=`, quotes and comments included.
+"""Parses SET and RESET, whose values are raw text: Spark takes everything after `=`, quotes and comments included.
 
-So they are read from the text, not from tokens; `SET x = it's` is a fine value and no fine token. `SET TIME ZONE`
-becomes a value of `spark.sql.session.timeZone`, as in Spark.
+So they are read from the text, not from tokens; `SET x = it's` is valid, but not a valid token. `SET TIME ZONE` becomes
+a value for `spark.sql.session.timeZone`, as in Spark.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _QUOTED_WHOLE = re.compile(r"`((?:[^`]|``)*)`")
 
 
 def parse_set(rest: str) -> SetSetting | ShowSettings | ResetSetting:
-    """What follows `SET`, without the semicolon at the end. Raises `InvalidSetSyntax`."""
+    """Parses the text after `SET`, without the final semicolon. Raises `InvalidSetSyntax`."""
     if _VARIABLE.match(rest):
         raise unsupported_statement("SET VARIABLE")
     zone = _TIME_ZONE.fullmatch(rest)
@@ -61,7 +61,7 @@ def parse_set(rest: str) -> SetSetting | ShowSettings | ResetSetting:
 
 
 def parse_reset(rest: str) -> ResetSetting:
-    """What follows `RESET`."""
+    """Parses the text after `RESET`."""
     if not rest.strip():
         return ResetSetting()
     alone = _KEY_ALONE.fullmatch(rest)
@@ -75,7 +75,7 @@ def _key(match: re.Match[str]) -> str:
 
 
 def _set_time_zone(value: str) -> SetSetting | ResetSetting:
-    """LOCAL is the server's zone, which is what the setting has when nobody set it."""
+    """Parses a zone; LOCAL is the server's zone, the setting's default."""
     if value.upper() == "LOCAL":
         return ResetSetting(key=TIME_ZONE)
     name = _ZONE_NAME.fullmatch(value)
@@ -88,7 +88,7 @@ def _set_time_zone(value: str) -> SetSetting | ResetSetting:
 
 
 def _offset(interval: re.Match[str]) -> str:
-    """`INTERVAL 5 HOURS`, `INTERVAL '-3:30' HOUR TO MINUTE` → `+05:00`, `-03:30`"""
+    """Converts `INTERVAL 5 HOURS`, `INTERVAL '-3:30' HOUR TO MINUTE` → `+05:00`, `-03:30`."""
     number = int(interval["hours"])
     unit = interval["unit"].upper()
     minutes = number if unit.startswith("MINUTE") else 60 * number
@@ -101,7 +101,7 @@ def _offset(interval: re.Match[str]) -> str:
 
 
 def parse_use(cursor: Cursor) -> UseSchema | UseCatalog:
-    """`USE [CATALOG|SCHEMA|DATABASE|NAMESPACE] name`"""
+    """Parses `USE [CATALOG|SCHEMA|DATABASE|NAMESPACE] name`."""
     word = next(iter(cursor.words(1)), "")
     if word in ("CATALOG", *SCHEMA_WORDS):
         cursor.take(word)
@@ -114,7 +114,7 @@ def parse_use(cursor: Cursor) -> UseSchema | UseCatalog:
 
 
 def parse_set_catalog(cursor: Cursor) -> UseCatalog:
-    """What follows `SET CATALOG`: a name, or a string."""
+    """Parses the text after `SET CATALOG`: a name, or a string."""
     return UseCatalog(catalog=read_catalog(cursor))
 
 
@@ -122,5 +122,5 @@ HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTyp
     {("USE",): parse_use, ("SET", "CATALOG"): parse_set_catalog}
 )
 
+# First word → the parser for the raw text after it.
 RAW_HEADS: Mapping[str, Callable[[str], Statement]] = MappingProxyType({"SET": parse_set, "RESET": parse_reset})
-"""First word → what reads the raw text after it."""

@@ -1,4 +1,4 @@
-"""Register USE, SET and RESET."""
+"""Registers USE, SET and RESET."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.statements.spec import StatementSpec, answered, effect, names_nothin
 
 
 def _require_schema(bound: BoundStatement, statement: UseSchema) -> Iterable[AnyNeed]:
-    """USE SCHEMA, or USE CATALOG if `USE x` means a catalog. Everybody may be in the default schema."""
+    """Requires USE SCHEMA, or USE CATALOG if `USE x` denotes a catalog. Everybody may use the default schema."""
     name = SchemaName.from_parts(statement.parts, bound.state.catalog)
     catalog = CatalogName(statement.parts[0])
     if bound.view.finds_schema(name):
@@ -26,7 +26,7 @@ def _require_schema(bound: BoundStatement, statement: UseSchema) -> Iterable[Any
         return [] if is_open else [Need(Privilege.USE_SCHEMA, bound.view.schema(name))]
     if len(statement.parts) == 1 and not statement.schema_only and bound.view.has_catalog(catalog):
         return [Need(Privilege.USE_CATALOG, bound.view.catalog(catalog))]
-    return []  # there is none, which its answer says
+    return []  # it does not exist, which the execution reports
 
 
 def _require_catalog(bound: BoundStatement, statement: UseCatalog) -> Iterable[AnyNeed]:

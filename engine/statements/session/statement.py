@@ -1,4 +1,4 @@
-"""Statements that look at a session's state, or change it."""
+"""Statements that read or change a session's state."""
 
 from __future__ import annotations
 

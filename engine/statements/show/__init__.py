@@ -1,4 +1,4 @@
 """SHOW.
 
-Imports what its stages may (`engine/statements`). Start at `execution.py`.
+Imports as its stages allow (`engine/statements`). Start at `execution.py`.
 """

@@ -1,4 +1,4 @@
-"""SHOW: lists out of the catalog and the tables' own schemas, in the columns that Spark's clients know."""
+"""SHOW: listings from the catalog and the tables' own schemas, in the columns that Spark's clients expect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Show = ShowCatalogs | ShowSchemas | ShowTables | ShowViews | ShowColumns | ShowF
 
 
 def show(bound: BoundStatement, statement: Show) -> Outcome:
-    """The rows of one SHOW."""
+    """Returns one SHOW statement's rows."""
     match statement:
         case ShowCatalogs():
             matches = like_matcher(statement.pattern)
@@ -54,7 +54,7 @@ def show(bound: BoundStatement, statement: Show) -> Outcome:
 
 
 def _functions(bound: BoundStatement, statement: ShowFunctions) -> list[str]:
-    """Spark's, then the session's own, then those of the schema with their full names, as Spark shows them."""
+    """Returns Spark's functions, then the session's, then the schema's with their full names, as in Spark."""
     matches = like_matcher(statement.pattern)
     builtin = [name for name in sorted(ALLOWED_FUNCTIONS) if statement.builtin and matches(name)]
     parts = statement.schema_parts
@@ -62,7 +62,7 @@ def _functions(bound: BoundStatement, statement: ShowFunctions) -> list[str]:
     if statement.user:
         own = (entry.name.table for entry in bound.state.temporary_functions.values())
         builtin += sorted(filter(matches, own))
-    if not statement.user or not (parts or bound.view.finds_schema(schema)):  # a session's may not be there yet
+    if not statement.user or not (parts or bound.view.finds_schema(schema)):  # the session's schema may not exist yet
         return builtin
     return [*builtin, *(".".join(entry.name.parts) for entry in bound.view.functions(schema, matches))]
 
@@ -74,7 +74,7 @@ def _names(column: str, names: list[str]) -> ResultStream:
 def _relations(
     bound: BoundStatement, statement: ShowTables | ShowViews, kinds: tuple[type, ...], column: str
 ) -> ResultStream:
-    """Lists those of the schema, and the session's own temporary views, whatever the schema is, as in Spark."""
+    """Lists the schema's relations, and the session's temporary views, whatever the schema is, as in Spark."""
     state, matches = bound.state, like_matcher(statement.pattern)
     found: Iterable[Relation]
     if is_qualified_global((*statement.schema_parts, "")):
@@ -90,7 +90,7 @@ def _relations(
 def _shown(
     bound: BoundStatement, statement: ShowTables | ShowViews, entries: Sequence[Relation], column: str
 ) -> ResultStream:
-    """The session's own views have no schema, as in Spark."""
+    """Returns the rows; the session's own views have no schema, as in Spark."""
     state = bound.state
     names = [entry.name.table for entry in entries]
     if state.value(HIVE_SHAPE) == "true":

@@ -1,7 +1,7 @@
-"""SHOW CREATE TABLE: the statement that would make such a table or view, which delta-spark refuses to say of tables.
+"""SHOW CREATE TABLE: the statement that creates an equal table or view, which delta-spark does not support for tables.
 
-What it answers, this gateway takes: names are in quotes, fields of structs keep their case, their NOT NULL and their
-comments, features that the rest does not imply are asked for, and properties that no statement may set are left out.
+The gateway accepts its output: names are quoted, struct fields keep their case, NOT NULL and comments, table features
+that nothing else implies are set explicitly, and properties that statements cannot set are omitted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.types.schema import StructField
 
 
 def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outcome:
-    """The statement that would make such a table here, or such a view where the current schema is the view's."""
+    """Returns the statement that creates an equal table here, or an equal view if the current schema is the view's."""
     (relation,) = bound.named
     lines = (
         _view_lines(relation)
@@ -77,7 +77,7 @@ def _lines(bound: BoundStatement, table: BoundTable, *, with_location: bool) -> 
         yield f"PARTITIONED BY ({', '.join(map(quote, snapshot.partition_columns))})"
     if details.partition_terms:
         yield f"PARTITIONED BY ({', '.join(map(str, details.partition_terms))})"
-    if details.sort_terms:  # how rows are distributed is a property
+    if details.sort_terms:  # the write distribution is a property
         yield f"WRITE LOCALLY ORDERED BY {', '.join(map(str, details.sort_terms))}"
     if details.clustering_columns:
         yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in details.clustering_columns)})"

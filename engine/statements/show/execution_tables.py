@@ -1,6 +1,6 @@
-"""What the log says about one table: its detail, history, properties and partitions.
+"""Log details about one table: detail, history, properties and partitions.
 
-Columns are Delta's where Delta has the statement.
+Columns are Delta's if Delta has the statement.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from engine.statements.describe.execution import relation_details, version_prope
 from engine.statements.show.statement import ShowPartitions, ShowTableExtended, ShowTblProperties
 from engine.types.partition_values import HIVE_NULL
 
+# Characters that Hive escapes in folder names.
 _HIVE_ESCAPED = re.compile(r"[\x01-\x1f\x7f\"#%'*/:=?\\{\[\]^]")
-"""What Hive escapes in the names of folders."""
 
 
 def show_tbl_properties(bound: BoundStatement, statement: ShowTblProperties) -> Outcome:
-    """All properties, those of a table with the protocol versions, or the one that was asked for."""
+    """Returns all properties, including a table's protocol versions, or the requested one."""
     (relation,) = bound.named
     properties = _view_properties(relation) if isinstance(relation, BoundView) else _table_properties(bound, relation)
     if statement.key is None:
@@ -39,7 +39,7 @@ def _view_properties(view: BoundView) -> dict[str, str | None]:
 
 
 def _table_properties(bound: BoundStatement, table: BoundTable) -> dict[str, str | None]:
-    """Returns the properties with `clusteringColumns`, in which Databricks has the keys and dbt reads them."""
+    """Returns the properties with `clusteringColumns`, which Databricks has and dbt reads."""
     details = table.snapshot.details
     paths = [list(path) for path in details.clustering_columns]
     clustering = {"clusteringColumns": json.dumps(paths, separators=(",", ":"), ensure_ascii=False)} if paths else {}
@@ -47,9 +47,9 @@ def _table_properties(bound: BoundStatement, table: BoundTable) -> dict[str, str
 
 
 def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome:
-    """The distinct partition values of the live files, one column each, as text.
+    """Returns the live files' distinct partition values, one column each, as text.
 
-    In Hive's shape one column `partition` with all of them, as Hive names the folders: `day=2024-01-01/city=Delft`.
+    In Hive's shape, a single column `partition` combines them like Hive's folder names: `day=2024-01-01/city=Delft`.
     """
     table = bound.tables[0]
     snapshot = table.snapshot
@@ -86,7 +86,7 @@ def _hive_escaped(text: str) -> str:
 
 
 def show_table_extended(bound: BoundStatement, statement: ShowTableExtended) -> Outcome:
-    """Tables with a text about each, which dbt takes apart."""
+    """Returns tables with a text about each, which dbt parses."""
     columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
     rows = [(*relation.entry.name.parts[1:], False, _information(bound, relation)) for relation in bound.named]
     return Outcome(result=small_result(columns, rows))

@@ -1,9 +1,9 @@
-"""Types as CREATE TABLE takes them: names of fields in quotes, NOT NULL and comments, and `char(n)` where it was said.
+"""Column types in CREATE TABLE's syntax: quoted field names, NOT NULL and comments, and `char(n)` if declared.
 
-A log knows `char(n)` and `varchar(n)` as strings; what was declared is in the column's metadata, as one text for the
-whole type in Spark's spelling, in which names have no quotes and may hold anything. The type itself says what comes
-where in that text, so it is read along the type, and only what a string was declared as is taken from it. A text that
-does not fit the type counts for nothing.
+A log stores `char(n)` and `varchar(n)` as strings. The declared type is in the column's metadata, as one text for the
+entire type in Spark's spelling, in which names are unquoted and may contain anything. The actual type determines the
+text's structure, so the text is parsed along the type, and only string declarations are taken from it. A text that does
+not fit the type is ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Mismatch(ValueError):
 
 
 def declared_type(column: StructField) -> str:
-    """Returns the type of a column as a statement has it."""
+    """Returns a column's type in a statement's syntax."""
     reader = _Reader(column_sql_type(column))
     try:
         text = _type(column.data_type, reader)
@@ -34,12 +34,12 @@ def declared_type(column: StructField) -> str:
 
 
 def literal(text: str) -> str:
-    """A string as a statement says it."""
+    """Returns a string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 class _Reader:
-    """What is left of a declared type."""
+    """The remaining text of a declared type."""
 
     def __init__(self, text: str) -> None:
         self._text = text

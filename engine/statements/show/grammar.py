@@ -1,6 +1,6 @@
-"""Parse SHOW of names, columns, properties, partitions and definitions.
+"""Parses SHOW for names, columns, properties, partitions and definitions.
 
-Grammar: Spark's, and what Databricks' clients send beyond it (`SHOW … IN ALL CATALOGS`).
+Grammar: Spark's, and Databricks' clients' extensions (`SHOW … IN ALL CATALOGS`).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) 
 
 
 def _show_keys(cursor: Cursor) -> FindKeys:
-    """`{IN | FROM} t`, or Databricks' `IN CATALOG c IN SCHEMA s IN TABLE t`."""
+    """Parses `{IN | FROM} t`, or Databricks' `IN CATALOG c IN SCHEMA s IN TABLE t`."""
     if not cursor.take("FROM"):
         cursor.read("IN")
     ahead = cursor.copy()
@@ -161,7 +161,7 @@ def _show_create_table(cursor: Cursor) -> ShowCreateTable:
 
 
 def _take_catalogs(cursor: Cursor) -> tuple[bool, str | None]:
-    """`IN ALL CATALOGS` (True, None), `IN CATALOG c` (True, c), or neither (False, None)."""
+    """Parses `IN ALL CATALOGS` (True, None), `IN CATALOG c` (True, c), or neither (False, None)."""
     for word in ("IN", "FROM"):
         if cursor.take(word, "ALL", "CATALOGS"):
             return True, None

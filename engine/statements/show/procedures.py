@@ -1,4 +1,4 @@
-"""SHOW PROCEDURES: the names that CALL takes, in the columns of Spark's statement."""
+"""SHOW PROCEDURES: the procedures that CALL supports, in Spark's columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _parse(cursor: Cursor) -> ShowProcedures:
 
 
 def _answer(bound: BoundStatement, statement: ShowProcedures) -> Outcome:
-    """Raises `CatalogNotFound`."""
+    """Returns the rows. Raises `CatalogNotFound`."""
     catalog = bound.view.catalog(CatalogName(statement.catalog or bound.state.catalog)).name.catalog
     names = filter(like_matcher(statement.pattern), sorted(SIGNATURES))
     columns = ("catalog", "namespace", "schema", "procedure_name")

@@ -1,4 +1,4 @@
-"""Register SHOW of names, columns, properties, partitions and definitions."""
+"""Registers SHOW for names, columns, properties, partitions and definitions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _list_extended(statement: ShowTableExtended, binder: Binder) -> BoundNames:
 
 
 def _require_views(bound: BoundStatement, _: ShowCreateTable) -> Iterable[AnyNeed]:
-    """MANAGE on a view, whose text may say more than its rows."""
+    """Requires MANAGE on a view, whose text may reveal more than its rows."""
     views = [each.entry for each in bound.named if isinstance(each, BoundView)]
     return [Need(Privilege.MANAGE, view) for view in views if not is_temporary(view.name)]
 
@@ -56,7 +56,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW CATALOGS [[LIKE] 'pattern']",
         example="SHOW CATALOGS",
         bind=names_nothing,
-        required_privileges=needs_nothing,  # lists have what is visible alone
+        required_privileges=needs_nothing,  # lists contain only visible objects
         policy_effects=_NAMES_ALONE,
         answer=show,
     ),
@@ -106,7 +106,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW COLUMNS {IN | FROM} table [{IN | FROM} schema]",
         example="SHOW COLUMNS IN orders",
         bind=_describe,
-        required_privileges=needs_nothing,  # what is visible may be described
+        required_privileges=needs_nothing,  # visible objects may be described
         policy_effects=_NAMES_ALONE,
         answer=show,
     ),

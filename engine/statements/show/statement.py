@@ -1,8 +1,8 @@
-"""The closed union of statements: what SQL text, or a metadata call of a wire protocol, means before names are bound.
+"""The SHOW statements, as values before name binding.
 
-Pure values. `engine/sql` makes them from text; a front end may make the `List…` ones for its metadata calls, which then
-take the same road (bind, authorise, …) as any other statement. `match` over :data:`Statement` ends in `assert_never`.
-Offsets are into `text`, in characters, the end exclusive.
+Pure values. `engine/sql` creates them from text; a front end may create `List…` statements for its metadata calls,
+which then pass the same pipeline (bind, authorize, …) as any other statement. `match` over :data:`Statement` ends in
+`assert_never`. Offsets refer to `text`, in characters, with an exclusive end.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ShowColumns(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowFunctions(Statement):
-    """`SHOW [SYSTEM|USER|ALL] FUNCTIONS [IN schema] [LIKE 'pattern']`: `builtin` those of Spark, `user` the others."""
+    """`SHOW [SYSTEM|USER|ALL] FUNCTIONS [IN schema] [LIKE 'pattern']`: `builtin` are Spark's, `user` the others."""
 
     schema_parts: tuple[str, ...] = ()
     pattern: str | None = None

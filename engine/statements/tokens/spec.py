@@ -1,6 +1,6 @@
-"""Statements about one's own personal access tokens: CREATE TOKEN, SHOW TOKENS and REVOKE TOKEN.
+"""Statements about the principal's own personal access tokens: CREATE TOKEN, SHOW TOKENS and REVOKE TOKEN.
 
-The answer to the first is the only place where a token's secret is.
+Only CREATE TOKEN's result contains the token's secret.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ _SECONDS: Mapping[str, int] = MappingProxyType({"SECOND": 1, "MINUTE": 60, "HOUR
 
 
 def parse_create_token(cursor: Cursor) -> CreateToken:
-    """What follows CREATE TOKEN."""
+    """Parses the text after CREATE TOKEN."""
     comment = cursor.read_string() if cursor.take("COMMENT") else ""
     lifetime_s = _read_lifetime_s(cursor) if cursor.take("LIFETIME") else None
     return CreateToken(comment=comment, lifetime_s=lifetime_s, is_read_only=cursor.take("READ", "ONLY"))
 
 
 def parse_revoke_token(cursor: Cursor) -> RevokeToken:
-    """What follows REVOKE TOKEN."""
+    """Parses the text after REVOKE TOKEN."""
     return RevokeToken(token_id=cursor.read_string())
 
 
@@ -89,7 +89,7 @@ _COLUMNS = {
 
 
 def answer_tokens(plan: TokenPlan, store: TokenStore | None) -> Outcome:
-    statement = cast(TokenStatement, plan.statement)  # this family alone makes the plan
+    statement = cast(TokenStatement, plan.statement)  # only this family creates the plan
     match statement:
         case CreateToken(comment=comment, lifetime_s=lifetime_s, is_read_only=is_read_only):
             token, entry = create_token(
@@ -124,7 +124,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="CREATE TOKEN [COMMENT 'text'] [LIFETIME n {SECONDS | MINUTES | HOURS | DAYS}] [READ ONLY]",
         example="CREATE TOKEN COMMENT 'dashboard' LIFETIME 90 DAYS READ ONLY",
         bind=names_nothing,
-        required_privileges=needs_nothing,  # of one's own, which the answer checks
+        required_privileges=needs_nothing,  # limited to the principal's own tokens by the execution
         policy_effects=_OWN_TOKENS,
         plan=_plan,
         use=Use.GRANT,

@@ -1,4 +1,4 @@
-"""Parse DECLARE VARIABLE, SET VARIABLE and DROP TEMPORARY VARIABLE."""
+"""Parses DECLARE VARIABLE, SET VARIABLE and DROP TEMPORARY VARIABLE."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEAD = "SELECT ("
 
 
 def row_query(expressions: Sequence[str], offset: int = 0, aliases: Sequence[str] = ()) -> Query:
-    """The query of one row that has the values of `expressions`; `offset` is the position of the first one."""
+    """Returns the query with one row that has the values of `expressions`; `offset` is the first one's position."""
     named = [f" AS {quote(alias)}" if alias else "" for alias in aliases] or [""] * len(expressions)
     items = zip(expressions, named, strict=True)
     pieces = [piece for expression, alias in items for piece in (", (", expression, f"\n){alias}")]
@@ -33,7 +33,7 @@ def row_query(expressions: Sequence[str], offset: int = 0, aliases: Sequence[str
 
 
 def parse_declare(cursor: Cursor) -> DeclareVariables:
-    """What follows DECLARE."""
+    """Parses the text after DECLARE."""
     text = joined(("DECLARE ", copied(cursor.text, cursor.offset, cursor.end)))
     or_replace = cursor.take("OR", "REPLACE")
     if not (cursor.words(2)[1:] in (["="], [","], ["DEFAULT"]) or cursor.count == 1):
@@ -54,7 +54,7 @@ def parse_declare(cursor: Cursor) -> DeclareVariables:
 
 
 def parse_drop_variable(cursor: Cursor) -> DropVariable:
-    """What follows DROP TEMPORARY VARIABLE."""
+    """Parses the text after DROP TEMPORARY VARIABLE."""
     if_exists = cursor.take("IF", "EXISTS")
     parts = cursor.read_names()
     cursor.ensure_done()
@@ -62,7 +62,7 @@ def parse_drop_variable(cursor: Cursor) -> DropVariable:
 
 
 def parse_set_variables(cursor: Cursor) -> SetVariables:
-    """What follows SET VARIABLE, or SET in a script. Raises `InvalidSetSyntax` where nothing is assigned."""
+    """Parses the text after SET VARIABLE, or SET in a script. Raises `InvalidSetSyntax` if nothing is assigned."""
     if not cursor.has_ahead("="):
         raise InvalidSetSyntax()
     if cursor.take("("):
@@ -80,19 +80,19 @@ def parse_set_variables(cursor: Cursor) -> SetVariables:
         start = cursor.offset
         values.append(copied(cursor.text, start, start + len(cursor.read_text())))
     cursor.ensure_done()
-    # Spark calls a value after its variable, but for a name alone: so a later value may use it by that name.
+    # Spark aliases a value by its variable, except a single name: so later values may refer to it by that name.
     aliases = ["" if _is_dotted_name(value) else parts[-1] for parts, value in zip(names, values, strict=True)]
     return SetVariables(targets=tuple(names), source=row_query(values, offset, aliases))
 
 
 def _ends_value(token: Token) -> bool:
-    """Whether a colon behind `token` leads into a value, as in `v:field` of a variant."""
+    """Returns True if a colon after `token` extracts from a value, as in a variant's `v:field`."""
     is_name = token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
     return is_name or token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 
 def read_variable_names(cursor: Cursor) -> tuple[Names, ...]:
-    """A list of names with commas."""
+    """Reads a comma-separated list of names."""
     names = [cursor.read_names()]
     while cursor.take(","):
         names.append(cursor.read_names())
@@ -112,7 +112,7 @@ def _read_query_in_parentheses(cursor: Cursor) -> Query:
 
 
 def _without_parentheses(tokens: list[Token]) -> list[Token]:
-    """The tokens inside of the parentheses that may enclose all arguments."""
+    """Returns the tokens inside optional parentheses around all arguments."""
     depth = 0
     for index, token in enumerate(tokens):
         depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)

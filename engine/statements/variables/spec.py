@@ -1,6 +1,6 @@
-"""DECLARE, SET and DROP VARIABLE: their plans, their effects, and their registration.
+"""DECLARE, SET and DROP VARIABLE: plans, effects, and registration.
 
-A plan has the text that Spark analyzes, over the relations of this statement. Execution changes the session's state, or
+A plan contains the text that Spark analyzes, over this statement's relations. Execution changes the session's state, or
 the script's scopes in it.
 """
 
@@ -29,13 +29,13 @@ def plan_declare(statement: DeclareVariables) -> DeclarePlan:
 
 
 def plan_assign(statement: SetVariables, source: ReadPlan) -> AssignPlan:
-    """Every form of SET is that of a list of variables and a query, which means the same to Spark."""
+    """Plans SET; every form is equivalent to a variable list and a query."""
     targets = ", ".join(".".join(map(quote, parts)) for parts in statement.targets)
     return AssignPlan(read=replace(source, text=joined((f"SET VARIABLE ({targets}) = (", source.text, "\n)"))))
 
 
 def plan_drop_variable(statement: DropVariable) -> DropVariablePlan:
-    """Raises `UnresolvedVariable` for a name that can be no variable's."""
+    """Plans DROP. Raises `UnresolvedVariable` for a name that cannot be a variable."""
     *qualifier, name = statement.parts
     if [part.lower() for part in qualifier] not in ([], [SESSION], ["system", SESSION]):
         raise UnresolvedVariable(".".join(map(quote, statement.parts)))
@@ -43,7 +43,7 @@ def plan_drop_variable(statement: DropVariable) -> DropVariablePlan:
 
 
 def declare_variables(assignment: Assignment, *, or_replace: bool) -> Outcome:
-    """All of them have the one value."""
+    """Declares all variables with the same value."""
     (value,) = assignment.values.row(0)
     names = [name for _, name in assignment.targets]
     for label, name in assignment.targets:
@@ -55,7 +55,7 @@ def declare_variables(assignment: Assignment, *, or_replace: bool) -> Outcome:
 
 
 def assign_variables(assignment: Assignment) -> Outcome:
-    """Raises `TooManyRowsAssigned`; no row at all is a row of NULLs by now."""
+    """Assigns the values. Raises `TooManyRowsAssigned`; an empty result is already a row with NULLs."""
     if len(assignment.values.rows) > 1:
         raise TooManyRowsAssigned()
     row = assignment.values.row(0)
@@ -85,7 +85,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         "DECLARE VARIABLE",
         syntax="DECLARE [OR REPLACE] [VARIABLE] name, … [type] [{DEFAULT | =} expression]",
         example="DECLARE VARIABLE threshold INT DEFAULT 10",
-        bind=names_nothing,  # its expression names no table
+        bind=names_nothing,  # its expression refers to no table
         required_privileges=needs_nothing,
         policy_effects=_SESSION,
         plan=lambda _, statement, __: plan_declare(statement),

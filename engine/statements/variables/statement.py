@@ -1,6 +1,6 @@
-"""Define the statements about session variables, and the queries of one row that scripts evaluate.
+"""Statements about session variables, and the queries with one row that scripts evaluate.
 
-All expressions are queries of one row, so that nothing is evaluated that was not bound, authorized and guarded.
+All expressions are queries with one row, so that everything evaluated is bound, authorized and enforced.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Query
 
+# A dotted name, its parts as written.
 Names = tuple[str, ...]
-"""A dotted name, its parts as written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclareVariables(Statement):
-    """`DECLARE [OR REPLACE] [VARIABLE] names [type] [DEFAULT|= expression]`, as the text that Spark reads."""
+    """`DECLARE [OR REPLACE] [VARIABLE] names [type] [DEFAULT|= expression]`, as the text for Spark."""
 
     text: str
     or_replace: bool = False
@@ -24,7 +24,7 @@ class DeclareVariables(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetVariables(Statement):
-    """`SET VARIABLE (targets) = (source)`: the one row of `source`, or NULLs if it has none."""
+    """`SET VARIABLE (targets) = (source)`: the single row in `source`, or NULLs if it has none."""
 
     targets: tuple[Names, ...]
     source: Query
@@ -40,6 +40,6 @@ class DropVariable(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateQuery(Statement):
-    """The rows of a query, as values for variables and parameters; no text says it."""
+    """A query's rows as values for variables and parameters; it has no SQL syntax."""
 
     query: Query

@@ -1,4 +1,4 @@
 """CREATE, ALTER and DROP VIEW.
 
-Imports what its stages may (`engine/statements`). Start at `planning.py`.
+Imports as its stages allow (`engine/statements`). Start at `planning.py`.
 """

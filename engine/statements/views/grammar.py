@@ -1,4 +1,4 @@
-"""ALTER VIEW, as Spark and Databricks write it."""
+"""Parses ALTER VIEW, in Spark's and Databricks' syntax."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHANGES = (("AS",), ("RENAME", "TO"), ("SET", "TBLPROPERTIES"), ("UNSET", "TBLP
 
 
 def parse_alter_view(cursor: Cursor) -> CreateView | AlterView | AlterOwner | AlterTags:
-    """Parses what follows ALTER VIEW."""
+    """Parses the text after ALTER VIEW."""
     ahead = cursor.copy()
     read_table(ahead)
     words = next((words for words in _CHANGES if ahead.take(*words)), None)
@@ -54,7 +54,7 @@ _OTHER_MODES = ("BINDING", "COMPENSATION", "EVOLUTION")
 
 
 def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool, shared: bool = False) -> CreateView:
-    """What follows VIEW."""
+    """Parses the text after VIEW."""
     if_not_exists = take_if_not_exists(cursor)
     view = read_table(cursor)
     if shared and len(view) > 1:
@@ -125,7 +125,7 @@ def _read_files(cursor: Cursor) -> FilesAt:
 
 
 def read_schema_mode(cursor: Cursor, statement: str) -> None:
-    """Reads the mode that follows WITH SCHEMA. Raises `UnsupportedClause` for another than TYPE EVOLUTION."""
+    """Reads the mode after WITH SCHEMA. Raises `UnsupportedClause` for any other than TYPE EVOLUTION."""
     mode = cursor.take_any(*_OTHER_MODES)
     if mode is None:
         cursor.read("TYPE", "EVOLUTION")

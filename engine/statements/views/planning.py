@@ -1,4 +1,4 @@
-"""Plans of ALTER VIEW, but for a new query, which is planned as CREATE OR REPLACE VIEW."""
+"""Plans ALTER VIEW, except for a new query, which is planned as CREATE OR REPLACE VIEW."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ from engine.types.schema import StructType
 
 
 def plan_alter_view(bound: BoundStatement, statement: AlterView) -> CatalogPlan | RenameTemporaryViewPlan:
-    """Raises `TableNotFound`, `ViewExpected`, and for temporary views `PermanentViewExpected`, as Spark does."""
+    """Plans ALTER VIEW.
+
+    Raises `TableNotFound`, `ViewExpected`, and for temporary views `PermanentViewExpected`, as Spark does.
+    """
     entry = view_entry(bound, statement.view_parts)
     change = statement.change
     if isinstance(change, RenameTable):
@@ -93,9 +96,9 @@ def _renamed(bound: BoundStatement, entry: ViewEntry, parts: tuple[str, ...]) ->
 
 
 def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> CatalogPlan | CreateTemporaryViewPlan:
-    """The view with the columns that its query has now.
+    """Plans a view with its query's current columns.
 
-    Refuses a view that would read itself, and one in the catalog that reads a session's own.
+    Rejects a view that would read itself, and a catalog view that reads a session's temporary view.
     """
     bound, state = analyzed.bound, analyzed.bound.state
     altered = view_entry(bound, statement.view_parts) if statement.alters else None
@@ -138,7 +141,7 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
 def _view_columns(
     view: TableName, names: Sequence[ViewColumnName], columns: Sequence[QueryColumn]
 ) -> tuple[ViewColumn, ...]:
-    """The view's own names, which must be unique, over the query's."""
+    """Returns the view's own names, which must be unique, for the query's columns."""
     if names and len(names) != len(columns):
         raise ViewColumnCount(str(view), len(names), len(columns))
     named = [(column.name, column.comment) for column in names or columns]
@@ -153,7 +156,9 @@ def _view_columns(
 
 
 def view_entry(bound: BoundStatement, parts: tuple[str, ...]) -> ViewEntry:
-    """Returns the view of that name, a temporary one first. Raises `TableNotFound`, or `ViewExpected` for a table."""
+    """Returns the view with that name, preferring a temporary one. Raises `TableNotFound`, or `ViewExpected` for a
+    table.
+    """
     found = bound.state.temporary_view(parts) or bound.view.resolve(TableName.from_parts(parts, bound.state.current))
     if not isinstance(found, ViewEntry):
         raise ViewExpected(str(found.name))
@@ -161,7 +166,7 @@ def view_entry(bound: BoundStatement, parts: tuple[str, ...]) -> ViewEntry:
 
 
 def plan_drop_view(bound: BoundStatement, statement: DropView) -> CatalogPlan | DropTemporaryViewPlan:
-    """A temporary view of that name goes first, as names find it first."""
+    """Plans DROP VIEW; a temporary view with that name is dropped first, in name resolution order."""
     temporary = bound.state.temporary_view(statement.view_parts)
     if temporary is not None:
         return DropTemporaryViewPlan(entry=temporary)

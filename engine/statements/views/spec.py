@@ -1,4 +1,4 @@
-"""Register CREATE VIEW, ALTER VIEW and DROP VIEW."""
+"""Registers CREATE VIEW, ALTER VIEW and DROP VIEW."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from engine.statements.views.statement import AlterView, CreateView, DropView
 
 
 def _bind(statement: CreateView, binder: Binder) -> BoundNames:
-    if statement.alters:  # ALTER VIEW v AS query keeps the kind of view that v is
+    if statement.alters:  # ALTER VIEW v AS query does not change whether v is temporary
         found = binder.state.temporary_view(statement.view_parts)
         is_shared = found is not None and is_global(found.name)
         statement = replace(statement, temporary=found is not None, shared=is_shared)
@@ -38,7 +38,7 @@ def _bind(statement: CreateView, binder: Binder) -> BoundNames:
 
 
 def _require_create(bound: BoundStatement, statement: CreateView) -> Iterable[AnyNeed]:
-    """Require SELECT on the relations of the query, for a view of the catalog as its owner, as which it is read."""
+    """Requires SELECT on the query's relations; for a catalog view the owner's, with whose privileges it is read."""
     if statement.temporary:
         yield from reads(bound.relations)
         return
@@ -55,7 +55,7 @@ def _require_create(bound: BoundStatement, statement: CreateView) -> Iterable[An
 
 
 def _require_alter(bound: BoundStatement, statement: AlterView) -> Iterable[AnyNeed]:
-    """Require the privileges of DROP VIEW; a new name requires those of ALTER TABLE … RENAME TO."""
+    """Requires the privileges for DROP VIEW; a new name requires those for ALTER TABLE … RENAME TO."""
     if bound.state.temporary_view(statement.view_parts) is not None:
         return
     name = TableName.from_parts(statement.view_parts, bound.state.current)

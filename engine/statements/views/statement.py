@@ -1,4 +1,4 @@
-"""Define CREATE VIEW, ALTER VIEW and DROP VIEW as values before names are bound."""
+"""CREATE VIEW, ALTER VIEW and DROP VIEW as values before name binding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.statements.alter_table.statement import RenameTable, SetProperties, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewColumn:
-    """A name that a view gives to a column of its query."""
+    """A view's name for a column in its query."""
 
     name: str
     comment: str | None = None
@@ -22,8 +22,8 @@ class CreateView(Statement):
     """`CREATE [OR REPLACE] [[GLOBAL] TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] … AS query`
 
     `files`: it is `CREATE TEMPORARY VIEW v USING format OPTIONS (path …)`, and the query reads these. `temporary`: it
-    is in no catalog; `shared`: it is global, so not the session's own. `alters`: it is `ALTER VIEW v AS query`, which
-    needs a view of that name and keeps its comment and properties.
+    is not in a catalog; `shared`: it is global, so not the session's own. `alters`: it is `ALTER VIEW v AS query`,
+    which requires an existing view and keeps its comment and properties.
     """
 
     view_parts: tuple[str, ...]
@@ -41,7 +41,7 @@ class CreateView(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterView(Statement):
-    """`ALTER VIEW v` with any change but its query; None is `WITH SCHEMA TYPE EVOLUTION`, which all views have."""
+    """`ALTER VIEW v` with any change except its query; None is `WITH SCHEMA TYPE EVOLUTION`, which all views have."""
 
     view_parts: tuple[str, ...]
     change: RenameTable | SetProperties | UnsetProperties | None

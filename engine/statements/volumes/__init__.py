@@ -1,4 +1,4 @@
 """Volumes and the files in them.
 
-Imports what its stages may (`engine/statements`). Start at `execution.py`.
+Imports as its stages allow (`engine/statements`). Start at `execution.py`.
 """

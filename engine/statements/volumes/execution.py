@@ -1,7 +1,7 @@
-"""Answers of statements about volumes: lists, and what transfers or changes files.
+"""Executes volume statements: listings, and file transfers and changes.
 
-PUT, GET and REMOVE answer one row that says where the client transfers the file. A client that cannot do so gets
-REMOVE done here, and an error for the others.
+PUT, GET and REMOVE return one row with the client's transfer location. For a client that cannot transfer files, REMOVE
+is executed here, and the others raise an error.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
 
 logger = logging.getLogger(__name__)
 
+# The columns that Databricks' drivers read.
 _STAGING = ("operation", "presignedUrl", "headers", "localFile")
-"""The columns that Databricks' drivers read."""
 
 
 def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolume) -> Outcome:
@@ -54,8 +54,8 @@ def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolum
 
 
 def answer_file(plan: FilePlan, catalog: Catalog, request: StatementRequest) -> Outcome:
-    """Raises `FileInStagingPathExists`, `StagingNotSupported`, and what the file is not allowed for."""
-    statement = cast(FileStatement, plan.statement)  # this family alone makes the plan
+    """Returns the row. Raises `FileInStagingPathExists`, `StagingNotSupported`, and file access errors."""
+    statement = cast(FileStatement, plan.statement)  # only this family creates the plan
     file = VolumeFile(plan.path, plan.location, catalog.allowed_roots, lambda: _is_dropped(plan, catalog))
     if isinstance(statement, ListVolume):
         return _listed(file, statement)
@@ -74,7 +74,7 @@ def answer_file(plan: FilePlan, catalog: Catalog, request: StatementRequest) -> 
 
 
 def _is_dropped(plan: FilePlan, catalog: Catalog) -> bool:
-    """Returns whether no volume has a folder of managed files any more. Files of external volumes stay."""
+    """Returns True if no volume has a managed file's folder any more. External volumes' files are kept."""
     return plan.managed and all(entry.location != plan.location for entry in catalog.view().state.volumes.values())
 
 
@@ -91,7 +91,7 @@ def _listed(file: VolumeFile, statement: ListVolume) -> Outcome:
 
 
 def drop_volume(plan: DropVolumePlan, catalog: Catalog, request: StatementRequest) -> Outcome:
-    """The name, then the files of a managed volume."""
+    """Drops the name, then a managed volume's files."""
     if plan.name is None:
         return Outcome(result=empty_result())
     try:
@@ -104,7 +104,7 @@ def drop_volume(plan: DropVolumePlan, catalog: Catalog, request: StatementReques
 
 
 def remove_volume_files(entry: VolumeEntry, catalog: Catalog) -> None:
-    """Removes the files of a dropped volume, whose folder no later volume has; files that stay harm nothing."""
+    """Removes a dropped volume's files, whose folder no later volume uses; leftover files are harmless."""
     if not entry.managed:
         return
     try:

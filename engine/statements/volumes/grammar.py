@@ -1,4 +1,4 @@
-"""Statements about volumes and their files, in the spelling of Databricks."""
+"""Parses statements about volumes and their files, in Databricks' syntax."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RESOURCES = ("FILE", "FILES", "JAR", "JARS", "ARCHIVE", "ARCHIVES")
 
 
 def parse_create_volume(cursor: Cursor, *, external: bool = False) -> CreateVolume:
-    """Parses what follows VOLUME. An external volume has a LOCATION, a managed one has none."""
+    """Parses the text after VOLUME. An external volume has a LOCATION, a managed one has none."""
     if_not_exists = take_if_not_exists(cursor)
     volume = read_table(cursor)
     location: str | None = None
@@ -63,7 +63,7 @@ def parse_alter_volume(cursor: Cursor) -> RenameVolume | AlterOwner | AlterTags:
 
 
 def parse_put(cursor: Cursor) -> ChangeFile:
-    """Parses what follows PUT: `'local' INTO 'path' [OVERWRITE]`."""
+    """Parses the text after PUT: `'local' INTO 'path' [OVERWRITE]`."""
     local = _read_local(cursor)
     cursor.read("INTO")
     path = cursor.read_string()
@@ -75,7 +75,7 @@ def parse_remove(cursor: Cursor) -> ChangeFile:
 
 
 def parse_get(cursor: Cursor) -> GetFile:
-    """Parses what follows GET: `'path' TO 'local'`."""
+    """Parses the text after GET: `'path' TO 'local'`."""
     if cursor.words(1) == ["DIAGNOSTICS"]:
         raise unsupported_statement("GET DIAGNOSTICS")
     path = cursor.read_string()
@@ -84,7 +84,7 @@ def parse_get(cursor: Cursor) -> GetFile:
 
 
 def parse_list(cursor: Cursor) -> ListVolume:
-    """Parses what follows LIST: `'path' [LIMIT n]`."""
+    """Parses the text after LIST: `'path' [LIMIT n]`."""
     word = cursor.take_any(*_RESOURCES)
     if word is not None:
         raise unsupported_statement(f"LIST {word}")

@@ -1,4 +1,4 @@
-"""Plans of statements about volumes and their files."""
+"""Plans statements about volumes and their files."""
 
 from __future__ import annotations
 

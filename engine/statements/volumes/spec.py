@@ -1,4 +1,4 @@
-"""Register the statements about volumes and the files in them."""
+"""Registers the statements about volumes and the files in them."""
 
 from __future__ import annotations
 

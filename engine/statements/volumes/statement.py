@@ -1,4 +1,4 @@
-"""Statements about volumes and about the files in them. Values before names are bound; paths are as written."""
+"""Statements about volumes and their files. Values before name binding; paths are as written."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DescribeVolume(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListVolume(Statement):
-    """`LIST '/Volumes/c/s/v/folder' [LIMIT n]`; the Files API lists names `after` that of the last page's last row."""
+    """`LIST '/Volumes/c/s/v/folder' [LIMIT n]`; the Files API lists names `after` the previous page's last row."""
 
     path: str
     limit: int | None = None
@@ -66,7 +66,7 @@ class GetFile(Statement):
 class ChangeFile(Statement):
     """`PUT 'local' INTO '/Volumes/c/s/v/file' [OVERWRITE]` and `REMOVE '/Volumes/c/s/v/file'`.
 
-    Folders are made and removed by the Files API alone.
+    Only the Files API creates and removes folders.
     """
 
     operation: FileOperation

@@ -4,10 +4,10 @@ A file is needed if the table retains it, if a running statement on this server 
 references it (a shallow clone) retains it by its own log. Two rules make the check complete while others run:
 
 - A statement is registered before it loads a version. An unregistered one therefore began after the time from which the
-retention is counted: it reads a version that was current after that time, and writes younger files, by the storage's
-clock approximately so (`find_unused`).
+  retention is counted: it reads a version that was current after that time, and writes younger files, by the storage's
+  clock approximately so (`find_unused`).
 - On this server, VACUUM and statements that reactivate an older version's files (RESTORE, and a shallow CLONE of such a
-version) exclude each other, so that no file is removed after it was found to exist.
+  version) exclude each other, so that no file is removed after it was found to exist.
 
 Therefore the time is taken first, then the uses are collected, then the newest version is loaded. Cancellation stops
 the removal between two batches; the second commit then records the failure. If the server is killed, only that commit
