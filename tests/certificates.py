@@ -1,4 +1,4 @@
-"""A certificate of this machine for tests, which nobody but a test trusts."""
+"""A certificate for this machine, trusted only by tests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Certificate:
 
 
 def make_certificate(folder: Path) -> Certificate:
-    """For localhost and 127.0.0.1; also `encrypted.pem`, the key with a password."""
+    """Creates a certificate for localhost and 127.0.0.1; also `encrypted.pem`, the key with a password."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]

@@ -1,4 +1,4 @@
-"""Which cases of a long table run in `make test`: the others are marked `slow`."""
+"""Selection from long case tables for `make test`: the other cases are marked `slow`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import pytest
 
 
 def some(values: Iterable[Any], chosen: Container[Any]) -> list[Any]:
-    """Parameters of one name each; those that are not chosen are slow."""
+    """Returns parameters with one name each; unselected ones are slow."""
     return [pytest.param(value, marks=() if value in chosen else pytest.mark.slow) for value in values]
 
 
 def numbered(cases: Iterable[Any], slow: Container[int]) -> list[Any]:
-    """Parameters of several names each, of which those with these numbers are slow."""
+    """Returns parameters with several names each; those with numbers in `slow` are slow."""
     return [pytest.param(*case, marks=pytest.mark.slow if number in slow else ()) for number, case in enumerate(cases)]
 
 
 def beside_diagonals(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """The tests with the mark `diagonals` that lie beside them: the numbers of the named parameters' values add up to
-    no multiple of `step`. Each value of one is on a diagonal if `step` is at most the number of those of another.
+    """Yields the tests with the mark `diagonals` that are off the diagonals: the indexes of the named parameters'
+    values do not sum to a multiple of `step`. Each value is on a diagonal if `step` is at most the number of another
+    parameter's values.
     """
     numbers: dict[tuple[str, str], list[int]] = {}
     for item in items:

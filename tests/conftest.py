@@ -1,11 +1,10 @@
-"""Fixtures come from the `fix_*` plugins, a topic each; the marks `spark` and `clients` follow
-from the fixtures that a test asks for.
+"""Fixtures come from the `fix_*` plugins, one per topic; the marks `spark` and `clients` follow from a test's fixtures.
 
-Property tests draw the same examples in every run unless `HYPOTHESIS_PROFILE=explore` asks for new ones (`quick`: a few
-of them), and no example is judged by its time: other work on the machine must not fail a test.
+Property tests draw the same examples in every run unless `HYPOTHESIS_PROFILE=explore` requests new ones (`quick`: a
+few), and no example has a deadline: other work on the machine must not fail a test.
 
-`make test` runs two processes (pytest-xdist), each with a Spark of its own; `scheduling.py` says which tests each runs.
-The tests with real clients begin first, those without Spark are last, so that both processes end at the same time.
+`make test` runs two processes (pytest-xdist), each with its own Spark; `scheduling.py` assigns the tests. Tests with
+real clients begin first, tests without Spark are last, so that both processes end at the same time.
 """
 
 import gc
@@ -57,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests, and leave out those on what is not there."""
+    """Marks the tests, and deselects tests whose dependencies are missing."""
     for item in items:
         is_client = item.path.parent.name == "clients"
         fixtures = getattr(item, "fixturenames", ())
@@ -74,10 +73,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Garbage is collected when the tests are, and without them from then on, since they are there until the end.
+    """Collects garbage along with the tests, then freezes them, since they exist until the end.
 
-    Collecting them took a third longer with it, and later each collection 0.4 s, of which every test with clients has
-    one (`tests/clients/conftest.py`).
+    Their collection took a third longer with it, and later each garbage collection 0.4 s, which every client test runs
+    once (`tests/clients/conftest.py`).
     """
     gc.disable()
     result = yield
@@ -113,7 +112,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """A process of this run has ended; each leaves out the same tests."""
+    """Reports a process's end once; each deselects the same tests."""
     node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", {})
 
 

@@ -1,4 +1,4 @@
-"""How often a thread calls Java: each call of py4j is a round trip that waits for a thread of Java's."""
+"""Counts a thread's Java calls: each py4j call is a round trip that waits for a Java thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @contextmanager
 def counted_calls(gateway: Any) -> Iterator[list[str]]:
-    """The commands that this thread sends through py4j within the block."""
+    """Yields the commands that this thread sends through py4j within the block."""
     client, sent, thread = gateway._gateway_client, [], threading.get_ident()
     send = client.send_command
 

@@ -1,4 +1,4 @@
-"""DuckDB with the delta extension of its package: another reader of the same tables, on another implementation."""
+"""DuckDB with its packaged delta extension: an independent reader for the same tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import duckdb_extension_delta
 
 
 def open_duckdb() -> duckdb.DuckDBPyConnection:
-    """A connection that knows `delta_scan`; its time zone is UTC."""
+    """Returns a connection with `delta_scan`, in UTC."""
     version = f"v{duckdb.__version__}"
     extension = Path(duckdb_extension_delta.__file__).parent / "extensions" / version / "delta.duckdb_extension"
     connection = duckdb.connect()

@@ -1,4 +1,4 @@
-"""How many examples a property test draws."""
+"""Number of examples in property tests."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from hypothesis import settings
 
 
 def examples(count: int) -> settings:
-    """For the decorator: so many, but under the profile `quick`, which is for the inner loop, its few."""
+    """Returns settings for `count` examples; the profile `quick`, for the inner loop, keeps its few."""
     is_quick = settings.get_current_profile_name() == "quick"
     return settings(max_examples=min(count, settings().max_examples) if is_quick else count)

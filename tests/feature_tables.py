@@ -1,6 +1,6 @@
-"""A table for each table feature, made by hand, in which the feature is in use.
+"""A hand-made table for each table feature, in which the feature is in use.
 
-Where readers have to know the feature, the rows come out wrong for one that does not, as far as there are any.
+If readers must support the feature, a reader without it returns wrong rows, unless the table is empty.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tests.handmade import Part, column, mapped, protocol, write_table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureTable:
-    """`shown` is an expression over the columns, `values` are what it gives for all rows, sorted."""
+    """`shown` is an expression over the columns, `values` are its sorted results over all rows."""
 
+    # `readerFeatures`, which are in `writerFeatures` as well.
     reader: tuple[str, ...] = ()
-    """Features of `readerFeatures`, which are in `writerFeatures` as well."""
     writer: tuple[str, ...] = ()
     configuration: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[dict[str, Any], ...] = (column("id", "long"),)
     rows: pa.Table = field(default_factory=lambda: _IDS)
+    # Additional `add` keys.
     keys: Mapping[str, Any] = field(default_factory=dict)
-    """More of the `add` action."""
     shown: str = "id"
     values: tuple[Any, ...] = (1, 2, 3)
     is_read: bool = True
@@ -58,20 +58,20 @@ def refused(*reader: str, writer: tuple[str, ...] = (), **configuration: str) ->
 
 
 def with_twice(name: str, metadata: Mapping[str, Any]) -> FeatureTable:
-    """A feature of writers that the metadata of a column needs, whose values are 2, 4 and 6."""
+    """Returns a table for a writer feature that column metadata requires, with the values 2, 4 and 6."""
     columns = (column("id", "long"), column("twice", "long") | {"metadata": metadata})
     rows = _IDS.append_column("twice", pa.array([2, 4, 6], pa.int64()))
     return FeatureTable(writer=(name,), columns=columns, rows=rows, shown="twice", values=(2, 4, 6))
 
 
 def iceberg(*writer: str, **configuration: str) -> FeatureTable:
-    """A table for Iceberg's readers, whose columns are mapped."""
+    """Returns a table for Iceberg's readers, whose columns are mapped."""
     keys = {**_MAPPED.configuration, **_keys(configuration)}
     return replace(_MAPPED, writer=writer, configuration=keys, is_appended=False)
 
 
 def renamed(table: FeatureTable, old: str, new: str) -> FeatureTable:
-    """The same table with another name of a feature."""
+    """Returns the same table with another feature name."""
     reader, writer = (tuple(new if name == old else name for name in names) for names in (table.reader, table.writer))
     return replace(table, reader=reader, writer=writer)
 

@@ -1,4 +1,4 @@
-"""One Spark for the test process, started when the first test asks for it."""
+"""One Spark for the test process, started when the first test uses it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from engine.spark.session import ExecSession, SparkDriver, SparkOptions, Supervi
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 
 _PATIENT = Supervision(silent_s=30, wait_s=250)
+# Most classes run for seconds: a second compiler takes more time than it gives. With it alone, Java reserves 48 MB for
+# code, which tests fill in a minute; from then on it compiles nothing any more.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
-"""Most classes run for seconds: a second compiler takes more time than it gives. With it alone, Java reserves 48 MB for
-code, which tests fill in a minute; from then on it compiles nothing any more.
-"""
 _SMALL = {"spark.sql.shuffle.partitions": "4", "spark.driver.extraJavaOptions": QUICK_JAVA}
+# For comparison sessions in stock Spark: small inputs need neither compiled code nor parallel shuffles. Filters are not
+# pushed into files, since Spark loses NaN and -0 there.
 INTERPRETED = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -22,9 +23,6 @@ INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.parquet.filterPushdown": "false",
 }
-"""For a session of Spark itself that ours is compared with: few rows need no compiled code and no parallel shuffle. It
-does not look for filters in files, since it loses NaN and -0 by that.
-"""
 
 
 def start_spark(
@@ -37,7 +35,7 @@ def start_spark(
     supervision: Supervision = _PATIENT,
     progress: Callable[[str], None] = lambda step: None,
 ) -> SparkDriver:
-    """A small Spark; whoever starts it stops it."""
+    """Returns a small Spark; whoever starts it stops it."""
     return SparkDriver.start(
         SparkOptions(
             master=master,
@@ -62,7 +60,7 @@ def spark_driver() -> Iterator[SparkDriver]:
 
 @pytest.fixture
 def spark(spark_driver: SparkDriver) -> Iterator[ExecSession]:
-    """A session with Spark's own settings."""
+    """Yields a session with Spark's own settings."""
     session = spark_driver.open_session()
     yield session
     session.close()

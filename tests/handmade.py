@@ -1,6 +1,6 @@
-"""Tables made by hand: data files from Arrow, and a log whose actions are given here as JSON, as others may write it.
+"""Hand-made tables: data files from Arrow, and a log with explicit JSON actions, as others may write it.
 
-Nothing of the product takes part, so that it cannot be wrong in the same way when it reads.
+No product code takes part, so that it cannot be wrong in the same way as the reader.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LEGACY = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
 def column(name: str, data_type: Any, **metadata: Any) -> dict[str, Any]:
-    """A field of a schema; keys of metadata have underscores for dots (`delta_columnMapping_id`)."""
+    """Returns a schema field; metadata keys have underscores for dots (`delta_columnMapping_id`)."""
     keys = {key.replace("_", "."): value for key, value in metadata.items()}
     return {"name": name, "type": data_type, "nullable": True, "metadata": keys}
 
@@ -29,12 +29,12 @@ def struct(*fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def mapped(name: str, data_type: Any, number: int, physical: str) -> dict[str, Any]:
-    """A field with a physical name and an id."""
+    """Returns a field with a physical name and an id."""
     return column(name, data_type, delta_columnMapping_id=number, delta_columnMapping_physicalName=physical)
 
 
 def protocol(*reader: str, writer: Sequence[str] = ()) -> dict[str, Any]:
-    """A protocol of these reader features (which writers need too) and writer features."""
+    """Returns a protocol with these reader features (also writer features) and writer features."""
     if not reader:
         return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": list(writer)}
     return {
@@ -47,15 +47,17 @@ def protocol(*reader: str, writer: Sequence[str] = ()) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A data file: `log_path` is the log's text for it (None: its encoded name), `keys` are more keys of the action."""
+    """A data file: `log_path` is its path text in the log (None: its encoded name), `keys` are more keys for the
+    action.
+    """
 
     name: str
     rows: pa.Table
     values: Mapping[str, str | None] = field(default_factory=dict)
     log_path: str | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
+    # Options for the Parquet writer.
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the Parquet writer."""
 
 
 def write_table(
@@ -67,7 +69,7 @@ def write_table(
     configuration: Mapping[str, str] | None = None,
     table_protocol: Mapping[str, Any] = LEGACY,
 ) -> None:
-    """A table of one version."""
+    """Writes a table with one version."""
     log = root / "_delta_log"
     log.mkdir(parents=True)
     metadata = {

@@ -1,6 +1,6 @@
-"""Takes a jar from Maven: `python -m tests.maven GROUP:ARTIFACT:VERSION[:jar[:CLASSIFIER]] FILE SHA256`.
+"""Downloads a jar from Maven: `python -m tests.maven GROUP:ARTIFACT:VERSION[:jar[:CLASSIFIER]] FILE SHA256`.
 
-Maven's own client fetches it, so that mirrors and proxies of a site's `settings.xml` are used.
+Maven's own client fetches it, so that mirrors and proxies in a site's `settings.xml` are used.
 """
 
 from __future__ import annotations

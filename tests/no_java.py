@@ -1,4 +1,4 @@
-"""The inner loop starts no Java: a test that does is one of Spark's or of a client's, and is to be marked so."""
+"""The inner loop starts no Java: a test that does must be marked as a Spark or client test."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def refuse_java(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _is_java(program: str) -> bool:
-    """Tests have scripts of this name, which answer as Java would."""
+    """Returns if it is real Java; tests have scripts with this name."""
     path = Path(program)
     return path.name == "java" and not (path.is_file() and path.read_bytes()[:2] == b"#!")

@@ -1,7 +1,7 @@
-"""Where tables of other engines lie: `GATEWAY_TESTDATA`, or `shared/testdata` beside the checkout.
+"""Location of other engines' tables: `GATEWAY_TESTDATA`, or `shared/testdata` next to the checkout.
 
-They are no part of the repository. Tests that need them have the marker `foreign`; without the folder they are left
-out, and the run says so in one line (`tests/conftest.py`).
+They are not part of the repository. Tests that need them have the marker `foreign`; without the folder they are
+deselected, and the run reports it in one line (`tests/conftest.py`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ TESTDATA = Path(os.environ.get("GATEWAY_TESTDATA", ROOT.parent / "shared" / "tes
 DAT = TESTDATA / "delta" / "dat"
 GOLDEN = TESTDATA / "delta" / "golden"
 HAS_TESTDATA = TESTDATA.is_dir()
+# Unpacked Debian packages for slapd: slapd, libargon2-1, libltdl7, libodbc2, libwrap0.
 SLAPD_ROOT = Path(os.environ.get("SLAPD_ROOT", "/"))
-"""Where Debian's packages of slapd are unpacked: slapd, libargon2-1, libltdl7, libodbc2, libwrap0."""
 CONSOLE = ROOT / "gateway" / "http" / "console"
+# The browser that drives the console.
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-"""The browser that drives the console."""
 HAS_CONSOLE = CHROMIUM is not None and (CONSOLE / "dist" / "index.html").exists()
 HAS_NODE_MODULES = (CONSOLE / "node_modules").is_dir()
 SLAPD = shutil.which("slapd", path=f"{os.environ.get('PATH', '')}:{SLAPD_ROOT}/usr/sbin:/usr/sbin")

@@ -1,8 +1,8 @@
-"""Which process of `make test` runs which tests: those of a file run in one, and those with real clients all do.
+"""Assignment of tests to `make test`'s processes: a file's tests run in one, and all client tests in one.
 
-The tests of a file share a lake, those with clients share a server. pytest-xdist has `--dist loadgroup` for that, but
-version 3.8 writes the group into an attribute that pytest 9.2 no longer reads, and so spreads single tests: each
-process then makes what the tests share for itself. Hence a scheduler of our own, which needs no mark.
+A file's tests share a lake, client tests share a server. pytest-xdist has `--dist loadgroup` for that, but version 3.8
+writes the group into an attribute that pytest 9.2 no longer reads, and so spreads single tests: each process then
+creates the shared objects itself. Hence a custom scheduler, which needs no mark.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _CLIENTS = "tests/clients/"
 
 
 class FileScheduling(LoadScopeScheduling):
-    """Work units are files, and the folder of the clients."""
+    """Work units are files, and the clients' folder."""
 
     def _split_scope(self, nodeid: str) -> str:
         return unit_of(nodeid)
 
 
 class UnitsSeen:
-    """In which processes the tests of each unit ran."""
+    """The processes in which each unit's tests ran."""
 
     def __init__(self) -> None:
         self._processes: dict[str, set[str]] = defaultdict(set)
@@ -34,7 +34,7 @@ class UnitsSeen:
             self._processes[unit_of(report.nodeid)].add(report.node.gateway.id)
 
     def spread(self) -> list[str]:
-        """The units whose tests ran in more than one process."""
+        """Returns the units whose tests ran in more than one process."""
         return sorted(unit for unit, processes in self._processes.items() if len(processes) > 1)
 
 

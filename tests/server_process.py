@@ -1,4 +1,4 @@
-"""`delta-gateway serve` as a process of its own, on ports of its own, with its output at hand."""
+"""`delta-gateway serve` as a separate process, on separate ports, with access to its output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SETTINGS = MappingProxyType(
 
 
 class ServerProcess:
-    """One server; `folder` is for its port file. The environment's own settings of a gateway do not reach it."""
+    """One server; `folder` is for its port file. The environment's own gateway settings do not reach it."""
 
     def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
         self.port_file = folder / "ports.json"
@@ -54,32 +54,32 @@ class ServerProcess:
         self.popen.stdout.close()
 
     def ports(self) -> dict[str, int]:
-        """The ports, once the server is ready."""
+        """Returns the ports, once the server is ready."""
         assert eventually(lambda: self.port_file.exists() or self.popen.poll() is not None, START_S)
         assert self.popen.poll() is None, self.output
         found: dict[str, int] = json.loads(self.port_file.read_text())
         return found
 
     def end(self) -> int:
-        """The exit code, when the output is complete."""
+        """Returns the exit code, when the output is complete."""
         code = self.popen.wait(END_S)
         self._reader.join(END_S)
         return code
 
     @property
     def server_pid(self) -> int:
-        """Process id of the server, whose parent is the process that was started."""
+        """Returns the server's process id; its parent is the started process."""
         (found,) = _children(self.popen.pid)
         return found
 
     def jvms(self) -> list[int]:
-        """Process ids of the server's children."""
+        """Returns the process ids of the server's children."""
         return [jvm for server in _children(self.popen.pid) for jvm in _children(server)]
 
 
 def _children(pid: int) -> list[int]:
     found = []
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):  # of the thread that made them
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):  # the creating thread's
         with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
             found += [int(child) for child in children.read_text().split()]
     return found

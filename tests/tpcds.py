@@ -19,7 +19,7 @@ _QUOTED = re.compile(r'"([^"]+)"')
 
 
 class Oracle:
-    """The tables of one scale in DuckDB, in a file if one is named."""
+    """One scale's tables in DuckDB, in a file if given."""
 
     def __init__(self, scale: float, file: Path | None = None) -> None:
         is_new = file is None or not file.exists()
@@ -29,11 +29,11 @@ class Oracle:
         self._database.execute(f"LOAD '{extension}'")
         if is_new:
             self._database.execute(f"CALL dsdgen(sf = {scale})")
+        # The 99 texts by their numbers, as DuckDB has them.
         self.queries = dict(self._database.execute("FROM tpcds_queries()").fetchall())
-        """The 99 texts by their numbers, as DuckDB has them."""
 
     def write_tables(self, folder: Path) -> None:
-        """Write each table as a Delta table below `folder`, in the order of its rows."""
+        """Writes each table as a Delta table below `folder`, in row order."""
         for (table,) in self._database.execute("SELECT table_name FROM duckdb_tables()").fetchall():
             rows = self._database.execute(f"FROM {table}").to_arrow_table()
             for start in range(0, max(1, len(rows)), ROWS_PER_FILE):
@@ -47,7 +47,7 @@ class Oracle:
 
 
 def spark_text(text: str) -> str:
-    """A text of DuckDB's in Spark's dialect, which quotes names by backticks."""
+    """Returns a DuckDB text in Spark's dialect, which quotes names by backticks."""
     return _QUOTED.sub(r"`\1`", text.strip().rstrip(";"))
 
 

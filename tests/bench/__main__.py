@@ -1,4 +1,4 @@
-"""All measurements, one after the other, each in a process of its own: `python -m tests.bench [name ...]`."""
+"""Runs all measurements, each in a separate process: `python -m tests.bench [name ...]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BENCHES = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*
 
 
 def main() -> int:
-    """Run the named ones, or all; the exit code is that of the first that failed."""
+    """Runs the named measurements, or all; returns the first failing one's exit code."""
     chosen = sys.argv[1:] or BENCHES
     unknown = set(chosen) - set(BENCHES)
     if unknown:

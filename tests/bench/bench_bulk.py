@@ -1,9 +1,9 @@
 """Large statements and bulk writes by real clients over Thrift and HTTP.
 
 Run `python -m tests.bench.bench_bulk [--values 100000] [--rows 10000] [--singles 2000]`. Three parts, each on a fresh
-table on the local disk: statements with that many values in IN; that many rows of VALUES in one INSERT, with or without
-constraints, generated and identity columns and a default; and that many rows by `executemany`, which sends a statement
-for each. Of the last the rate of each quarter is shown, and the processor time of Python and Java for a statement.
+table on the local disk: statements with `--values` values in IN; `--rows` VALUES rows in one INSERT, with or without
+constraints, generated and identity columns and a default; and `--singles` rows by `executemany`, which sends a
+statement for each. For the last, prints each quarter's rate, and Python's and Java's processor time per statement.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Server:
         self._pids = (process.server_pid, process.jvms()[0])
 
     def busy_ms(self) -> tuple[float, ...]:
-        """Returns those of Python and of Java."""
+        """Returns Python's and Java's processor time in ms."""
         fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self._pids]
         return tuple((int(each[11]) + int(each[12])) * 1000 / os.sysconf("SC_CLK_TCK") for each in fields)
 
@@ -63,7 +63,7 @@ def timed(server: Server, name: str, work: Callable[[], object], count: int = 1)
 
 
 def measure_lists(server: Server, cursor: Any, count: int) -> None:
-    """Each statement twice: Java has not compiled what the first one needs."""
+    """Runs each statement twice: Java has not compiled the code for the first one."""
     numbers = ", ".join(str(number * 7) for number in range(count))
     texts = ", ".join(f"'n{number * 7}'" for number in range(count))
     cursor.execute("CREATE TABLE listed (id BIGINT, name STRING)")

@@ -1,10 +1,10 @@
-"""UPDATE, DELETE and MERGE beside delta-spark and deltalake, each on a fresh copy of one table.
+"""UPDATE, DELETE and MERGE compared with delta-spark and deltalake, each on a fresh copy of one table.
 
 Run `python -m tests.bench.bench_changes [--rows 10000000] [--changes 100000] [--files 100000] [--repeat 3]`. The
-systems take turns after a round that does not count; medians and their ratios are shown. Copies share the data files,
-which no system changes in place. Tables are measured with deletion vectors and without; deltalake writes none, so it is
-beside the table without. "DELETE of one key" goes to a table of many files that stays loaded, of which only those that
-are touched exist. delta-spark takes part if `make oracle` has set its environment up.
+systems alternate after a warm-up round; medians and their ratios are printed. Copies share the data files, which no
+system changes in place. Tables have deletion vectors or not; deltalake writes none, so it is compared on the table
+without. "DELETE of one key" runs on a loaded table with many files, where only touched files exist. delta-spark takes
+part if `make oracle` has set up its environment.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> None:
     if arguments.merge:
         print(json.dumps(merge_by_deltalake(*arguments.merge)))
         return
-    logging.getLogger("engine").setLevel(logging.CRITICAL)  # what follows a commit to a copy that is gone
+    logging.getLogger("engine").setLevel(logging.CRITICAL)  # post-commit work on a deleted copy
     with tempfile.TemporaryDirectory() as lake, ExitStack() as stack:
         session = open_lake(stack.enter_context(two_core_spark(memory="1g")), Path(lake))
         delta = stack.enter_context(delta_spark()) if ORACLE.exists() else None
@@ -108,7 +108,7 @@ def measure(session: LakeSession, delta: Statement | None, lake: Path, layout: s
 
 
 def note_rows(session: LakeSession, seen: set[tuple[object, ...]], table: Path) -> None:
-    """A digest of the table's rows, whatever their order."""
+    """Records an order-independent digest of the table's rows."""
     text = f"SELECT count(*), sum(k), sum(CAST(xxhash64(id, k, s, d, day) AS DECIMAL(38, 0))) FROM delta.`{table}`"
     rows, _ = run(session, text)
     seen.add(tuple(column[0].as_py() for column in rows.columns))
@@ -123,7 +123,7 @@ def by_delta_spark(delta: Statement, text: str, table: Path) -> float:
 
 
 def merge_in_process(source: Path, table: Path) -> float:
-    """By a process of its own, so that its peak memory is its own; only the statement is timed."""
+    """Runs in a separate process to measure its peak memory; only the statement is timed."""
     command = [sys.executable, "-m", "tests.bench.bench_changes", "--merge", str(table), str(source)]
     done = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     print(f"  deltalake: peak memory {done['peak_mb']} MB", flush=True)
@@ -139,7 +139,9 @@ def merge_by_deltalake(table: str, source: str) -> dict[str, float]:
 
 
 def on_copy(source: Path, change: Callable[[Path], float], look: Callable[[Path], None]) -> float:
-    """The milliseconds of `change` on a copy of the table, which shares its data files; then the copy is looked at."""
+    """Returns the milliseconds for `change` on a copy of the table, which shares its data files; then checks the
+    copy.
+    """
     copy = source.with_name(f"copy_{next(COPIES)}")
     shutil.copytree(source, copy, copy_function=link_or_copy)
     try:
@@ -158,7 +160,7 @@ def link_or_copy(source: str, target: str) -> None:
 
 
 def one_row(session: LakeSession, delta: Statement | None, lake: Path, repeat: int) -> None:
-    """Latency: a statement after the other on a table of 1,000 rows, which each system has for itself."""
+    """Measures latency: statements in sequence on a table with 1,000 rows, one table per system."""
     for statement, text in (
         ("UPDATE", "UPDATE {t} SET k = k + 1 WHERE id = {n}"),
         ("DELETE", "DELETE FROM {t} WHERE id = {n}"),
@@ -196,7 +198,7 @@ def deltalake_rows(table: Path, statement: str) -> Callable[[], float]:
 
 
 def one_key(session: LakeSession, delta: Statement | None, lake: Path, files: int, repeat: int) -> None:
-    """Keys of ten files apart, each system in its own table."""
+    """Deletes keys ten files apart, one table per system."""
     keys = [files // 3 * 10 + 100 * turn + 3 for turn in range(repeat + 2)]
     systems = {}
     for system, statement in (("ours", lambda sql: timed(lambda: run(session, sql))), ("delta", delta)):
@@ -212,7 +214,7 @@ def next_of(statement: Statement, table: Path, keys: Iterator[int]) -> Callable[
 
 
 def many_files(table: Path, files: int, real: set[int]) -> Path:
-    """A table whose file i has the ids from 10 * i; only the `real` ones exist. It has a checkpoint."""
+    """Returns a table whose file i has the ids from 10 * i; only the `real` ones exist. It has a checkpoint."""
     schema = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
     table.joinpath("_delta_log").mkdir(parents=True)
     metadata = {

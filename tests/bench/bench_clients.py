@@ -1,10 +1,10 @@
-"""What clients wait for, beside the stock Spark Thrift Server out of the same pyspark.
+"""Client latency compared with the stock Spark Thrift Server in the same pyspark.
 
-Start, SELECT 1, big results, and SELECT 1 by many connections at once.
+Start, SELECT 1, large results, and SELECT 1 over many concurrent connections.
 
-Run `python -m tests.bench.bench_clients [--rows 1000000] [--repeat 40]`. Both servers run at once on this machine, the
-clients take turns between them, so that both meet the same noise; medians and their ratio (ours over stock) are shown.
-The stock server has no HTTP statement interface and refuses Databricks' connector, so ours stands alone there.
+Run `python -m tests.bench.bench_clients [--rows 1000000] [--repeat 40]`. Both servers run on this machine, and the
+clients alternate between them, so that both meet the same noise; prints medians and their ratio (ours over stock). The
+stock server has no HTTP statement interface and rejects Databricks' connector, so only ours is measured there.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from tests.bench.jdbc import Jdbc, jdbc
 from tests.bench.stock_server import stock_server
 from tests.server_process import ServerProcess
 
+# Runs a query, and returns the number of rows.
 Query = Callable[[str], int]
-"""Runs a query, and answers the number of rows."""
 BIG = "SELECT id, cast(id AS string) AS s, id * 0.5 AS d FROM range({rows})"
+# Stock Spark accepts it as an unknown setting.
 UNCACHED = "SET use_cached_result = false"
-"""Stock Spark takes it for a setting of somebody else's."""
+# A FetchResults without rows is smaller.
 EMPTY_ANSWER_BYTES_MAX = 1000
-"""A FetchResults without rows is smaller."""
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def impyla_query(port: int) -> Iterator[Query]:
 
 @contextmanager
 def raw_query(port: int) -> Iterator[Query]:
-    """Reads a result's bytes and decodes none, as a lower bound for any client; an answer without rows is the end."""
+    """Reads a result's bytes without decoding, as a lower bound for any client; a response without rows is the end."""
     with closing(impala_connect("127.0.0.1", port, auth_mechanism="PLAIN", user="bench", password="x")) as connection:
         cursor = connection.cursor()
 
@@ -91,7 +91,7 @@ def raw_query(port: int) -> Iterator[Query]:
 
 
 def fetch_message(handle: Any) -> bytes:
-    """A FetchResults of 10,000 rows; the handle of another generated module has the same fields."""
+    """Returns a FetchResults for 10,000 rows; another generated module's handle has the same fields."""
     guid = handle.operationId
     operation = t.TOperationHandle(t.THandleIdentifier(guid.guid, guid.secret), handle.operationType, True)
     request = TCLIService.FetchResults_args(t.TFetchResultsReq(operation, t.TFetchOrientation.FETCH_NEXT, 10_000))
@@ -131,9 +131,10 @@ def compare(
     answers: bool = False,
     busy_s: Callable[[], float] = time.process_time,
 ) -> None:
-    """Run `text` in turns and print the medians; each run must give `rows` rows (with `answers`: some).
+    """Runs `text` on each system in turn and prints the medians; each run must return `rows` rows (with `answers`:
+    some).
 
-    `own` is the processor time of the client's process by `busy_s`, which is what the client itself needs.
+    `own` is the client process's processor time from `busy_s`.
     """
     times: dict[str, list[float]] = {system: [] for system in systems}
     own: dict[str, list[float]] = {system: [] for system in systems}
@@ -206,7 +207,7 @@ def measure(options: argparse.Namespace, ports: Mapping[str, int], both: Mapping
         connections = {system: driver.connect(port) for system, port in both.items()}
         systems = {system: partial(driver.read, connection) for system, connection in connections.items()}
         compare("SELECT 1, hive-jdbc", "SELECT 1", 1, options.repeat, systems, busy_s=driver.busy_s)
-        rows = options.rows // 10  # of which the driver asks the state of the statement each time
+        rows = options.rows // 10  # the driver polls the state each time
         compare(f"{rows} rows, hive-jdbc", BIG.format(rows=rows), rows, 5, systems, busy_s=driver.busy_s)
         for cached in (True, False):
             compare_load(driver, both, options.connections, 20, cached=cached)

@@ -1,22 +1,22 @@
-"""A dashboard's questions by many connections at once, beside the stock Spark Thrift Server on the very same files.
+"""Dashboard queries over many concurrent connections, compared with the stock Spark Thrift Server on the same files.
 
 Run `python -m tests.bench.bench_dashboard [--scale 0.2] [--connections 8 64] [--queries 160] [--phases cold warm …]`.
-DuckDB makes the data, delta-rs writes it; the stock server reads the same Parquet files. Connections of PyHive take the
-questions (`dashboard_queries.py`) from one list in random order, each the next one when its rows are there. The servers
-take turns, with nothing sent to the other one.
+DuckDB generates the data, delta-rs writes it; the stock server reads the same Parquet files. PyHive connections take
+queries (`dashboard_queries.py`) from one list in random order, the next one after the last one's rows. The servers
+alternate, with the other one idle.
 
-- `cold`: the first questions after the start. Every later phase is warm;
-- `alone`: one connection, each question by itself, the servers in turns, without the result cache: medians;
+- `cold`: the first queries after the start. Every later phase is warm;
+- `alone`: one connection, one query at a time, alternating, without the result cache: medians;
 - `warm`: the gateway without its result cache;
-- `writer`: the same while somebody else commits to `orders` every second. The stock server goes on with its old list of
-  files, the gateway answers of the newest version;
-- `long`: the same while two other connections run long statements, one after the other;
-- `cached`, `cached-writer`: the gateway with its result cache, which the stock server has not. The gateway is asked
-  `CACHED_TIMES` as many questions: so few that stock is done with in a minute would be over in less than a second, and
-  would show the first answers more than those of a day.
+- `writer`: the same while another process commits to `orders` every second. The stock server continues with its old
+  file list, the gateway reads the newest version;
+- `long`: the same while two other connections run long statements in sequence;
+- `cached`, `cached-writer`: the gateway with its result cache, which the stock server lacks. The gateway runs
+  `CACHED_TIMES` as many queries: the number that takes the stock server a minute would end within a second, and would
+  mostly measure first runs.
 
-Shown are questions per second, the time of one (p50, p95) and the processor time of the server for one; and at the end
-the peak of each server's memory. Answers are compared before anything is measured, but for the cold phase.
+Prints queries per second, latency (p50, p95) and server processor time per query; and at the end each server's peak
+memory. Answers are compared before each measurement, except in the cold phase.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Side:
-    """A server, with the processes that it consists of."""
+    """A server with its processes."""
 
     name: str
     port: int
     processes: Sequence[int]
 
     def processor_s(self) -> float:
-        """The processor time that it has taken so far, in seconds."""
+        """Returns the processor time that it has taken so far, in seconds."""
         ticks = 0
         for process in self.processes:
             fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
@@ -76,7 +76,7 @@ class Side:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def peak_mb(self) -> float:
-        """The sum of what each process held at its peak."""
+        """Returns the sum over all processes' peak memory."""
         lines = [line for each in self.processes for line in Path(f"/proc/{each}/status").read_text().splitlines()]
         return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
@@ -115,7 +115,7 @@ def ours(folder: Path, servers: ExitStack) -> Side:
 
 
 def stock(folder: Path, lake: Path, servers: ExitStack) -> Side:
-    """Its tables are external ones over the files of ours."""
+    """Starts the stock server; its tables are external ones over our files."""
     server = servers.enter_context(stock_server(folder))
     with closing(hive.connect("127.0.0.1", server.port, username="bench")) as connection:
         for table in TABLES:
@@ -125,7 +125,7 @@ def stock(folder: Path, lake: Path, servers: ExitStack) -> Side:
 
 @contextmanager
 def connected(side: Side) -> Iterator[Any]:
-    """A cursor of a connection. The stock server may fail to end one, for a class that pyspark has not."""
+    """Yields a connection's cursor. The stock server may fail to end one, for a class that pyspark lacks."""
     connection = hive.connect("127.0.0.1", side.port, username="bench")
     try:
         yield connection.cursor()
@@ -142,7 +142,7 @@ def ensure_equal(sides: Sequence[Side]) -> None:
             for cursor in cursors:
                 cursor.execute(text)
                 answers.append(sorted(cursor.fetchall(), key=str))
-            if " LIMIT 50" in text:  # any of them
+            if " LIMIT 50" in text:  # any rows
                 answers = [len(rows) for rows in answers]
             if answers[0] != answers[1]:
                 raise AssertionError(f"the answers differ: {text}\n{answers[0]}\n{answers[1]}")
@@ -193,7 +193,7 @@ def compare(phase: str, connections: int, count: int, sides: Sequence[Side]) -> 
 
 
 def ask(side: Side, connections: int, count: int, *, use_cache: bool) -> tuple[list[float], float]:
-    """The time of each of `count` questions in ms, and of all in s, without that of connecting."""
+    """Returns the latency of each of `count` queries in ms, and the total in s, without connecting."""
     asked: SimpleQueue[str] = SimpleQueue()
     texts = questions()
     chosen = random.Random(SEED)
@@ -236,7 +236,7 @@ def set_cache(cursor: Any, *, use: bool) -> None:
 
 
 def answered(cursor: Any, asked: SimpleQueue[str]) -> Iterator[float]:
-    """The time of each question in ms."""
+    """Yields each query's latency in ms."""
     while True:
         try:
             text = asked.get_nowait()

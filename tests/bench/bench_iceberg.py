@@ -1,10 +1,10 @@
-"""Planning a read of an Iceberg table of many files, beside DuckDB and pyiceberg.
+"""Planning a read on an Iceberg table with many files, compared with DuckDB and pyiceberg.
 
 Run `python -m tests.bench.bench_iceberg [--files 100000] [--repeat 3] [--seconds 120] [--memory-mb 8192]`. The table
-has twelve columns with all metrics, is partitioned by a truncated one, and has 5,000 entries a manifest. Printed are
-seconds of wall clock and of processor time for each first reading in a process of its own, the same again in that
-process, and its peak memory. A side that takes longer, or more memory, than it may is ended, gets a line that says so,
-and is not asked again. A table of `--files 1000000` is written in some minutes; with `--folder` it stays for more runs.
+has twelve columns with all metrics, a truncate partition, and 5,000 entries per manifest. Prints wall clock and
+processor seconds for a first read in a separate process, a second read in that process, and its peak memory. A system
+that exceeds its time or memory is ended and reported, and not run again. Writing a table with `--files 1000000` takes
+some minutes; with `--folder` it is stored for more runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ENTRIES = 5000
 
 
 def write_table(folder: Path, files: int, entries: int = ENTRIES) -> None:
-    """No data file is there, and none is opened."""
+    """Writes metadata only; the data files do not exist, and none is opened."""
     spec = {"spec-id": 0, "fields": [{"source-id": 1, "field-id": 1000, "name": "p", "transform": "truncate[100]"}]}
     columns = [{"id": id, "name": f"c{id}", "required": False, "type": "long"} for id in COLUMNS]
     table = HandmadeTable(folder, columns=columns, specs=[spec], partition=[(1000, "p", "long")])
@@ -82,7 +82,7 @@ def pyiceberg(folder: Path) -> Callable[[], int]:
 
 
 def ended_in_bounds(command: Sequence[str], seconds: float, memory_mb: int) -> str | None:
-    """Why the process was ended; None where it came to its end."""
+    """Returns why the process was ended, or None if it completed."""
     began = time.monotonic()
     process = subprocess.Popen(command)
     while process.poll() is None:

@@ -1,10 +1,11 @@
-"""INSERT, DELETE, UPDATE and MERGE on Iceberg tables, and scans with equality deletes, beside the Iceberg runtime.
+"""INSERT, DELETE, UPDATE and MERGE on Iceberg tables, and scans with equality deletes, compared with the Iceberg
+runtime.
 
-Run `python -m tests.bench.bench_iceberg_rows [--rows 5000000] [--changes 50000] [--deleted 100000] [--repeat 5]
-[--warm 4]`, after `make oracle` has made the runtime's environment. Each side has a Spark of two cores and tables of
-its own with the same rows, which stay the same: what changes rows gives them values that they had. The table with
-equality deletes is the runtime's, and both read it. Medians of milliseconds in turns, after some rounds in which both
-compile most of what they run: the first MERGE takes four times what the fifth does, on either side.
+Run `python -m tests.bench.bench_iceberg_rows [--rows 5000000] [--changes 50000] [--deleted 100000] [--repeat 5] [--warm
+4]`, after `make oracle` has created the runtime's environment. Each system has a Spark with two cores and separate
+tables with the same rows, which stay the same: changes assign values that the rows had. The table with equality deletes
+is the runtime's, and both read it. Prints medians in milliseconds in alternation, after warm-up rounds in which both
+compile most code: the first MERGE takes four times as long as the fifth, in either system.
 """
 
 from __future__ import annotations

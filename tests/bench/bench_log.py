@@ -1,17 +1,17 @@
-"""Loading a table's log, beside delta-rs: time and peak memory, each run in a process of its own.
+"""Loading a table's log, compared with delta-rs: time and peak memory, each run in a separate process.
 
-Run `python -m tests.bench.bench_log [--files 1000000] [--commits 10000] [--repeat 5]`. Measured are, until the files
-are at hand with parsed statistics:
+Run `python -m tests.bench.bench_log [--files 1000000] [--commits 10000] [--repeat 5]`. Measures, until the files are
+available with parsed statistics:
 
-- cold: a checkpoint of so many adds with statistics, and 100 commits after it;
-- count: the number of rows of that table, until the answer is there;
-- commits: so many commits without a checkpoint;
-- refresh: one new commit on the table of `cold`, already loaded;
-- condition: which files a condition on one column leaves, from nothing;
+- cold: a checkpoint with `--files` adds with statistics, and 100 commits after it;
+- count: that table's row count, until the answer;
+- commits: `--commits` commits without a checkpoint;
+- refresh: one new commit on the table from `cold`, already loaded;
+- condition: file pruning by a condition on one column, from a cold start;
 
-and how the cost of the first two grows with files, with commits and with columns of statistics. delta-rs parses those
-of the columns that `delta.dataSkippingNumIndexedCols` says, of 32 by default, whatever is in the log; so there is a
-line with a table whose property says all. Systems alternate; the medians are compared.
+and how the first two grow with files, commits and statistics columns. delta-rs parses only the columns in
+`delta.dataSkippingNumIndexedCols`, 32 by default, regardless of the log; so one line has a table whose property
+includes all. Systems alternate; medians are compared.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def compare(title: str, measure: str, table: Path, repeat: int) -> None:
     )
 
 
-# --- What is measured -----------------------------------------------------------------------------------------------
+# --- Measurements ---------------------------------------------------------------------------------------------------
 
 
 def _cold_ours(table: str) -> dict[str, float]:
@@ -187,7 +187,7 @@ RUNS: dict[tuple[str, str], Callable[[str], dict[str, float]]] = {
 
 
 class _one_more_commit:
-    """A commit that is there inside of the block only, so that every run finds the same table."""
+    """A commit that exists only inside the block, so that every run finds the same table."""
 
     def __init__(self, table: str, version: int) -> None:
         self._path = Path(table, LOG_DIR, commit_name(version))
@@ -200,7 +200,7 @@ class _one_more_commit:
 
 
 def peak_mb() -> float:
-    """Of this program alone; `ru_maxrss` would count what the parent had before it became us."""
+    """Returns this program's peak only; `ru_maxrss` would include the parent's before exec."""
     status = Path("/proc/self/status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
 
@@ -211,7 +211,7 @@ def peak_mb() -> float:
 def write_checkpointed(
     root: Path, files: int, columns: int = 5, properties: Mapping[str, str] = MappingProxyType({})
 ) -> Path:
-    """A checkpoint of version 0 with `files` adds, then commits of three adds and two removes each."""
+    """Writes a checkpoint at version 0 with `files` adds, then commits with three adds and two removes each."""
     log = root / LOG_DIR
     log.mkdir(parents=True)
     head = [{"protocol": _PROTOCOL}, {"metaData": _checkpoint_metadata(columns, properties)}]
@@ -228,7 +228,7 @@ def write_checkpointed(
 
 
 def write_commits(root: Path, commits: int, columns: int = 5) -> Path:
-    """Commits of one add each; every fifth also removes a file."""
+    """Writes commits with one add each; every fifth also removes a file."""
     log = root / LOG_DIR
     log.mkdir(parents=True)
     for version in range(commits):

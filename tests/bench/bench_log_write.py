@@ -1,13 +1,13 @@
-"""Writing a table's log, beside delta-rs: time and peak memory, each run in a process of its own.
+"""Writing a table's log, compared with delta-rs: time and peak memory, each run in a separate process.
 
-Run `python -m tests.bench.bench_log_write [--files 1000000] [--repeat 3]`. Measured are:
+Run `python -m tests.bench.bench_log_write [--files 1000000] [--repeat 3]`. Measures:
 
-- commit: 20 commits of 100 files with statistics each, on a table of so many files that is already loaded; the median
-  of one, without what follows a commit;
-- checkpoint: a table of so many files and 100 commits, from opening it to its new checkpoint;
-- bulk: a commit that adds a tenth of so many files at once.
+- commit: 20 commits with 100 files with statistics each, on a loaded table with `--files` files; the median of one,
+  without post-commit work;
+- checkpoint: a table with `--files` files and 100 commits, from opening it to its new checkpoint;
+- bulk: a commit that adds a tenth as many files.
 
-Systems alternate; the medians are compared.
+Systems alternate; medians are compared.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def compare(title: str, measure: str, table: Path, files: int, repeat: int) -> N
     )
 
 
-# --- What is measured -----------------------------------------------------------------------------------------------
+# --- Measurements ---------------------------------------------------------------------------------------------------
 
 APPEND = CommitDescription(name="WRITE", operation=TableOperation.APPEND, parameters={"mode": "Append"})
 

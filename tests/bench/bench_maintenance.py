@@ -1,9 +1,8 @@
-"""OPTIMIZE of many small files, and ZORDER, beside delta-spark and deltalake on copies of one table.
+"""OPTIMIZE on many small files, and ZORDER, compared with delta-spark and deltalake on copies of one table.
 
-Run `python -m tests.bench.bench_maintenance [--files 1000] [--rows 2000000] [--repeat 3]`. The systems take turns, each
-on a fresh copy, after a round that does not count; medians and their ratios are shown, and for ZORDER the part of the
-files that a query by each of the columns reads afterwards. delta-spark takes part if `make oracle` has set its
-environment up.
+Run `python -m tests.bench.bench_maintenance [--files 1000] [--rows 2000000] [--repeat 3]`. The systems alternate, each
+on a fresh copy, after a warm-up round; prints medians and their ratios, and for ZORDER the share of files that a query
+by each column reads afterwards. delta-spark takes part if `make oracle` has set up its environment.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def main() -> None:
 
 
 def on_copy(source: Path, optimize: Callable[[Path], object]) -> float:
-    """The milliseconds that a copy of the table took; below the lake, where paths may be named."""
+    """Returns the milliseconds on a copy of the table; it is below the lake, where paths are allowed."""
     copy = source.with_name("copy")
     shutil.copytree(source, copy)
     try:
@@ -79,7 +78,7 @@ def zorder_by_deltalake(folder: Path) -> None:
 
 
 def skipping(folder: Path) -> str:
-    """How many files there are, and how many may have a value in the middle of x, or of y."""
+    """Returns the number of files, and how many may contain a middle value in x, or in y."""
     files = DeltaTable(folder).get_add_actions(flatten=True)
     found = {name: files.column(name).to_pylist() for name in ("min.x", "max.x", "min.y", "max.y")}
     x, y = max(found["max.x"]) // 2, f"{int(max(found['max.y'])) // 2:09d}"

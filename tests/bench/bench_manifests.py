@@ -1,10 +1,9 @@
-"""Decoding the manifests of an Iceberg table: the decoder of this project beside plain fastavro.
+"""Decoding an Iceberg table's manifests: this project's decoder compared with plain fastavro.
 
 Run `python -m tests.bench.bench_manifests [--manifests 20000] [--entries 10] [--repeat 3]`. Each manifest has entries
-with the metrics of twelve columns, deflated; 200 different ones are repeated. `fastavro` makes the same tables of
-fastavro's rows, `rows` only makes the rows and forgets them, which is the least that any use of fastavro takes. Each
-reading is a process of its own; printed are medians of wall clock and processor time, and of peak memory without
-what the process had before.
+with metrics for twelve columns, deflated; 200 different ones are repeated. `fastavro` builds the same tables from
+fastavro's rows, `rows` only creates and drops the rows, a lower bound for any use of fastavro. Each read is a separate
+process; prints medians for wall clock and processor time, and for peak memory above the process's baseline.
 """
 
 from __future__ import annotations

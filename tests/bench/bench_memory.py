@@ -1,12 +1,12 @@
-"""Whether a server's memory stays flat over many statements: one line for every so many of them.
+"""Memory growth of a server over many statements: one line per interval.
 
-Run `python -m tests.bench.bench_memory [--statements 100000] [--every 5000] [--seconds 3600]`. Eight connections of
-PyHive take turns of the mix below, each with a table of its own, which it drops and makes again every `ROUND` turns, so
-that no table grows without end.
+Run `python -m tests.bench.bench_memory [--statements 100000] [--every 5000] [--seconds 3600]`. Eight PyHive connections
+take turns with the mix below, each with a separate table, which it drops and recreates every `ROUND` turns, so that no
+table grows without end.
 
-- `python`, `java`: resident memory of each process in MB; Java's includes its heap, which grows to what it may take;
-- `heap`: the least that Java's heap had in use since the line before, which is near what lives;
-- threads and open files of both processes, and files in the server's temporary folder.
+- `python`, `java`: each process's resident memory in MB; Java's includes its heap, which grows to its limit;
+- `heap`: the minimum used Java heap since the previous line, close to the live set;
+- threads and open files in both processes, and files in the server's temporary folder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HEAP = "gateway_spark_heap_used_bytes "
 
 
 class Server:
-    """The server that is looked at, with the least use of its heap since it was last asked for."""
+    """The measured server, with its minimum heap usage since the last call."""
 
     def __init__(self, folder: Path) -> None:
         self.temporary = folder / "tmp"
@@ -76,7 +76,7 @@ def _status(process: int, field: str) -> int:
 
 
 def turns(connection: int) -> Iterator[str]:
-    """The statements of one connection, without end."""
+    """Yields a connection's statements, endlessly."""
     own = f"own_{connection}"
     for turn in count():
         if turn % ROUND == 0:
@@ -86,9 +86,9 @@ def turns(connection: int) -> Iterator[str]:
             case 0:
                 yield f"INSERT INTO {own} VALUES ({turn}, 'name {turn}')"
             case 5:
-                yield f"SELECT count(*), max(name) FROM {own} WHERE id > -1"  # of a new version
+                yield f"SELECT count(*), max(name) FROM {own} WHERE id > -1"  # a new version
             case 7:
-                yield f"SELECT n % 7 AS k, sum(n + {turn}) FROM numbers GROUP BY k"  # of a new text
+                yield f"SELECT n % 7 AS k, sum(n + {turn}) FROM numbers GROUP BY k"  # a new text
             case 11:
                 yield f"SELECT nothing_{turn} FROM numbers"
             case 13:

@@ -1,7 +1,7 @@
-"""What a row filter and column masks cost: a table with them beside one of the same rows without.
+"""Cost of a row filter and column masks: a table with them compared with one that has the same rows without.
 
-Run `python -m tests.bench.bench_policies [--rows 20000000] [--repeat 7]`. The filter keeps nine rows of ten; the same
-condition written into the query is shown too, since that is what the rows cost without a barrier.
+Run `python -m tests.bench.bench_policies [--rows 20000000] [--repeat 7]`. The filter keeps nine rows in ten; the same
+condition in the query is measured too, as the cost without a barrier.
 """
 
 from __future__ import annotations

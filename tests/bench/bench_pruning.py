@@ -1,12 +1,12 @@
-"""Pruning a table of many files by partition values and statistics, beside delta-rs.
+"""File pruning in a large table by partition values and statistics, compared with delta-rs.
 
-Run `python -m tests.bench.bench_pruning [--files 1000000] [--repeat 7]`. The table is that of `bench_log`: partitioned
-by day (84 of them), statistics of five columns. Both systems have loaded it; ours has parsed its statistics, except in
-the measures that say so. Printed are medians in milliseconds, the number of files that are kept, and the peak memory of
-each system's process.
+Run `python -m tests.bench.bench_pruning [--files 1000000] [--repeat 7]`. The table is `bench_log`'s: partitioned by day
+(84 days), statistics for five columns. Both systems have loaded it; ours has parsed its statistics, except if a
+measurement is marked otherwise. Prints medians in milliseconds, the number of remaining files, and each system's peak
+memory.
 
 delta-rs answers partition filters by `file_uris`. For statistics it offers a `pyarrow.dataset`, whose fragments are
-filtered here; making that dataset is not counted, and since it takes minutes for a million files, it has a tenth.
+filtered here; creating that dataset is not counted, and since it takes minutes for a million files, it has a tenth.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _print(title: str, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
         print(line, flush=True)
 
 
-# --- What is measured -----------------------------------------------------------------------------------------------
+# --- Measurements ---------------------------------------------------------------------------------------------------
 
 
 def _ours(table: str, files: int, repeat: int) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _kept(pruning: FilePruning, predicate: Predicate) -> int:
 
 
 def _time(run: Callable[[], int], repeat: int) -> tuple[float, int]:
-    """The median in milliseconds, and the number of files kept."""
+    """Returns the median in milliseconds, and the number of remaining files."""
     seconds, kept = [], 0
     for _ in range(repeat):
         started = time.perf_counter()

@@ -1,8 +1,8 @@
-"""What reading costs beyond plain Parquet: deletion vectors, planning over many files, counts from the log.
+"""Read overhead compared with plain Parquet: deletion vectors, planning over many files, counts from the log.
 
-Run `python -m tests.bench.bench_reads [--rows 5000000] [--files 100000] [--repeat 7]`. Deletion vectors are measured
-beside Spark's own reader of the same files (which sees all rows), planning beside delta-spark in a process of its own
-(where `make oracle` has set up its environment), both after the table's log is loaded.
+Run `python -m tests.bench.bench_reads [--rows 5000000] [--files 100000] [--repeat 7]`. Deletion vectors are compared
+with Spark's own reader over the same files (which returns all rows), planning with delta-spark in a separate process
+(if `make oracle` has set up its environment), both after the table's log is loaded.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Large results and many clients over HTTP: memory, rates beside Thrift, and how long short statements take.
+"""Large results and many clients over HTTP: memory, rates compared with Thrift, and short statements' latency.
 
 Run `python -m tests.bench.bench_results [--gigabytes 10] [--links arrow,json] [--downloads arrow,parquet,csv]
-[--clients 200] [--rows 1000000] [--only rates|short|large]`.
-Memory is the resident set of the server's Python process (its peak, over what it was idle), and beside it that of Java,
-whose heap is bounded by spark.driver_memory. The result lies on the disk of the temporary folder while it is fetched.
+[--clients 200] [--rows 1000000] [--only rates|short|large]`. Memory is the resident set of the server's Python process
+(its peak above idle), and Java's, whose heap is limited by spark.driver_memory. The result is stored on the temporary
+folder's disk while it is fetched.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tests.bench.statement_client import MEGA, STATEMENTS, Client, Memory, fetch
 from tests.server_process import ServerProcess
 
 ROW = "SELECT id, id * 0.5 AS half, repeat(cast(id AS string), 12) AS text FROM range({rows})"
+# Arrow bytes, for ids with nine digits.
 ROW_BYTES = 130
-"""Of Arrow, for ids of nine digits."""
 FORMATS = {"arrow": "ARROW_STREAM", "json": "JSON_ARRAY", "csv": "CSV"}
 
 
@@ -85,7 +85,7 @@ def measure_large(folder: Path, gigabytes: float, links: list[str], downloads: l
 
 
 def measure_rates(folder: Path, rows: int, repeat: int = 5) -> None:
-    """A round trip, and a result that is run and fetched whole, by Thrift and in the formats of HTTP."""
+    """Measures a round trip, and a result that runs and is fetched whole, by Thrift and in HTTP's formats."""
     with served(folder, RESULTS_CACHE_BYTES_MAX="0") as server:
         ports = server.ports()
         client = Client(ports["http"])
@@ -128,7 +128,7 @@ def measure_short(folder: Path, clients: int, seconds: float) -> None:
 
 
 def short_statements(port: int, text: str, clients: int, seconds: float) -> list[float]:
-    """How long each of many statements took, by so many clients at once."""
+    """Returns each short statement's latency, with `clients` concurrent clients."""
     times: list[float] = []
     start, end = threading.Barrier(clients), [0.0]
 

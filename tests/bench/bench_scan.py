@@ -1,7 +1,7 @@
-"""A listed scan beside `spark.read.parquet` on the same files in the same Spark, and what the road itself costs.
+"""A listed scan compared with `spark.read.parquet` on the same files in the same Spark, and the pipeline's own cost.
 
-Run `python -m tests.bench.bench_scan [--rows 20000000] [--repeat 9]`. Both sides run alternately and the medians are
-compared; ours includes the guard, the way to Python and Arrow, Spark's stops at rows in its own process.
+Run `python -m tests.bench.bench_scan [--rows 20000000] [--repeat 9]`. Both sides alternate and the medians are
+compared; ours includes the guard, the transfer to Python and Arrow, Spark's ends with rows in its own process.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Where the time of a small query goes: one line for each of a dashboard's ten (`dashboard_queries.py`).
+"""Time spent in a small query: one line for each of a dashboard's ten (`dashboard_queries.py`).
 
-Run `python -m tests.bench.bench_small [--scale 0.2] [--repeat 15] [--afresh]`. One session in one process, one query
-at a time; the least of all repetitions in each column, in ms, so that noise of the machine shows little and the columns
-do not add up exactly. A query after the first runs as the tasks that it came to before, unless all are planned afresh.
+Run `python -m tests.bench.bench_small [--scale 0.2] [--repeat 15] [--afresh]`. One session in one process, one query at
+a time; prints each column's minimum over all repetitions in ms, so that machine noise is low and the columns do not add
+up exactly. A query after the first repeats its previous tasks, unless all are planned afresh.
 
-- `all`: from the text to the last row in Arrow; `cpu`: processor time of Python and Java together;
-- parse, bind, author(ize), plan: stages of the gateway; fetch: the rows, when they are computed;
-- in Spark: request (reading it), sparse (parsing), guard, analys(is), optim(ization), planning (of the physical plan);
-  stages: making of code, and with adaptive planning all stages but the last; last: the job that gives the rows. In
-  these two, `compile` is Janino's and `tasks` the time in tasks, those on two cores at once added up;
-- how many: classes compiled, jobs, tasks, calls of py4j.
+- `all`: from the text to the last row in Arrow; `cpu`: Python's and Java's processor time;
+- parse, bind, author(ize), plan: gateway stages; fetch: the rows, after they are computed;
+- in Spark: request (reading it), sparse (parsing), guard, analys(is), optim(ization), planning (the physical plan);
+  stages: code generation, and with adaptive planning all stages but the last; last: the job that returns the rows. In
+  these two, `compile` is Janino's and `tasks` the time in tasks, summed over two cores;
+- counts: compiled classes, jobs, tasks, py4j calls.
 
-Below: the processor time of Java for one query, on average of all, by what its threads are for.
+Below: Java's mean processor time per query, by thread purpose.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ STEPS = {
     "stages": "stages",
     "last": "last stage",
 }
+# Turns that do not count.
 WARM = 3
-"""Turns that do not count."""
 COUNTS = ("classes", "jobs", "tasks_n", "py4j")
+# Java threads' purposes, by the first word in their names.
 THREADS = {
     "C1": "compilers",
     "C2": "compilers",
@@ -58,7 +59,7 @@ THREADS = {
     "GC": "collector",
     "VM": "collector",
     "Executor": "tasks",
-    "Thread": "statement",  # of py4j
+    "Thread": "statement",  # py4j's
     "dag": "scheduler",
     "dispatcher": "scheduler",
     "task": "scheduler",
@@ -66,7 +67,6 @@ THREADS = {
     "shuffle": "shuffle and broadcast",
     "broadcast": "shuffle and broadcast",
 }
-"""What threads of Java are for, by the first word of their names."""
 COLUMNS = ("all", "cpu", *STAGES, *STEPS, "compile", "tasks", "fetch", *COUNTS)
 
 
@@ -106,7 +106,7 @@ class Measured:
         }
 
     def by_threads(self) -> Counter[str]:
-        """Processor time of Java's threads so far in ms, of those that live."""
+        """Returns processor time in ms by live Java thread."""
         spent: Counter[str] = Counter()
         for task in Path(f"/proc/{self._process.process_id}/task").iterdir():
             with suppress(FileNotFoundError, ProcessLookupError):
@@ -121,13 +121,13 @@ class Measured:
         return count
 
     def _busy_ms(self) -> float:
-        """Processor time of this process and Java's so far."""
+        """Returns this process's and Java's processor time so far."""
         fields = Path(f"/proc/{self._process.process_id}/stat").read_text().rpartition(")")[2].split()
         java = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         return (time.process_time() + java) * 1000
 
     def _work_of(self, statement: str) -> Mapping[str, float]:
-        """Jobs, tasks and the ms in tasks of a statement, as Spark's own record has them."""
+        """Returns a statement's jobs, tasks and task time in ms, from Spark's own metrics."""
         self._context.listenerBus().waitUntilEmpty()
         store = self._context.statusStore()
         jobs = [store.job(each) for each in self._context.statusTracker().getJobIdsForGroup(statement)]
@@ -150,7 +150,7 @@ def main() -> None:
         with two_core_spark(memory="1500m", shuffle_partitions=32) as driver:
             measured = Measured(driver, open_lake(driver, Path(folder)))
             texts = {name: text.format(**PARAMETERS[0]) for name, text in QUERIES.items()}
-            if arguments.afresh:  # nothing is kept of a text with a comment
+            if arguments.afresh:  # a text with a comment is not cached
                 texts = {name: text.replace("SELECT", "SELECT /* afresh */", 1) for name, text in texts.items()}
             found: dict[str, list[dict[str, float]]] = {name: [] for name in texts}
             for turn in range(arguments.repeat + WARM):

@@ -1,10 +1,10 @@
-"""TPC-DS through the gateway's road, with and without what the logs say of the tables.
+"""TPC-DS through the gateway's pipeline, with and without table statistics from the logs.
 
 Run `python -m tests.bench.bench_tpcds [--scale 0.1] [--repeat 3] [--warm 2] [--queries 85 …] [--folder FOLDER]`. DuckDB
-makes the data and answers each query, and the gateway's answer has to be the same, cell by cell. Then the query is
-measured as a session has it, and in a session with `spark.sql.cbo.enabled = false`, in turns. The last lines name the
-queries that take more than 1.3 times as long as without, and more than a tenth of a second longer. Where a folder is
-given the tables stay there, for the next run.
+generates the data and answers each query, and the gateway's answer must be equal, cell by cell. Then the query is
+measured with default settings, and in a session with `spark.sql.cbo.enabled = false`, alternating. The last lines list
+queries that take more than 1.3 times as long as without, and more than a tenth of a second longer. With a folder the
+tables are stored there for the next run.
 """
 
 from __future__ import annotations

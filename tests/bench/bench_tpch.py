@@ -1,9 +1,9 @@
-"""TPC-H through the gateway's road, beside Spark's own Parquet reader on the very same files in the same Spark.
+"""TPC-H through the gateway's pipeline, compared with Spark's own Parquet reader on the same files in the same Spark.
 
 Run `python -m tests.bench.bench_tpch [--scale 1] [--repeat 3] [--warm 3] [--queries 9 17 …] [--folder FOLDER]`. DuckDB
-makes the data; delta-rs writes it, orders and line items by their dates, as they would arrive, in files of about a
-million rows. Where a folder is given it stays there, for the next run. Both sides answer Arrow or rows to their own
-process; results are compared cell by cell before anything is measured.
+generates the data; delta-rs writes it, orders and line items by date, as they would arrive, in files with about a
+million rows. With a folder it is stored there for the next run. Both sides return Arrow or rows to their own process;
+results are compared cell by cell before any measurement.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def write_tables(folder: Path, scale: float) -> list[str]:
-    """Write the tables below `folder`; the texts of the queries."""
+    """Writes the tables below `folder`; returns the queries' texts."""
     database = _duckdb()
     database.execute(f"CALL dbgen(sf={scale})")
     for table, order in TABLES.items():
@@ -65,7 +65,7 @@ def write_tables(folder: Path, scale: float) -> list[str]:
 
 
 def query_texts() -> list[str]:
-    """The 22 in their order."""
+    """Returns the 22 in their order."""
     return [text for _, text in _duckdb().execute("FROM tpch_queries()").fetchall()]
 
 
@@ -110,7 +110,7 @@ def _comparable(row: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def _cell(value: Any) -> str:
-    """Sums of doubles depend on the order of the rows, and Java's values come as its own types."""
+    """Rounds doubles, whose sums depend on the row order, and converts Java's own types."""
     if isinstance(value, float):
         return f"{value:.9g}" if math.isfinite(value) else str(value)
     text = str(value)

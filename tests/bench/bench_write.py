@@ -1,11 +1,11 @@
-"""CTAS and INSERT beside `df.write.parquet` of the same rows in the same Spark, and beside delta-spark's own.
+"""CTAS and INSERT compared with `df.write.parquet` for the same rows in the same Spark, and with delta-spark's own.
 
-Run `python -m tests.bench.bench_write [--rows 5000000] [--repeat 5] [--no-delta]`. The systems take turns, so that all
-meet the same noise; medians and their ratios are shown. Ours is the whole statement: parsing, checks, files,
-statistics, commit. delta-spark runs in a process of its own, on the Spark that it has a build for, if `make oracle` has
-set its environment up. "all checks" is a table with NOT NULL, CHECK, a varchar, and, for us, a generated column and a
-default, which delta-spark's SQL does not make (the frame has their values, so that the same rows are written); the
-hundred partitions are beside a frame that is rebalanced by them.
+Run `python -m tests.bench.bench_write [--rows 5000000] [--repeat 5] [--no-delta]`. The systems alternate, so that all
+meet the same noise; prints medians and their ratios. Ours is the whole statement: parsing, checks, files, statistics,
+commit. delta-spark runs in a separate process, on the Spark that it has a build for, if `make oracle` has set up its
+environment. "all checks" is a table with NOT NULL, CHECK, a varchar, and, for us, a generated column and a default,
+which delta-spark's SQL does not support (the frame has their values, so that the same rows are written); the hundred
+partitions are compared with a frame that is rebalanced by them.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ ONE_ROW = "INSERT INTO one VALUES (1, 2, 'three', 4, DATE'2024-01-05', 6)"
 
 @dataclass(frozen=True)
 class Case:
-    """`columns` empty: CREATE TABLE AS. `added` are constraints that delta-spark only takes afterwards, `filled` the
-    columns of the frame that our table fills by itself."""
+    """A measured write. Empty `columns`: CREATE TABLE AS. `added` are constraints that delta-spark only accepts
+    afterwards, `filled` the frame's columns that our table computes.
+    """
 
     name: str
     columns: str = ""
@@ -73,13 +74,13 @@ CASES = (
     Case("INSERT, 100 partitions", COLUMNS, COLUMNS, by="p"),
 )
 
+# Runs a statement; the milliseconds that it took.
 Statement = Callable[[str | list[Any]], float]
-"""Runs a statement; the milliseconds that it took."""
 
 
 @dataclass(frozen=True)
 class Systems:
-    """Those that take part. `parquet` times the frame of a text, which may be partitioned by a column."""
+    """The measured systems. `parquet` times a text's frame, which may be partitioned by a column."""
 
     ours: Statement
     parquet: Callable[[str, str | None], float]
@@ -143,7 +144,7 @@ def measure(systems: Systems, rows: str, repeat: int) -> None:
 
 
 def measure_at_once(engine: LakeEngine, count: int, repeat: int) -> None:
-    """One-row INSERTs of so many connections, each into a table of its own, and all into one."""
+    """Measures one-row INSERTs over `count` connections, each into a separate table, and all into one."""
     for name, tables in (("own tables", [f"own{number}" for number in range(count)]), ("one table", ["one"] * count)):
         sessions = [engine.open_session(Identity("bench"), settings={}, catalog=None, schema=None) for _ in tables]
         for table in dict.fromkeys(tables) if name == "own tables" else ():
@@ -162,7 +163,7 @@ def measure_at_once(engine: LakeEngine, count: int, repeat: int) -> None:
 
 
 def write(system: Statement, rows: str, columns: str, clause: str, added: tuple[str, ...] = ()) -> float:
-    """The time of the one statement that writes the rows; the table goes again."""
+    """Returns the time of the statement that writes the rows; the table is dropped again."""
     if columns:
         for statement in (f"CREATE TABLE t ({columns}) {clause}", *added):
             system(statement)
@@ -211,7 +212,7 @@ def write_parquet(gateway: Any, text: str, folder: Path, by: str | None) -> None
 
 @contextmanager
 def delta_spark() -> Iterator[tuple[Statement, int]]:
-    """delta-spark over a warehouse of its own, and the id of its process."""
+    """Yields delta-spark over a separate warehouse, and its process id."""
     timer = Path(__file__).with_name("delta_spark_timer.py")
     with tempfile.TemporaryDirectory() as folder, spark_timer(ORACLE, timer, Path(folder)) as made:
         yield made
@@ -219,7 +220,7 @@ def delta_spark() -> Iterator[tuple[Statement, int]]:
 
 @contextmanager
 def spark_timer(python: Path, timer: Path, folder: Path) -> Iterator[tuple[Statement, int]]:
-    """Another Spark that works in a folder and times what it is told, and the id of its process."""
+    """Yields another Spark that works in a folder and times statements, and its process id."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SPARK"))}
     errors = folder / "errors"
     process = subprocess.Popen(
@@ -250,7 +251,7 @@ def spark_timer(python: Path, timer: Path, folder: Path) -> Iterator[tuple[State
 
 
 def java_below(pid: int) -> int:
-    """The process id of the Java that a process started."""
+    """Returns the process id of a process's Java child."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         name, rest = path.read_text().split("(", 1)[1].rsplit(")", 1)
         if name == "java" and int(rest.split()[1]) == pid:
@@ -259,7 +260,7 @@ def java_below(pid: int) -> int:
 
 
 def peak_mb(pid: int) -> int:
-    """The most memory that a process ever had."""
+    """Returns the most memory that a process ever had."""
     (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) // 1024
 

@@ -1,9 +1,9 @@
-"""Two writers of one table that never pause: the gateway's, and deltalake's in a process of its own.
+"""Two continuous writers on one table: the gateway's, and deltalake's in a separate process.
 
 Run `python -m tests.bench.bench_writers [--seconds 60] [--alone] [--select]`. Both append one row at a time; the other
-writer starts again when it gives up after its lost attempts. Prints the commits of each in the log, the share of
-the other, how often it gave up, and whether the table has the rows of all of these commits. `--alone`: without the
-other, for the cost of the pauses. `--select`: ours are INSERT … SELECT, which Spark executes, instead of INSERT VALUES.
+writer starts again when it gives up after its lost attempts. Prints each one's commits in the log, the other's share,
+how often it gave up, and if the table has the rows from all commits. `--alone`: without the other, for the cost of the
+pauses. `--select`: ours are INSERT … SELECT, which Spark executes, instead of INSERT VALUES.
 """
 
 from __future__ import annotations

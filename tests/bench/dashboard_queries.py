@@ -1,4 +1,4 @@
-"""The questions of a dashboard over TPC-H: ten small aggregates and look-ups, each with two sets of parameters."""
+"""Dashboard queries over TPC-H: ten small aggregates and point lookups, each with two parameter sets."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ PARAMETERS = (
 
 
 def questions() -> tuple[str, ...]:
-    """All texts, each once; the same where a query has no parameters."""
+    """Returns all distinct texts; a query without parameters has one."""
     return tuple(dict.fromkeys(text.format(**each) for text in QUERIES.values() for each in PARAMETERS))

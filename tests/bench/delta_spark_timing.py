@@ -1,6 +1,6 @@
-"""How long delta-spark takes to plan queries; started by a measurement in the environment of the oracle.
+"""delta-spark's planning time; a measurement starts it in the oracle's environment.
 
-Texts come in as a JSON list, milliseconds for each go out as one. Delta chooses files while Spark optimizes.
+Reads texts as a JSON list, and writes milliseconds for each as one. Delta prunes files while Spark optimizes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Times statements with the Iceberg runtime, in the oracle's environment: JSON a line in, milliseconds a line out.
+"""Times statements with the Iceberg runtime, in the oracle's environment: a JSON line in, milliseconds per line out.
 
-The tables of the catalog `c` are in the folder `lake` of the working folder. A list is for the oracle's `Maker`.
+The tables in the catalog `c` are in the working folder's `lake`. A list is a call to the oracle's `Maker`.
 """
 
 from __future__ import annotations

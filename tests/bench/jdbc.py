@@ -101,7 +101,7 @@ public class Jdbc implements java.util.function.BiFunction {
 
 
 class Jdbc:
-    """Connections are made once and kept."""
+    """JDBC connections, which are created once and reused."""
 
     def __init__(self, gateway: Any, run: Any) -> None:
         self._gateway, self._run = gateway, run
@@ -111,7 +111,7 @@ class Jdbc:
         return jdbc_connect(self._gateway, _url(port), "bench")
 
     def read(self, connection: Any, text: str) -> int:
-        """The number of rows, of which every cell was asked for."""
+        """Returns the number of rows, after reading every cell."""
         return int(self._run.apply(connection, text))
 
     def busy_s(self) -> float:
@@ -120,7 +120,9 @@ class Jdbc:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def load(self, port: int, connections: int, runs: int, text: str, first: Sequence[str] = ()) -> list[float]:
-        """Milliseconds of each run of a query with one row, by so many connections at once. All run `first` before."""
+        """Returns milliseconds per run for a query with one row, over `connections` concurrent connections. All run
+        `first` before.
+        """
         try:
             lines = "\n".join((*first, text))
             times: list[float] = json.loads(self._run.apply(_url(port), f"{connections} {runs} {lines}"))

@@ -1,4 +1,4 @@
-"""Two sides of a measurement in one Spark: the gateway's road, and Spark's own reader of the same files."""
+"""Two sides for a measurement in one Spark: the gateway's pipeline, and Spark's own reader on the same files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.tables.scan import TableRead
 
 @contextmanager
 def two_core_spark(memory: str = "2g", shuffle_partitions: int = 4) -> Iterator[SparkDriver]:
-    """A Spark of two cores that ends with the block."""
+    """Yields a Spark with two cores, which ends with the block."""
     driver = SparkDriver.start(
         SparkOptions(
             master="local[2]", driver_memory=memory, conf={"spark.sql.shuffle.partitions": str(shuffle_partitions)}
@@ -36,13 +36,13 @@ def two_core_spark(memory: str = "2g", shuffle_partitions: int = 4) -> Iterator[
 
 
 def open_lake(driver: SparkDriver, folder: Path) -> LakeSession:
-    """A session over the tables of a folder."""
+    """Returns a session over a folder's tables."""
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(folder))), driver)
     return engine.open_session(Identity("bench"), settings={}, catalog=None, schema=None)
 
 
 def run(session: LakeSession, text: str) -> tuple[pa.Table, tuple[TableRead, ...]]:
-    """The rows of a statement, and what it read."""
+    """Returns a statement's rows, and its table reads."""
     request = StatementRequest(identity=Identity("bench"))
     result = session.execute(text, request)
     rows = pa.Table.from_batches(result.batches(), result.schema)
@@ -56,9 +56,9 @@ def own_spark(driver: SparkDriver) -> Any:
 
 
 def alternate(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int, warm: int = 2) -> tuple[float, float]:
-    """Medians in ms of two things done in turns, after `warm` rounds that do not count.
+    """Returns two actions' medians in ms, alternating, after `warm` warm-up rounds.
 
-    Who is first changes each round: what Java compiles while the one runs, the other finds compiled.
+    The first one changes each round: Java code compiled during one action is already compiled for the other.
     """
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(repeat + warm):

@@ -1,4 +1,4 @@
-"""A client of the statement API that keeps no rows, and the memory of the processes that it asks."""
+"""A statement API client that discards rows, and the memory of measured processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def resident_bytes(process_id: int) -> int:
 
 
 class Memory:
-    """The peaks of processes' resident sets, sampled."""
+    """Peaks of processes' resident sets, sampled."""
 
     def __init__(self, *process_ids: int) -> None:
         self._ids = process_ids
@@ -52,7 +52,7 @@ class Client:
         return answer
 
     def drain(self, path: str) -> int:
-        """The bytes of a document, which are forgotten."""
+        """Returns a document's size in bytes; its content is discarded."""
         self._connection.request("GET", path)
         answer, size = self._connection.getresponse(), 0
         assert answer.status == 200, answer.read()
@@ -69,7 +69,7 @@ class Client:
 
 
 def fetch_links(client: Client, answer: dict[str, Any]) -> int:
-    """All chunks by their external links, in order."""
+    """Returns all chunks by their external links, in order."""
     size, index, total = 0, 0, answer["manifest"]["total_chunk_count"]
     while index < total:
         part = client.ask("GET", f"{STATEMENTS}/{answer['statement_id']}/result/chunks/{index}")

@@ -1,4 +1,4 @@
-"""The Spark Thrift Server out of the same pyspark, as the gateway's other side."""
+"""The Spark Thrift Server in the same pyspark, as the gateway's counterpart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START_S = 180
 
 @dataclass(frozen=True, slots=True)
 class StockServer:
-    """Its Thrift port, and the id of its only process."""
+    """Its Thrift port, and its only process's id."""
 
     port: int
     process_id: int
@@ -27,7 +27,7 @@ class StockServer:
 
 @contextmanager
 def stock_server(folder: Path) -> Iterator[StockServer]:
-    """With as many cores and as much memory as ours; it ends with the block."""
+    """Yields a server with as many cores and as much memory as ours; it ends with the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -45,7 +45,7 @@ def stock_server(folder: Path) -> Iterator[StockServer]:
     hiveconf = {
         "hive.server2.thrift.bind.host": "127.0.0.1",
         "hive.server2.thrift.port": str(port),
-        "hive.server2.async.exec.wait.queue.size": "1000",  # with 100 it refuses statements of 200 connections
+        "hive.server2.async.exec.wait.queue.size": "1000",  # with 100 it rejects statements on 200 connections
     }
     command += [
         "spark-internal",

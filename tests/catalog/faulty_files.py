@@ -1,4 +1,4 @@
-"""A file system that dies, lies or dawdles, for the stores' tests."""
+"""A file system that dies, returns wrong results or is slow, for the stores' tests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Crash(BaseException):
 class Fault(Enum):
     CRASH_BEFORE = auto()
     CRASH_AFTER = auto()
+    # The request never arrived.
     ERROR_BEFORE = auto()
-    """The request never arrived."""
+    # The answer was lost.
     ERROR_AFTER = auto()
-    """The answer was lost."""
+    # The answer was lost and the store's client repeated the request.
     REPEATED = auto()
-    """The answer was lost and the client of the store asked again."""
 
 
 class FaultyFiles:

@@ -1,4 +1,4 @@
-"""Folders that are tables, for tests of names: all that makes one is a version in its log."""
+"""Folders that are tables, for tests of names: each has only a version in its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalog as the engine uses it: names to entries, paths to entries, changes beside a served folder."""
+"""The engine's catalog interface: names to entries, paths to entries, and changes, with a served folder."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def lake(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def catalog(lake: Path) -> Catalog:
-    """The lake, with explicit objects in `own` and in the discovered schema `shop`, and a second catalog `two`."""
+    """Returns the lake, with explicit objects in `own` and in the discovered schema `shop`, and a second catalog
+    `two`.
+    """
     catalog = Catalog(MemoryStore(), ServedFolder(LocalTree(str(lake))), [str(lake.parent / "more")])
     for change in (
         CreateCatalog(CatalogEntry(name=CatalogName("Two"))),
@@ -283,7 +285,7 @@ def test_changes_that_cannot_be(catalog: Catalog, lake: Path, change: Change, co
     ],
 )
 def test_no_table_is_made_in_another_or_above_one(lake: Path, location: str, reason: str) -> None:
-    """`own.t` is only recorded, the others lie there."""
+    """`own.t` is only recorded, the others exist there."""
     more = str(lake.parent / "more")
     places = {"lake": str(lake), "more": more}
     catalog = Catalog(MemoryStore(), ServedFolder(LocalTree(str(lake))), [more], str(lake / ".catalog"))

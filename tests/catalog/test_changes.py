@@ -1,4 +1,4 @@
-"""The fold of changes: what each makes of a state, and what it refuses."""
+"""Folding of changes: each one's effect on a state, and rejected ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which folders are tables, under which names, and what finding them costs."""
+"""Table discovery: folders that are tables, their names, and the cost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def lake(tmp_path: Path) -> Path:
         "crm/accounts",
         "v1.2/t",
         "with space/my table",
-        # none of these is a table
+        # not a table, nor the following ones
         "shop/orders/_change_data/inner",
         "shop/orders/inner",
         "_hidden/t",

@@ -1,4 +1,4 @@
-"""Which policies hold for a principal and a table, by tags; and what makes the table unreadable."""
+"""Effective policies for a principal and a table, by tags; and causes that make the table unreadable."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def row_filter(name: str = "r", function: TableName = F, **more: object) -> Name
 def with_all(
     tags: dict[str, TagPairs], *policies: tuple[str, NamedPolicy], own: Policies | None = None
 ) -> CatalogState:
-    """`tags` are of a level, or of a column."""
+    """Returns entries with all tags; `tags` are a level's, or a column's."""
     found = state()
     for where, pairs in tags.items():
         column = None if where in ON else where
@@ -169,7 +169,7 @@ def test_conditions() -> None:
 
 
 def test_entries_as_json() -> None:
-    """Both ways; and what is not understood makes the entry unreadable, since it may hide something."""
+    """In both directions; unknown content makes the entry unreadable, since it may hide something."""
     policy = mask(
         but=(user("ann"),),
         when=AnyOf((HasTag("a", "b"), NoneOf(AllOf()))),
@@ -209,7 +209,7 @@ def test_changes() -> None:
 
 
 def test_a_group_that_a_policy_names_stays() -> None:
-    """Another group of that name would be exempt."""
+    """Another group with that name would be exempt."""
     found = with_all({}, ("s", row_filter(but=(group("staff"),))))
     found = replace(found, groups={"staff": GroupEntry(name="staff")})
     with pytest.raises(SqlError) as caught:

@@ -1,4 +1,4 @@
-"""Entries survive the trip through JSON, with what this release does not know."""
+"""Entries round-trip through JSON, including fields unknown to this release."""
 
 from __future__ import annotations
 

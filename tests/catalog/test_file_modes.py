@@ -1,4 +1,4 @@
-"""Modes of the catalog's files and folders on a local disk."""
+"""Modes of catalog files and folders on a local disk."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def test_a_writer_that_slept_through_the_whole_history_loses_nothing(files: Loca
 
 
 class StoreFiles(FaultyFiles):
-    """As on an object store, where each listing is a request. Files are `apart_s` seconds apart."""
+    """Files as on an object store, where each listing is a request. Files are `apart_s` seconds apart."""
 
     def __init__(self, inner: LocalFiles, apart_s: float = 0.0) -> None:
         super().__init__(inner)
@@ -316,7 +316,7 @@ def test_a_change_of_a_catalog_on_an_object_store_that_is_gone_makes_no_new_one(
 
 
 def test_a_change_that_only_an_old_state_forbids_is_made(files: LocalFiles) -> None:
-    """Changes begin with what this server knows: what forbids one is looked up again."""
+    """Changes start from this server's cached state: a conflict in it is checked against a fresh one."""
     commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("orders")))
     catalog = Catalog(FileStore(files), allowed_roots=["/data"])
     catalog.view()
@@ -358,11 +358,11 @@ def test_loading_an_unchanged_catalog_reads_no_file(files: LocalFiles) -> None:
     assert len(reads) == 2
     commit(files, CreateTable(table("t")))
     store.load()
-    assert len(reads) == 4  # the generation and what it changed
+    assert len(reads) == 4  # the generation and its changed files
 
 
 def test_an_operator_can_go_back_to_an_older_generation(files: LocalFiles) -> None:
-    """As the runbook says: with all servers stopped, later generations are moved away."""
+    """As in the runbook: with all servers stopped, later generations are moved away."""
     commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("orders")))
     wanted = commit(files, CreateTable(TableEntry(name=table("orders").name, location="/wanted"), replace=True))
     commit(files, CreateTable(TableEntry(name=table("orders").name, location="/mistake"), replace=True))

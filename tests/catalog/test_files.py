@@ -23,7 +23,7 @@ def test_create_read_list_delete(files: Files) -> None:
     assert files.create("x/y/z/two", b"2")
     assert not files.create("x/y/one", b"another")
     assert files.read("x/y/one") == b"1"
-    assert files.names("x/y") == ["one"]  # folders are none of its files
+    assert files.names("x/y") == ["one"]  # folders are not files
     files.delete("x/y/one")
     files.delete("x/y/one")
     assert files.names("x/y") == []

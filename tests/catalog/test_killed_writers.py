@@ -1,7 +1,7 @@
-"""Servers on one catalog folder that are killed while they replace and drop views and tables: nothing of it is torn.
+"""Servers on one catalog folder, killed while they replace and drop views and tables: nothing is torn.
 
-Each server counts in views of its own what it made, and all replace and drop one view and one table. What was answered
-before a kill is there after it, every generation in the folder is whole, and a reader sees no error at any time.
+Each server counts its changes in separate views, and all replace and drop one view and one table. Answers from before a
+kill hold after it, every generation in the folder is complete, and a reader sees no error at any time.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ while True:
 
 
 class Server:
-    """A process that is killed and started again; `counted` is the last number that it told of its own view."""
+    """A process that is killed and restarted; `counted` is the last number that it reported for its own view."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name, self.counted = folder, name, 0
@@ -88,8 +88,8 @@ class Server:
 
 
 def _ensure_whole(root: Path) -> int:
-    """Every generation that stays is JSON and names files that are whole; how many there are. Of one that goes, a kill
-    may have left the number alone.
+    """Checks that every retained generation is JSON and references complete files; returns their number. A removed one
+    may have only its number left after a kill.
     """
     generations = sorted((root / "generations").glob("*.json"))
     for generation in generations[-GENERATIONS_KEPT:]:
@@ -99,7 +99,7 @@ def _ensure_whole(root: Path) -> int:
 
 
 def _made(state: CatalogState, server: Server) -> int:
-    """The number in a server's own view."""
+    """Returns the number in a server's own view."""
     own = state.relations.get(TableName("spark_catalog", "shop", f"of_{server.name}"))
     return int(own.text.removeprefix("SELECT ")) if isinstance(own, ViewEntry) else 0
 

@@ -1,4 +1,4 @@
-"""The folders that the files of a table are compared with, as the catalog changes."""
+"""Other tables' folders for path comparisons, as the catalog changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which paths a client may name. Each row of the tables below is an attempt."""
+"""Paths that a client may name. Each row in the tables below is an attempt."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_folders_are_compared_by_the_store_that_they_are_in(one: str, other: str
     [("az://c/t", "abfss://c@a.dfs.core.windows.net/t"), ("wasbs://c@a.blob.core.windows.net", "az://c/x")],
 )
 def test_a_container_without_an_account_may_be_that_of_any(one: str, other: str) -> None:
-    """What is refused for it is no right that somebody has."""
+    """A path that is denied for it does not reveal anybody's privilege."""
     assert overlap(one, other) and overlap(other, one) and overlap(f"{one}/x", other)
     assert not is_same(one, other) and not is_below(other, one) and not is_below(one, other)
     assert may_be_below(f"{one}/x/y", other) and not may_be_below(one, f"{other}/x/y")

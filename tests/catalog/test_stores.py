@@ -102,7 +102,7 @@ def test_a_loaded_state_does_not_change(reopen: Reopen) -> None:
 
 
 def test_threads_that_change_at_once_lose_nothing(reopen: Reopen) -> None:
-    """Each thread is a server of its own; more changes than generations are kept."""
+    """Each thread is a separate server; there are more changes than retained generations."""
     Catalog(reopen()).change(CreateSchema(SchemaEntry(name=SHOP)))
     threads, each = 4, GENERATIONS_KEPT // 4 + 2
     errors: list[BaseException] = []

@@ -109,7 +109,7 @@ def test_an_owner_has_so_many(store: TokenStore, clock: Clock, monkeypatch: pyte
         make(store)
     assert make(store, TokenOwner(principal="bob"))
     clock.now += 10
-    assert make(store) and len(json.loads(store._path.read_text())["tokens"]) == 2  # those that ended are gone
+    assert make(store) and len(json.loads(store._path.read_text())["tokens"]) == 2  # ended tokens are removed
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"version": 1, "tokens": [{}]}', '{"version": 2, "tokens": []}'])

@@ -69,7 +69,7 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
 
 
 def table(root: Path, log_path: str | None = None, **keys: Any) -> None:
-    """A table of one file of its own and, with `log_path`, one more action `add` of it."""
+    """Writes a table with one file and, with `log_path`, another `add` for it."""
     parts = [Part(name="own.parquet", rows=_IDS, keys=keys)]
     write_table(root, [column("id", "long")], parts, **(_VECTORS if keys else {}))
     if log_path is not None:
@@ -88,7 +88,7 @@ def _vector(kind: str, text: str, **fields: Any) -> dict[str, Any]:
 
 
 def _vector_file(folder: Path) -> None:
-    """A file of one vector, of the first row."""
+    """Writes a file with one deletion vector, for the first row."""
     (folder / f"deletion_vector_{_UUID}.bin").write_bytes(format_file([_FIRST_ROW])[0])
 
 

@@ -1,7 +1,7 @@
-"""Files that hold columns whose values the log has: what the log says counts, and no filter on them is pushed down.
+"""Files that contain columns with logged values: the log takes precedence, and no filter on them is pushed down.
 
-Writers of `materializePartitionColumns`, of IcebergCompat tables and many others put partition columns into the files.
-With a page index Parquet leaves out single pages, without one row groups, by dictionaries and bloom filters too.
+Writers with `materializePartitionColumns`, IcebergCompat tables and many others put partition columns into the files.
+With a page index Parquet skips single pages, without one row groups, by dictionaries and bloom filters too.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.spark
 FILES, COUNT = 5, 12
 BY_NAME = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
 BY_ID = {**BY_NAME, "delta.columnMapping.mode": "id"}
+# The files' partition values.
 LOG = ("0", "1", "2", "3", None)
-"""Partition values of the files."""
 
 IN_FILES: dict[str, Callable[[int], pa.Array | None]] = {
     "the same value": lambda file: pa.array([file] * COUNT, pa.int32()),
@@ -67,7 +67,7 @@ CONDITIONS: dict[str, Callable[[int, int | None], bool]] = {
 
 
 def _layouts(root: Path) -> list[str]:
-    """Tables of all kinds of columns in files and all options."""
+    """Returns tables with all kinds of columns in files and all options."""
     names = []
     for in_files, make in IN_FILES.items():
         for option, options in OPTIONS.items():

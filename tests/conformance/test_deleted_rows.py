@@ -1,7 +1,7 @@
-"""Deletion vectors of every kind, place and fault, through the whole road.
+"""Deletion vectors in every form, storage and fault, through the whole pipeline.
 
-The good ones must leave the rows that are not in them, to us and to DuckDB's kernel and deltalake, also where pages and
-groups of rows are skipped: a vector counts the rows of the file.
+Valid ones must leave the other rows, for us, DuckDB's kernel and deltalake, also if pages and row groups are skipped: a
+vector contains row indexes in the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables that deltalake makes, in all the ways it can, hold for us in every version what they hold for it."""
+"""deltalake's tables, created in every way that it supports, have the same rows for us in every version."""
 
 from __future__ import annotations
 

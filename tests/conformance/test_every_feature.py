@@ -1,4 +1,4 @@
-"""Every table feature has a table in which it is in use, and what we say we do on such tables is what happens."""
+"""Every table feature has a table that uses it, and our documented behavior on it is the actual one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from engine.spark.session import SparkDriver
 from tests.engine.lake_sessions import rows
 from tests.feature_tables import FEATURE_TABLES
 
+# Features that appear only in the protocol, not in the metadata.
 NO_USE_OF_ITS_OWN = {"domainMetadata", "vacuumProtocolCheck"}
-"""Nothing in a table's metadata says more of these than that the protocol lists them."""
 READ = [name for name, table in FEATURE_TABLES.items() if table.is_read]
 
 
@@ -50,7 +50,7 @@ def test_the_feature_is_in_use_and_known_as_its_row_says(lake: Path, name: str) 
 
 
 def test_rows_are_read(lake: Path, spark_driver: SparkDriver) -> None:
-    """In one statement: a query of each costs more than all of them in one."""
+    """In one statement, since a query per table costs more."""
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     parts = (f"SELECT '{name}', array_sort(collect_list({FEATURE_TABLES[name].shown})) FROM `{name}`" for name in READ)

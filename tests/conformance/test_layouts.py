@@ -1,8 +1,7 @@
-"""What a table's files and log may look like, one small table for each way, made by hand.
+"""Layouts of a table's files and log, one small hand-made table each.
 
-Expected values are those of the protocol and of Spark. Peers (DuckDB's kernel, deltalake) must agree where they know
-the feature. DuckDB goes by names where a table's columns are mapped by id, and loses the partition values of mapped
-columns.
+Expected values are from the protocol and from Spark. Peers (DuckDB's kernel, deltalake) must agree if they support the
+feature. DuckDB reads by name if columns are mapped by id, and loses mapped columns' partition values.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class Case:
     parts: Sequence[Part]
     rows: list[tuple[Any, ...]]
     peers: tuple[str, ...] = ("deltalake", "duckdb")
+    # Further arguments for `write_table`.
     more: dict[str, Any] = field(default_factory=dict)
-    """Arguments of `write_table`."""
 
 
 def part(name: str = "a.parquet", **columns: pa.Array) -> Part:
@@ -49,7 +48,7 @@ def part(name: str = "a.parquet", **columns: pa.Array) -> Part:
 
 
 def widened(first: str, now: str, values: pa.Array) -> Case:
-    """A file from before the column `v` changed its type. What it shows is the same value in the other type."""
+    """Returns a file from before column `v` changed its type. Reads return the same value in the new type."""
     change = {"fromType": first, "toType": now}
     shown = [dt.datetime(v.year, v.month, v.day) if isinstance(v, dt.date) else v for v in values.to_pylist()]
     return Case(

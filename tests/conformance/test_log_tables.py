@@ -1,7 +1,7 @@
-"""The logs of other engines: every table and every version is loaded, and agrees with what is known of it.
+"""Other engines' logs: every table and version is loaded, and agrees with its expected content.
 
-Three sources of truth: what the tables' makers recorded beside them, another implementation (delta-rs) where it can
-read them, and a table of the cases whose outcome is special.
+Three sources: the table makers' records, another implementation (delta-rs) if it can read them, and a table with
+special cases.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ UNREADABLE = {
     "deltalog-state-reconstruction-without-protocol": "DELTA_STATE_RECOVER_ERROR",
     "versions-not-contiguous": "DELTA_VERSIONS_NOT_CONTIGUOUS",
 }
+# delta-rs refuses the first three, and does not know that `file:/x` is `/x`.
 PEER_CANNOT_READ = {
     "corrupted-last-checkpoint",
     "deltalog-commit-info",
     "update-deleted-directory",
     *(f"canonicalized-paths-{kind}" for kind in ("normal-a", "normal-b", "special-a", "special-b")),
 }
-"""delta-rs refuses the first three, and does not know that `file:/x` is `/x`."""
 
 
 def name_of(table: Path) -> str:
@@ -78,7 +78,7 @@ def test_the_files_are_those_that_another_implementation_finds(table: Path) -> N
     assert snapshot.version == peer.version()
     theirs = pa.table(peer.get_add_actions())
     records = theirs["num_records"] if "num_records" in theirs.column_names else pa.nulls(len(theirs), pa.int64())
-    # It gives paths as in the log from some kinds of checkpoints, and decoded from others.
+    # It returns raw paths from some kinds of checkpoints, and decoded paths from others.
     rows = zip(*(theirs[name].to_pylist() for name in ("path", "size_bytes", "modification_time")), strict=True)
     expected = sorted((path, size, int(moment) if isinstance(moment, int) else moment) for path, size, moment in rows)
     for column in ("path", "log_path"):
@@ -99,7 +99,7 @@ def test_the_files_are_those_that_another_implementation_finds(table: Path) -> N
 
 @pytest.mark.parametrize("table", READABLE, ids=show)
 def test_every_version_can_be_loaded_or_reached(table: Path) -> None:
-    """Loading version n gives what advancing there from n - 1 gives."""
+    """Loading version n equals advancing there from n - 1."""
     newest = load_snapshot(str(table))
     previous: Snapshot | None = None
     for version in range(newest.version + 1):
@@ -120,7 +120,7 @@ def test_every_version_can_be_loaded_or_reached(table: Path) -> None:
 
 
 def file_ids(files: Any) -> set[tuple[Any, ...]]:
-    """What reconciliation tells files apart by: the path and the deletion vector."""
+    """Returns reconciliation's file keys: the path and the deletion vector."""
     rows = files.select(["path", "deletion_vector"]).to_pylist()
     return {(row["path"], str(row["deletion_vector"])) for row in rows}
 
@@ -188,7 +188,7 @@ def test_deletion_vectors_hold_what_is_recorded(table: Path, vector: dict[str, A
 
 @pytest.mark.parametrize("table", READABLE, ids=show)
 def test_checkpoints_agree_with_the_commits_before_them(table: Path) -> None:
-    """Where the log is still there from the beginning, every checkpoint is what replay without it gives."""
+    """If the log is complete, every checkpoint equals log replay without it."""
     storage = LocalStorage(str(table))
     files = list_log(storage)
     single = [path for path in files if path.is_checkpoint and path.parts == 1]

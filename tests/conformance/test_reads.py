@@ -1,7 +1,7 @@
-"""Every table of other engines, read by the whole road, holds cell for cell what its makers recorded.
+"""Other engines' tables, read through the whole pipeline, match their makers' records cell by cell.
 
-Rows are compared as multisets. Versions other than the newest are read where their rows are recorded. Tables that must
-fail do so by name, and tables without recorded rows are compared with what is known of them otherwise.
+Rows are compared as multisets. Older versions are read if their rows are recorded. Invalid tables must fail with a
+named error, and tables without recorded rows are compared with other known facts.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tests.paths import DAT, GOLDEN, TESTDATA
 pytestmark = [pytest.mark.spark, pytest.mark.foreign]
 
 _PACIFIC = "America/Los_Angeles"
+# Rows beyond which a table is compared by sorting, since cell by cell in Python takes too long.
 _MANY = 2000
-"""Rows beyond which a table is compared by sorting, since cell by cell in Python takes too long."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""Tables that must not be read, and what only stops writers: each with its condition, by the whole road."""
+"""Tables that must not be read, and features that block only writers: each with its condition, through the whole
+pipeline.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,15 @@ _BY_ID = {"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     condition: str
+    # A part of the message.
     says: str
-    """A part of the message."""
     columns: tuple[dict[str, Any], ...] = (column("id", "long"),)
     part: Part = _PLAIN
     protocol: Mapping[str, Any] = field(default_factory=lambda: LEGACY)
     configuration: Mapping[str, str] = field(default_factory=dict)
     partition_columns: tuple[str, ...] = ()
+    # Is the data file overwritten with something else?
     spoiled: bool = False
-    """Is the data file overwritten with something else?"""
 
 
 def feature(*names: str) -> Case:

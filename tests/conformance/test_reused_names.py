@@ -1,7 +1,7 @@
-"""Files whose columns have names that mean something else in the table: a column is what the log says that it is.
+"""Files whose column names have another meaning in the table: the log determines each column.
 
-The names of one thing are those of another: physical and logical names, names of old columns and new ones, of fields of
-`_metadata` and of columns, of what the log adds to rows and of what foreign writers keep in files.
+Names collide: physical and logical names, old and new columns' names, `_metadata` fields and columns, the log's
+additions to rows and foreign writers' extra columns.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Case:
     columns: Sequence[dict[str, Any]]
     parts: Sequence[Part]
     rows: Sequence[tuple[Any, ...]]
+    # SQL, and the same for a row.
     conditions: Mapping[str, Callable[..., bool]]
-    """SQL, and the same of a row."""
     more: Mapping[str, Any] = field(default_factory=dict)
     configuration: Mapping[str, str] = field(default_factory=dict)
 
@@ -354,7 +354,7 @@ FEED_CONDITIONS: dict[str, Callable[..., bool]] = {
 
 
 def _write_feed(folder: Path) -> None:
-    """Every file holds columns of the feed's names, and the partition column, with other values than the log's."""
+    """Every file has columns with the feed's names, and the partition column, with other values than the log's."""
     table = FeedTable(folder)
     schema = (feed_tables.column("id", "long"), feed_tables.column("part", "long"))
 

@@ -1,8 +1,7 @@
-"""Every version of every table of other engines: its rows are those that another reader finds, or it fails by name.
+"""Every version of every foreign table: its rows equal another reader's, or it fails with a named error.
 
-The other reader is DuckDB on the Rust kernel of Delta. Where it cannot read, or reads wrongly, the rows come from
-elsewhere: those that the makers recorded, or those of a sibling table that was written in the same way and stopped
-earlier. No version of any table is left out.
+The other reader is DuckDB on Delta's Rust kernel. If it cannot read, or reads wrongly, the rows come from the makers'
+records, or from a sibling table that was written in the same way and stopped earlier. No version is left out.
 """
 
 from __future__ import annotations
@@ -31,13 +30,14 @@ pytestmark = [pytest.mark.spark, pytest.mark.foreign]
 
 DELTA = TESTDATA / "delta"
 TABLES = {path.parent: str(path.parent.relative_to(DELTA)) for path in sorted(DELTA.glob("**/_delta_log"))}
+# Rows beyond which two tables are compared by sorting.
 _MANY = 2000
-"""Rows beyond which two tables are compared by sorting."""
 
 NO_FILE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 OUTSIDE = "LOG_PATH_NOT_ALLOWED"
 NO_COLUMNS = "DELTA_READ_TABLE_WITHOUT_COLUMNS"
 NO_STATE = "DELTA_STATE_RECOVER_ERROR"
+# The versions that must fail, and how: logs without data or columns, states that cannot be rebuilt, vacuumed files.
 FAILING = {
     "dat/no_replay/delta": {2: NO_FILE},
     "golden/canonicalized-paths-normal-a/delta": {0: OUTSIDE},
@@ -68,22 +68,22 @@ FAILING = {
     "golden/update-deleted-directory/delta": {0: NO_COLUMNS},
     "golden/versions-not-contiguous/delta": {0: NO_COLUMNS, 2: "DELTA_VERSIONS_NOT_CONTIGUOUS"},
 }
-"""The versions that must fail, and how: logs without data or columns, states that cannot be rebuilt, vacuumed files."""
 
+# Versions without rows that the peer cannot read: it does not know that `file:/x`, once removed, is `/x`.
 EMPTIED = {
     f"golden/canonicalized-paths-{kind}/delta": (1,) for kind in ("normal-a", "normal-b", "special-a", "special-b")
 }
-"""Versions without rows that the peer cannot read: it does not know that `file:/x`, once removed, is `/x`."""
 
+# The peer rejects the first for its reader features, finds no partition values in those with mapped NTZ columns, and
+# crashes on two-level lists. Their versions before the last are empty.
 RECORDED = {
     "dat/iceberg_compat_v1/delta": "expected/latest/table_content/*.parquet",
     "golden/data-reader-timestamp_ntz-id-mode/delta": "expected/*.parquet",
     "golden/data-reader-timestamp_ntz-name-mode/delta": "expected/*.parquet",
     "golden/parquet-all-types-legacy-format/delta": "expected/*.parquet",
 }
-"""The peer refuses the first for its reader features, finds no partition values in those with mapped NTZ columns, and
-dies of two-level lists. Their versions before the last are empty."""
 
+# Golden tables that continue another one.
 SIBLINGS = {
     "snapshot-data1": {0: "snapshot-data0"},
     "snapshot-data2": {0: "snapshot-data0", 1: "snapshot-data1"},
@@ -101,10 +101,9 @@ SIBLINGS = {
     "time-travel-start-start20": {0: "time-travel-start"},
     "time-travel-start-start20-start40": {0: "time-travel-start", 1: "time-travel-start-start20"},
 }
-"""Golden tables that go on where another one stopped."""
 
+# The peer has no Arrow type for variants. The table's maker wrote `{"key": id}` at every place, with nulls between.
 VARIANTS = "golden/spark-variant-checkpoint/delta"
-"""The peer has no Arrow type for variants. The table's maker wrote `{"key": id}` at every place, with nulls between."""
 
 
 def versions_of(table: Path) -> list[int]:

@@ -1,7 +1,7 @@
-"""A second table format, as small as one can be: a folder of Parquet files and numbered lists of them.
+"""A minimal second table format: a folder with Parquet files and numbered file lists.
 
-Version n of a table is `<root>/versions/<n>.json`, put there if absent: its columns, its partition columns and the live
-files with their sizes, numbers of rows and partition values. Files without statistics are read whatever the condition.
+A table's version n is `<root>/versions/<n>.json`, put if absent: its columns, partition columns and live files with
+sizes, row counts and partition values. Files without statistics are read for any condition.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ LostRace = declare_error(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderDefinition(NoRules):
-    """The definition of a table, and its rules: nothing but columns, a comment, and properties that mean nothing."""
+    """A table definition and its constraints: only columns, a comment, and uninterpreted properties."""
 
     schema: StructType
     partition_columns: tuple[str, ...] = ()
@@ -346,7 +346,7 @@ class FolderTransaction:
         self.files = {}
 
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
-        """Any commit of others is a conflict."""
+        """Any other commit is a conflict."""
 
     def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
         raise AssertionError("it has no such capability")

@@ -1,4 +1,4 @@
-"""Random filters over a table's columns: their SQL, and what they are of a row by SQL's logic of three values."""
+"""Random filters over a table's columns: their SQL, and their value for a row in three-valued logic."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """Something that filters compare: its SQL, its value in a row, and values near those that it has."""
+    """A compared operand: its SQL, its value in a row, and values near existing ones."""
 
     sql: str
     value: Callable[[Row], Any]
@@ -102,7 +102,7 @@ def _in(operand: Operand, values: list[Any], has_null: bool) -> Filter:
 
 
 def _on_value(sql: str, operand: Operand, holds: Callable[[Any], Truth]) -> Filter:
-    """Unknown where there is no value."""
+    """Returns unknown if the value is null."""
     return Filter(sql, lambda row: None if operand.value(row) is None else holds(operand.value(row)))
 
 

@@ -1,4 +1,4 @@
-"""The content of a data file: a table's columns under the names or ids that the log gives them, and what misleads."""
+"""A data file's content: a table's columns under their logged names or ids, and misleading columns."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ VALUES: dict[str, tuple[pa.DataType, Sequence[Any]]] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     name: str
+    # A key in `VALUES`, or `struct`.
     type: str
-    """A key of `VALUES`, or `struct`."""
     physical: str
     number: int
     fields: tuple[Column, ...] = ()
@@ -38,7 +38,7 @@ Stored = tuple[pa.Field, list[Any]]
 
 
 class FileColumns:
-    """The columns of one file. By id, names mean nothing: they are those of other columns."""
+    """One file's columns. By id, names are misleading: they belong to other columns."""
 
     def __init__(self, random: Random, rows: Sequence[Mapping[str, Any]], *, is_by_id: bool) -> None:
         self._random, self._rows, self._is_by_id = random, rows, is_by_id
@@ -75,7 +75,7 @@ class FileColumns:
         return self._field(name, column.number, pa.struct(self._random.sample(fields, len(fields)))), stored
 
     def _misleading(self, column: Column, name: str) -> Stored:
-        """The log's value, another one, several, none, or one of another type."""
+        """Returns the log's value, another one, several, none, or one with another type."""
         data_type, values = VALUES[column.type]
         stored = [row[column.name] for row in self._rows]
         kind = self._random.choice(("same", "other", "several", "null", "type"))

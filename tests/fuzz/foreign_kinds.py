@@ -1,6 +1,6 @@
-"""What random tables of other writers may be like, and which kinds of that the ordinary run has.
+"""Kinds of random foreign tables, and those in the ordinary run.
 
-`make fuzz-tables KINDS="all"` takes every kind, `KINDS="a,b"` those named besides the ordinary ones.
+`make fuzz-tables KINDS="all"` takes every kind, `KINDS="a,b"` the given ones in addition to the ordinary ones.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Kind(StrEnum):
     ABSOLUTE_PATHS = "absolute paths"
 
 
+# Kind -> is it in every run?
 ORDINARY = MappingProxyType(
     {
         Kind.PARTITIONS: True,
@@ -51,20 +52,19 @@ ORDINARY = MappingProxyType(
         Kind.ABSOLUTE_PATHS: True,
     }
 )
-"""Kind -> is it in every run?"""
 
+# A table has at most one.
 EXCLUSIVE = (
     (Kind.BY_NAME, Kind.BY_ID),
     (Kind.CHECKPOINT, Kind.CHECKPOINT_DOUBLED, Kind.COMPACTION, Kind.COMPACTION_DOUBLED),
 )
-"""A table has one of these at most."""
 
+# Kinds with broken logs, for which a named error is accepted instead of the rows.
 MAY_BE_REFUSED = frozenset({Kind.CHECKPOINT_DOUBLED})
-"""Kinds of broken logs that may be answered by an error that names them instead of the rows."""
 
 
 def chosen_kinds() -> frozenset[Kind]:
-    """The ordinary kinds, with those that `FUZZ_KINDS` names."""
+    """Returns the ordinary kinds, with those in `FUZZ_KINDS`."""
     asked = os.environ.get("FUZZ_KINDS", "")
     if asked == "all":
         return frozenset(Kind)

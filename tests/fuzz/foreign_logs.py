@@ -1,7 +1,7 @@
-"""The logs of random tables: commits by hand, and what other writers make of them afterwards.
+"""Random tables' logs: commits by hand, and other writers' later maintenance.
 
-A checkpoint or a log compaction stands for the commits that it is made of, most of which are gone then where they may
-be. One that is not reconciled has actions of the past beside those that replaced them.
+A checkpoint or log compaction replaces its commits, most of which are deleted if allowed. An unreconciled one has past
+actions in addition to their replacements.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class LogWriter:
         self._log = table.folder / "_delta_log"
         self._log.mkdir(parents=True)
         self._commits: list[list[Action]] = []
+        # Path -> the live add.
         self._added: dict[str, Action] = {}
-        """Path -> the live add."""
 
     def write(self) -> None:
         self._commit([{"protocol": _protocol(self._table)}, {"metaData": self._metadata()}])
@@ -151,7 +151,7 @@ class LogWriter:
         return {"add": body}
 
     def _changes(self) -> list[Action]:
-        """A file that goes, and one whose rows go."""
+        """Returns a file that goes, and one whose rows go."""
         actions: list[Action] = []
         older = self._table.live[:-1]
         if Kind.REMOVES in self._table.kinds and older and self._random.random() < 0.3:
@@ -221,7 +221,9 @@ def _remove(add: Action) -> Action:
 
 
 def _stats(random: Random, table: Table, file: DataFile) -> Action:
-    """Of some columns. Those of partition columns are of what a file holds, and nobody's business."""
+    """Returns statistics for some columns. Partition columns' statistics cover the file's values, and must be
+    ignored.
+    """
     stats: Action = {"numRecords": len(file.rows), "minValues": {}, "maxValues": {}, "nullCount": {}}
     for column in table.columns:
         values = [row[column.name] for row in file.rows if row[column.name] is not None]
@@ -253,7 +255,7 @@ def _key(body: Action) -> tuple[str, str]:
 
 
 def _reconciled(commits: Sequence[list[Action]]) -> list[Action]:
-    """The newest action of each key."""
+    """Returns each key's newest action."""
     singles: dict[str, Action] = {}
     files: dict[tuple[str, str], Action] = {}
     for action in (action for commit in commits for action in commit):

@@ -1,7 +1,7 @@
-"""Random tables as other writers may leave them: data files from Arrow, and the rows that they hold by the protocol.
+"""Random tables as other writers may leave them: data files from Arrow, and their rows by the protocol.
 
-Nothing of the product takes part but its deletion vectors' bytes. A file holds what the log leaves to it, and besides
-whatever misleads: partition columns with other values, columns under the names of others.
+No product code takes part except for encoding deletion vectors. A file contains the columns that the log leaves to it,
+and misleading ones: partition columns with other values, columns under others' names.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ROWS_MAX = 24
 
 @dataclass(slots=True, kw_only=True)
 class DataFile:
+    # Relative to the table's folder.
     path: str
-    """Relative to the table's folder."""
     size: int
     partition_texts: dict[str, str | None]
+    # By logical name, in file order, with each row's `_metadata`.
     rows: list[dict[str, Any]]
-    """By logical name, in the file's order, with what `_metadata` says of each."""
     deleted: list[int] = field(default_factory=list)
 
 
@@ -49,11 +49,11 @@ class Table:
         return "name" if Kind.BY_NAME in self.kinds else "id" if Kind.BY_ID in self.kinds else "none"
 
     def rows(self) -> list[dict[str, Any]]:
-        """The truth."""
+        """Returns the truth."""
         return [row for file in self.live for at, row in enumerate(file.rows) if at not in file.deleted]
 
     def operands(self) -> list[Operand]:
-        """What filters speak of; partition columns twice as often."""
+        """Returns the filters' operands; partition columns twice as often."""
         plain = [column for column in (*self.columns, *self.partitions * 2) if not column.fields]
         found = [_operand((column.name,), column.type) for column in plain]
         for column in self.columns:
@@ -83,7 +83,7 @@ def random_kinds(random: Random, chosen: frozenset[Kind]) -> frozenset[Kind]:
 
 
 def random_table(random: Random, folder: Path, kinds: frozenset[Kind]) -> Table:
-    """A table without files."""
+    """Returns a table without files."""
     names = [*NAMES[: random.randint(2, len(NAMES))]]
     parts = [*PARTITIONS[: random.randint(1, 2)]] if Kind.PARTITIONS in kinds or Kind.IN_FILES in kinds else []
     physical = dict(zip(["id", *names, *parts], _physical_names(random, kinds, ["id", *names, *parts]), strict=True))
@@ -109,7 +109,7 @@ def _struct(random: Random, name: str, physical: str, kinds: frozenset[Kind], nu
 
 
 def _physical_names(random: Random, kinds: frozenset[Kind], logical: list[str]) -> list[str]:
-    """Where columns are mapped, names of each other and names of their own."""
+    """Returns physical names for mapped columns: swapped names and new ones."""
     if not kinds & {Kind.BY_NAME, Kind.BY_ID}:
         return logical
     return random.sample([*logical, *(f"col-{name}" for name in logical)], len(logical))
@@ -162,7 +162,7 @@ def _cell(random: Random, table: Table, column: Column, near: int) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    """As the protocol serializes partition values."""
+    """Returns a partition value as the protocol serializes it."""
     match value:
         case None:
             return None

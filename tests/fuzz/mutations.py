@@ -1,6 +1,6 @@
-"""Damage to real bytes: what a disk, a transfer or an enemy makes of a file.
+"""Damage to real bytes, as by a disk, a transfer or an attacker.
 
-Random bytes rarely get past the first check of a parser; a real file with a few changes gets anywhere.
+Random bytes rarely pass a parser's first check; a real file with a few changes reaches any code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _INTERESTING = [b"\x00", b"\xff", b"\x7f", b"\x80", b"{", b"}", b'"', b"[", b"-"
 
 @st.composite
 def damaged(draw: st.DrawFn, seeds: Sequence[bytes]) -> bytes:
-    """One of the seeds after up to four changes."""
+    """Returns one seed after up to four changes."""
     data = draw(st.sampled_from(seeds))
     for _ in range(draw(st.integers(0, 4))):
         at = draw(st.integers(0, len(data)))

@@ -1,7 +1,7 @@
-"""Files of tables that the fuzz tests damage: those made here, and those of other engines where these are there.
+"""Table files that the fuzz tests damage: generated ones, and other engines' if available.
 
-What is made here has every kind of action and of column, so that a run without other engines' tables still reaches
-every branch of the parsers.
+Generated files have every kind of action and column, so that a run without other engines' tables still reaches every
+parser branch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.paths import TESTDATA
 
 
 def foreign(pattern: str, *, bytes_max: int | None = None) -> list[bytes]:
-    """The files below the tables of other engines that match; none without these tables."""
+    """Returns matching files below the foreign tables; none without these tables."""
     files = sorted(path for path in TESTDATA.glob(f"delta/**/{pattern}") if path.is_file())
     return [path.read_bytes() for path in files if bytes_max is None or path.stat().st_size < bytes_max]
 
@@ -134,7 +134,7 @@ HINTS = [
 
 
 def _vector_file(*vectors: bytes) -> bytes:
-    """As the protocol has it: the format's version, then size, data and checksum of each vector."""
+    """Returns bytes as in the protocol: the format's version, then each vector's size, data and checksum."""
     frames = b"".join(len(data).to_bytes(4, "big") + data + zlib.crc32(data).to_bytes(4, "big") for data in vectors)
     return b"\x01" + frames
 

@@ -1,9 +1,9 @@
-"""Random tables of other writers under random filters: the rows are those of a plain model, however they are read.
+"""Random foreign tables under random filters: the rows match a plain model, for any reader configuration.
 
-The model is a list of rows in Python. Every filter runs with what is pushed into the files, by Spark's reader of
-batches and its reader of rows, and over all files with nothing pushed. DuckDB and deltalake read what they know.
+The model is a Python list of rows. Every filter runs with pushdown, in Spark's vectorized and row-based readers, and
+over all files without pushdown. DuckDB and deltalake read the tables that they support.
 
-`FUZZ_TABLES`, `FUZZ_SEED` and `FUZZ_KINDS` are those of `make fuzz-tables`.
+`FUZZ_TABLES`, `FUZZ_SEED` and `FUZZ_KINDS` are set by `make fuzz-tables`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ _SEED = os.environ.get("FUZZ_SEED") or "repeat"
 _COUNT = int(os.environ.get("FUZZ_TABLES") or 40)
 _IN_EVERY_RUN = 4
 
+# Kinds that a peer reads correctly: DuckDB loses mapped columns' partition values, deltalake does not support deletion
+# vectors.
 _PEER_KINDS = {
     "deltalake": frozenset(Kind) - {Kind.BY_NAME, Kind.BY_ID, Kind.VECTORS, Kind.IN_FILES, *MAY_BE_REFUSED},
     "duckdb": frozenset(Kind) - {Kind.BY_NAME, Kind.BY_ID, Kind.IN_FILES, *MAY_BE_REFUSED},
 }
-"""What a peer reads rightly: DuckDB loses partition values of mapped columns, deltalake knows no deletion vectors."""
 _PEER_KINDS = {peer: kinds - {Kind.COMPACTION_DOUBLED, Kind.ABSOLUTE_PATHS} for peer, kinds in _PEER_KINDS.items()}
 
 

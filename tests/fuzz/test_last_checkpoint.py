@@ -1,4 +1,4 @@
-"""Whatever the hint's bytes are, it is a hint or None; it never raises."""
+"""Any hint bytes yield a hint or None, never an exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a schema's text is, it is a struct that survives its own JSON, or one of two named errors."""
+"""Any schema text yields a struct that round-trips through JSON, or one of two named errors."""
 
 from __future__ import annotations
 

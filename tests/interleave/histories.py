@@ -1,9 +1,8 @@
-"""Operations as functions of what they read, and a checker that says whether a history is serializable.
+"""Operations as functions of their reads, and a checker for serializable histories.
 
-The model's table is a set of files, each with a partition and a set of rows. An operation derives what it writes from
-what it read and from nothing else; so, to check a history, each committed operation is derived again from the state
-that the log had just before its version. If that gives what was committed, the order of versions is a serial order that
-explains all results.
+The model's table is a set of files, each with a partition and a set of rows. An operation derives its writes from its
+reads only; so, to check a history, each committed operation is derived again from the log's state just before its
+version. If that gives the committed result, the version order is a serial order that explains all results.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ PARTITIONS = ("a", "b")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A data file of the model: its path says all, so a state can be read off the log."""
+    """A data file in the model: its path encodes everything, so a state can be read from the log."""
 
     path: str
     partition: str
@@ -54,7 +53,7 @@ def parse_file(path: str) -> File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What the log says at one version."""
+    """The log's state at one version."""
 
     files: frozenset[File] = frozenset()
     configuration: tuple[tuple[str, str | None], ...] = ()
@@ -66,7 +65,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What an operation writes."""
+    """An operation's writes."""
 
     adds: frozenset[File] = frozenset()
     removes: frozenset[File] = frozenset()
@@ -76,19 +75,19 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Op:
-    """An operation of one writer."""
+    """One writer's operation."""
 
     name: str
+    # (reads, writer's name) -> writes.
     derive: Callable[[State, str], Effect]
-    """(what was read, the writer's own name) -> what it writes."""
     operation: TableOperation = TableOperation.DML
+    # A partition, `*` for the whole table, None for nothing.
     reads: str | None = None
-    """A partition, `*` for the whole table, None for nothing."""
     reads_app: str | None = None
     data_change: bool = True
     exclusive: bool = False
+    # Keeps the rows; may then be ordered freely against appends.
     rearranges: bool = False
-    """Keeps the rows; may then be ordered freely against appends."""
 
 
 def _append(partition: str) -> Callable[[State, str], Effect]:
@@ -96,7 +95,7 @@ def _append(partition: str) -> Callable[[State, str], Effect]:
 
 
 def _rewrite(partition: str | None) -> Callable[[State, str], Effect]:
-    """Every row of the partition gets the writer's mark; also a count of what was read."""
+    """Returns an effect that adds the writer's mark to every row in the partition, and a count of the rows read."""
 
     def derive(state: State, who: str) -> Effect:
         old = state.of(partition)
@@ -120,14 +119,14 @@ def _compact(partition: str) -> Callable[[State, str], Effect]:
 
 
 def _append_count(partition: str) -> Callable[[State, str], Effect]:
-    """An insert from a select over the table itself."""
+    """Returns an insert from a select over the table itself."""
     return lambda state, who: Effect(
         adds=frozenset({file_of(partition, who, frozenset({f"{who}saw{len(state.of(partition))}"}))})
     )
 
 
 def _once(app: str) -> Callable[[State, str], Effect]:
-    """An idempotent insert: nothing, where the application's version is there already."""
+    """Returns an idempotent insert: nothing if the application's version is already committed."""
 
     def derive(state: State, who: str) -> Effect:
         if dict(state.applications).get(app, -1) >= 0:
@@ -162,7 +161,7 @@ RESTORE = Op(name="restore", derive=_rewrite(None), reads="*", exclusive=True)
 
 
 def partition_is(partition: str) -> FilePredicate:
-    """The predicate `p = partition` on files."""
+    """Returns the predicate `p = partition` on files."""
 
     def predicate(batch: Any) -> Any:
         return pa.array([dict(values).get("p") == partition for values in batch.column("partition_values").to_pylist()])
@@ -186,7 +185,7 @@ def create_table(storage: Storage, configuration: Mapping[str, str] | None = Non
 
 
 def table_in_memory(**configuration: str) -> DictStorage:
-    """As :func:`create_table` in a storage of its own; a copy, since thousands of histories begin with it."""
+    """Like :func:`create_table` in a new storage; a copy, since thousands of histories begin with it."""
     made = _made_table(tuple(configuration.items()))
     copy = DictStorage()
     copy.files, copy.now_ms = dict(made.files), made.now_ms
@@ -201,7 +200,7 @@ def _made_table(configuration: tuple[tuple[str, str], ...]) -> DictStorage:
 
 
 def run_op(storage: Storage, op: Op, who: str, step: Step, after: Callable[[Committed], None] | None = None) -> Any:
-    """One statement: read, stage, commit, and what comes after. `step` stands before each."""
+    """Runs one statement: read, stage, commit, and post-commit work. `step` is called before each."""
     step()
     snapshot = Snapshot.load(storage)
     transaction = begin(snapshot, op, who)
@@ -214,7 +213,7 @@ def run_op(storage: Storage, op: Op, who: str, step: Step, after: Callable[[Comm
 
 
 def begin(snapshot: Snapshot, op: Op, who: str) -> Transaction:
-    """The transaction with everything read and staged."""
+    """Returns the transaction with everything read and staged."""
     description = CommitDescription(
         name=op.name,
         operation=op.operation,
@@ -270,10 +269,10 @@ def _to_add(file: File) -> Add:
 
 
 def check_history(storage: Storage, ops: Mapping[str, Op], results: Mapping[str, Any]) -> None:
-    """Asserts that the log is whole, and that its order explains what every writer was told.
+    """Asserts that the log is complete, and that its order explains every writer's result.
 
-    `ops` and `results` by writer; a result is `Committed`, a `ConcurrentModification`, or None for a writer that does
-    not know (it crashed).
+    `ops` and `results` by writer; a result is `Committed`, a `ConcurrentModification`, or None for a crashed writer
+    with an unknown result.
     """
     versions = _versions(storage)
     assert versions == list(range(len(versions))), f"versions are not contiguous: {versions}"
@@ -332,7 +331,7 @@ def _versions(storage: Storage) -> list[int]:
 
 
 def _read_effect(storage: Storage, version: int) -> tuple[Effect, str | None]:
-    """What a version did, read without the code under test's replay, and who did it."""
+    """Returns a version's effect, read without the log replay under test, and its writer."""
     name = f"{LOG_DIR}/{commit_name(version)}"
     values = list(parse_json_stream(storage.read_bytes(name), name))
     assert list(values[0]) == ["commitInfo"], "commitInfo must come first"

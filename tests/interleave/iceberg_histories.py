@@ -1,6 +1,6 @@
-"""The operations of `histories` on an Iceberg table, and the checker of its versions.
+"""`histories`' operations on an Iceberg table, and the checker for its versions.
 
-A version of the table is a metadata file; the files of its current snapshot say the state, as their paths say all.
+A table version is a metadata file; its current snapshot's files give the state, since their paths encode everything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FOLDER = "data/"
 
 
 def format_over(storage: Storage) -> IcebergFormat:
-    """One of a server's own, which remembers nothing of others."""
+    """Returns a separate server's format, without others' caches."""
     return IcebergFormat(lambda _: storage, cache_bytes=1 << 20)
 
 
@@ -49,14 +49,14 @@ _MADE = Effect(adds=frozenset(file_of(each, "base", frozenset({f"base{each}"})) 
 
 
 def table_in_memory(made: DictStorage) -> DictStorage:
-    """A copy, since thousands of histories begin with it."""
+    """Returns a copy, since thousands of histories begin with it."""
     copy = DictStorage()
     copy.files, copy.now_ms = dict(made.files), made.now_ms
     return copy
 
 
 def begin(storage: Storage, op: Op, who: str) -> IcebergTransaction:
-    """The transaction with everything read and staged."""
+    """Returns the transaction with everything read and staged."""
     own = format_over(storage)
     snapshot = own.load(storage.root)
     description = CommitDescription(name=op.name, operation=op.operation, changes_data=not op.rearranges)
@@ -79,13 +79,13 @@ def begin(storage: Storage, op: Op, who: str) -> IcebergTransaction:
 
 
 def run_op(storage: Storage, op: Op, who: str) -> IcebergCommit | None:
-    """None where there was nothing to do."""
+    """Returns None if there was nothing to do."""
     transaction = begin(storage, op, who)
     return None if transaction.is_empty else transaction.commit()
 
 
 def _named(file: File) -> File:
-    """As it is called in the table's folder."""
+    """Returns the file under its name in the table's folder."""
     return File(f"{_FOLDER}{file.path}", file.partition, file.rows)
 
 
@@ -122,7 +122,7 @@ def state_of(snapshot: IcebergSnapshot) -> State:
 
 
 def states_of(storage: Storage) -> dict[int, tuple[State, int | None]]:
-    """The state and the current snapshot of each version whose file is there."""
+    """Returns the state and current snapshot for each version whose file exists."""
     own, found = format_over(storage), {}
     for name in storage.list_names(METADATA_FOLDER):
         version = version_of(f"{METADATA_FOLDER}/{name}")
@@ -145,8 +145,8 @@ def states_of(storage: Storage) -> dict[int, tuple[State, int | None]]:
 
 
 def check_history(storage: Storage, ops: Mapping[str, Op], results: Mapping[str, Any]) -> None:
-    """Each committed operation, derived again from the state before its version, gives what was committed. A writer
-    that failed has left nothing, and one that died (None) may have a version.
+    """Checks that each committed operation, derived again from the state before its version, gives the committed
+    result. A failed writer has no version; a dead one (None) may have one.
     """
     states = states_of(storage)
     versions = {}
@@ -161,7 +161,7 @@ def check_history(storage: Storage, ops: Mapping[str, Op], results: Mapping[str,
     last = max(states)
     for version in range(min(states) + 1, last + 1):
         if version not in states or version - 1 not in states:
-            continue  # removed with the property that asks for it
+            continue  # removed with the property that enables it
         who = versions.get(version)
         if who is not None:
             _check(states[version - 1][0], states[version][0], ops[who], who)

@@ -1,8 +1,8 @@
-"""What statements leave of their tables, read by nothing of ours but snapshots and deletion vectors.
+"""Tables after statements, read without our code except snapshots and deletion vectors.
 
-Two runs have the same outcome if their tables have the same rows, definitions and ids of rows that were there before.
-The ids of new rows depend on the number of files that were written, so of them only that no two rows have one. A change
-feed has no value to compare: it has to make, from no rows, those of each version and in the end those of the table.
+Two runs have the same outcome if their tables have equal rows, definitions, and ids for existing rows. New rows' ids
+depend on the number of written files, so they must only be unique. A change feed is not compared: applied from an empty
+table, it must yield each version's rows and finally the table's.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from engine.storage.storage import Storage, open_storage
 Row = tuple[tuple[str, str], ...]
 _ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
 _ROW_ID = "_metadata.row_id"
+# Properties with random names, or with versions.
 _OF_EACH_RUN = (
     _ROW_ID_COLUMN,
     "delta.rowTracking.materializedRowCommitVersionColumnName",
     "delta.requireCheckpointProtectionBeforeVersion",
 )
-"""Properties with random names, or with versions."""
 
 _CHANGE_TYPE = "_change_type"
 _SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
@@ -42,7 +42,7 @@ _SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answers of the statements, and the state after them: of each table its rows and its definition."""
+    """The statements' answers, and the state after them: each table's rows and definition."""
 
     said: tuple[str, ...]
     tables: str
@@ -56,8 +56,8 @@ def open_in(lake: Path, location: str) -> Storage:
 
 
 def outcome(lake: Path, said: Sequence[str], given: Mapping[str, int], *, keeps_all: bool = True) -> Outcome:
-    """Fails where a table is not whole; `keeps_all`: each of its versions, not only the newest. `given` are the tables'
-    ids of rows that the statements found given out (`row_ids_given`).
+    """Returns the outcome; fails if a table is inconsistent; `keeps_all`: in each version, not only the newest. `given`
+    are the tables' row id high-water marks before the statements (`row_ids_given`).
     """
     folders = _tables(lake)
     found = {folder.name: _state(lake, folder, given.get(folder.name, 0), keeps_all) for folder in folders}
@@ -68,7 +68,7 @@ def outcome(lake: Path, said: Sequence[str], given: Mapping[str, int], *, keeps_
 
 
 def row_ids_given(lake: Path) -> dict[str, int]:
-    """How many ids of rows each table that tracks rows has given out."""
+    """Returns each row-tracking table's number of assigned row ids."""
     given = {}
     for folder in _tables(lake):
         for action in (each for _, actions in _commits(folder) for each in actions):
@@ -83,7 +83,9 @@ def _tables(lake: Path) -> list[Path]:
 
 
 def _state(lake: Path, folder: Path, given: int, keeps_all: bool) -> dict[str, Any]:
-    """Rows, columns and properties of the newest version; fails if a file is missing, or if one is in no version."""
+    """Returns the newest version's rows, columns and properties; fails if a file is missing, or if one is in no
+    version.
+    """
     snapshot = Snapshot.load(open_in(lake, str(folder)))
     referred = set(_named_in_log(folder))
     stray = {str(path.relative_to(folder)) for path in folder.rglob("*.parquet") if "_delta_log" not in path.parts}
@@ -107,7 +109,7 @@ def _ids_are_unique(rows: Sequence[Row]) -> bool:
 
 
 def _comparable(row: Row, given: int) -> dict[str, str]:
-    """Without an id that is new."""
+    """Returns the row without a new id."""
     return {name: value for name, value in row if name != _ROW_ID or int(value) < given}
 
 
@@ -116,7 +118,7 @@ def _without_id(row: Row) -> Row:
 
 
 def _rows_of(snapshot: Snapshot, file: Mapping[str, Any]) -> Iterator[Row]:
-    """The rows of a file of the snapshot."""
+    """Yields the rows in a snapshot's file."""
     vector = file["deletion_vector"]
     deleted = DeletionVectorDescriptor(**vector) if vector is not None else None
     constants = dict(file["partition_values"] or ())
@@ -130,7 +132,7 @@ def _rows_in(
     deleted: DeletionVectorDescriptor | None,
     base_row_id: int | None = None,
 ) -> Iterator[Row]:
-    """Each column that is not null with its text, and the row's id where the table has ids."""
+    """Yields each non-null column with its text, and the row's id if the table has ids."""
     rows = pq.ParquetFile(_file(Path(snapshot.table_root), path)).read()
     if base_row_id is not None:
         rows = rows.append_column(_ROW_ID, _row_ids(snapshot, rows, base_row_id))
@@ -153,7 +155,7 @@ def _row_ids(snapshot: Snapshot, rows: pa.Table, base_row_id: int) -> pa.Array:
 
 
 def _check_feed(snapshot: Snapshot, folder: Path, expected: Counter[Row]) -> None:
-    """What the versions say that they changed makes the rows of the table."""
+    """Checks that the versions' change feeds yield the table's rows."""
     rows: Counter[Row] = Counter()
     for version, actions in _commits(folder):
         for sign, row in _changes(snapshot, actions):
@@ -163,7 +165,7 @@ def _check_feed(snapshot: Snapshot, folder: Path, expected: Counter[Row]) -> Non
 
 
 def _changes(snapshot: Snapshot, actions: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Row]]:
-    """From change files where a version has some, otherwise from what it adds and removes."""
+    """Returns changes from change files if a version has some, otherwise from its adds and removes."""
     told = [(0, action["cdc"]) for action in actions if "cdc" in action]
     moved = [
         (sign, action[kind]) for action in actions for kind, sign in (("add", 1), ("remove", -1)) if kind in action
@@ -186,7 +188,7 @@ def _commits(folder: Path) -> Iterator[tuple[int, list[dict[str, Any]]]]:
 
 
 def _named_in_log(folder: Path) -> Iterator[str]:
-    """Files of rows, of changes and of vectors."""
+    """Yields data files, change files and deletion vector files."""
     for action in (action for _, actions in _commits(folder) for each in actions for action in each.values()):
         if "path" in action:
             yield unquote(action["path"])

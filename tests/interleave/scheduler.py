@@ -1,9 +1,9 @@
 """Runs writers in every order of their steps, one at a time.
 
-A writer is a function that is given a `step` to call before whatever the others may see or change. The scheduler lets
-exactly one writer run from one step to the next, so a schedule (who goes next, at each point of choice) determines the
-run. `explore` enumerates all schedules by depth-first search over the choices that each run turned out to have. A
-writer that has to wait for another says what for (`Turn.until`), and is not chosen before.
+A writer is a function with a `step` parameter to call before any access that others may see or change. The scheduler
+lets exactly one writer run from one step to the next, so a schedule (the next writer at each choice point) determines
+the run. `explore` enumerates all schedules by depth-first search over the choices in each run. A writer that waits for
+another passes the condition (`Turn.until`), and is not chosen before.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ Writer: TypeAlias = Callable[[Step], Any]
 
 @dataclass(slots=True)
 class Run:
-    """One run: the choices made, those that there were at each point, and what the writers gave."""
+    """One run: the choices made, the options at each point, and the writers' results."""
 
     choices: list[int] = field(default_factory=list)
     options: list[list[int]] = field(default_factory=list)
+    # If the last writer could continue, which is then the first option.
     may_stay: list[bool] = field(default_factory=list)
-    """Whether the writer that went last could go on, which is then the first option."""
+    # The chosen writer at each point.
     order: list[int] = field(default_factory=list)
-    """Which writer went, at each point."""
+    # Each writer's return value or exception.
     results: list[Any] = field(default_factory=list)
-    """What each writer returned, or the exception that it raised."""
 
 
 class Turn:
-    """The `step` of one writer; `shared` is for what the writers of a run have in common."""
+    """One writer's `step`; `shared` is the state that a run's writers have in common."""
 
     def __init__(self, lane: _Lane, shared: dict[str, Any]) -> None:
         self._lane, self.shared = lane, shared
@@ -82,8 +82,8 @@ class _Lane:
 
 
 def run_schedule(writers: Sequence[Writer], prefix: Sequence[int] = ()) -> Run:
-    """Follows `prefix` (a number counts round those that are not done), then goes on with the writer that went last, or
-    the first that is not done.
+    """Follows `prefix` (a number modulo the unfinished writers), then continues with the last writer, or the first
+    unfinished one.
     """
     shared: dict[str, Any] = {}
     lanes = [_Lane(writer, shared) for writer in writers]
@@ -108,8 +108,8 @@ def run_schedule(writers: Sequence[Writer], prefix: Sequence[int] = ()) -> Run:
 def explore(
     make: Callable[[], tuple[Sequence[Writer], Any]], switches_max: int | None = None
 ) -> Iterator[tuple[Run, Any]]:
-    """Every schedule, each on fresh writers; gives the run and whatever `make` gave beside the writers. With
-    `switches_max` those with so many interruptions of a writer at most.
+    """Yields every schedule, each on fresh writers: the run and `make`'s second result. With `switches_max`, only
+    schedules with at most that many preemptions.
     """
     prefix: list[int] | None = []
     while prefix is not None:
@@ -120,7 +120,7 @@ def explore(
 
 
 def _next(run: Run, switches_max: int | None) -> list[int] | None:
-    """The choices that lead to the next schedule in lexicographic order."""
+    """Returns the choices that lead to the next schedule in lexicographic order."""
     interrupted = [
         stay and choice != options[0]
         for stay, choice, options in zip(run.may_stay, run.choices, run.options, strict=True)

@@ -1,11 +1,11 @@
-"""Whole statements in every order of their storage steps, each compared with the two that ran one after the other.
+"""Whole statements in every order of their storage steps, each compared with the two serial runs.
 
-All statements are of one server: they share its catalog, its locks and what it knows of running statements, and each
-runs in a lane of the scheduler. A lane stops where others can see or change something: before a version is loaded,
-before a commit is put, beside a VACUUM before its executor reads or writes rows, and in a VACUUM before it lists files
-and before it removes some. Data files are written without a stop, for nobody else can know of them. A VACUUM does not
-stop before the version that it is planned from, since it loads another one, nor before the commit that begins it, which
-nobody looks at. Tables that only one statement uses are called `other`, and are no reason to stop.
+All statements are in one server: they share its catalog, locks and registry of running statements, and each runs in a
+scheduler lane. A lane stops before it accesses shared state: before a version is loaded, before a commit is put, with a
+concurrent VACUUM before its executor reads or writes rows, and in a VACUUM before it lists files and before it removes
+some. Data files are written without a stop, since others cannot see them. A VACUUM does not stop before its planned
+version, since it loads another one, nor before its initial commit, which nobody reads. Tables that only one statement
+uses are called `other`, and cause no stop.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from tests.interleave.outcomes import Outcome, open_in, outcome, row_ids_given
 from tests.interleave.scheduler import Run, Step, explore
 from tests.interleave.storages import Interposed
 
+# A text, or a function instead.
 Statement = str | Callable[["Server", "Lane"], object]
-"""A text, or what stands for one."""
 
 _NO_CHECK = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
 
 
 @dataclass
 class Lane:
-    """One statement's own view of the server, which stops at its `step`. `executor` is what it has of Spark."""
+    """One statement's view of the server, which stops at its `step`. `executor` replaces Spark."""
 
     lake: Path
     step: Any
@@ -91,12 +91,12 @@ class Lane:
         return getattr(self.executor, name)(*arguments)
 
     def __getattr__(self, name: str) -> Any:
-        """As a session of the executor."""
+        """Acts as an executor session."""
         return getattr(self.executor, name)
 
     @contextmanager
     def hold(self, key: str, cancel: object) -> Iterator[None]:
-        """In the place of the server's locks: who waits gives way."""
+        """Replaces the server's locks: a waiting lane yields."""
         held = self.step.shared.setdefault("locks", set())
         while key in held:
             self.step.until(lambda: key not in held)
@@ -111,7 +111,7 @@ class Lane:
 
 @dataclass
 class Server:
-    """One server over a lake; `executors` are what its lanes have in the place of Spark sessions."""
+    """One server over a lake; `executors` replace its lanes' Spark sessions."""
 
     lake: Path
     executors: Sequence[Any]
@@ -122,7 +122,7 @@ class Server:
         self.shared = replace(opened, after_commit=lambda _: None)
 
     def writer(self, number: int, statement: Statement, *, beside_vacuum: bool) -> Callable[[Step], str]:
-        """Runs the statement; what it says: `done`, or the condition of its error."""
+        """Returns a writer that runs the statement; its result is `done`, or the error's condition."""
 
         def write(step: Any) -> str:
             lane = Lane(
@@ -147,7 +147,7 @@ class Server:
         return formats_of(DeltaFormat(read=lane.load, open=lane.storage))
 
     def run(self, text: str) -> None:
-        """Without a stop."""
+        """Runs a statement without stops."""
         _take(text, self.shared, self.executors[0])
 
     def _run(self, text: str, lane: Lane) -> None:
@@ -169,7 +169,7 @@ def is_vacuum(statement: Statement) -> bool:
 
 @dataclass(frozen=True)
 class Explored:
-    """The number of runs, and of each outcome."""
+    """The number of runs, and the count by outcome."""
 
     runs: int
     outcomes: Mapping[Outcome, int]
@@ -183,8 +183,8 @@ def explored(
     switches_max: int | None = None,
     before: Sequence[str] = (),
 ) -> Explored:
-    """Runs the statements over copies of the lake `base`, in all orders with so many interruptions at most; fails where
-    what is left is of no serial order. The server has run those of `before` by itself.
+    """Runs the statements over copies of the lake `base`, in all orders with limited preemptions; fails if the result
+    matches no serial order. The server has already run `before`.
     """
     beside = any(map(is_vacuum, statements))
     given = row_ids_given(base)
@@ -192,7 +192,7 @@ def explored(
     def make() -> tuple[list[Any], Path]:
         lake = place / "lake"
         shutil.rmtree(lake, ignore_errors=True)
-        shutil.copytree(base, lake, ignore=shutil.ignore_patterns("*.tmp"))  # what follows a commit may be at work
+        shutil.copytree(base, lake, ignore=shutil.ignore_patterns("*.tmp"))  # post-commit work may still run
         server = Server(lake, executors)
         for text in before:
             server.run(text)

@@ -14,7 +14,7 @@ from engine.storage.storage import FileStatus, FolderListing, Storage
 
 
 class DictStorage(Storage):
-    """Files in a dictionary, with the guarantees that the log asks of a storage."""
+    """Files in a dictionary, with the storage guarantees that the log requires."""
 
     def __init__(self, root: str = "dict://table") -> None:
         self.root = root
@@ -34,7 +34,7 @@ class DictStorage(Storage):
         return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
 
     def list_folder(self, directory: str) -> FolderListing:
-        """Folders are beginnings of names."""
+        """Lists a folder; folders are name prefixes."""
         prefix = f"{directory}/" if directory else ""
         below = [name[len(prefix) :] for name in self.files if name.startswith(prefix)]
         files = (FileStatus(name, *self._size_and_time(f"{prefix}{name}")) for name in below if "/" not in name)
@@ -100,14 +100,14 @@ class DictStorage(Storage):
 
 
 class _Kept(io.BytesIO):
-    """Parquet writers close what they write to; the bytes are wanted afterwards."""
+    """A buffer that stays readable, since Parquet writers close their output."""
 
     def close(self) -> None:
         pass
 
 
+# (method, file name, action) -> result; may wait, fail, or act differently.
 Around: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]
-"""(method, name of the file, what to do) -> what it gives; may wait, fail, or do it otherwise."""
 
 
 class Interposed(Storage):
@@ -188,8 +188,8 @@ class Crash(BaseException):
 
 
 def deaths(make: Callable[[], DictStorage], write: Callable[[Storage], Any], when: str) -> Iterator[tuple[Any, Any]]:
-    """Storages that `make` gives after a writer of each died, `when` ("before", "after") its first call, its second,
-    and so on, and what it came to: None. The last one lived.
+    """Yields storages from `make` after a writer died in each, `when` ("before", "after") its first call, its second,
+    and so on, with the result: None. The last one survived.
     """
     calls, result = 0, None
     while result is None:

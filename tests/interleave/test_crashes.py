@@ -1,4 +1,4 @@
-"""A writer dies between any two calls to the storage, or at any of its system calls: the table stays whole."""
+"""A writer dies between any two storage calls, or at any system call: the table stays consistent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Fuse:
 
 
 def statement(storage: Storage, op: Op, who: str) -> Committed:
-    """A whole statement with what follows it; hooks are run bare, so that a crash goes through."""
+    """Runs a whole statement with its post-commit work; hooks run unguarded, so that a crash propagates."""
 
     def maintain(committed: Committed) -> None:
         for hook in HOOKS:

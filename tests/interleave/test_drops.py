@@ -1,4 +1,4 @@
-"""A table is dropped, or created again under its name, while a transaction is under way: no half of a table is left."""
+"""A table is dropped, or recreated under its name, during a transaction: no partial table remains."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def drop_and_make(storage: Storage) -> None:
 
 
 def drop_and_fill(storage: Storage) -> None:
-    """As far as the table was that is gone."""
+    """Fills as far as the dropped table went."""
     drop_and_make(storage)
     append(storage, "another")
 
@@ -91,7 +91,7 @@ def test_a_commit_goes_into_no_other_table(
 
 
 def test_what_others_built_upon_is_not_taken_back() -> None:
-    """The log of the new table would have a gap, and nobody could read it."""
+    """The new table's log would have a gap, and could not be read."""
     storage = DictStorage()
     create(storage)
 
@@ -110,7 +110,7 @@ def test_what_others_built_upon_is_not_taken_back() -> None:
 
 
 def test_a_version_that_lost_its_commit_by_age_is_written_upon() -> None:
-    """Whether it is in place cannot be told, and no reason to refuse rows."""
+    """Its state is undecidable, but that does not justify rejecting rows."""
     storage = DictStorage()
     create(storage)
     write_checkpoint(Snapshot.load(storage), now_ms=NOW_MS)
@@ -119,7 +119,7 @@ def test_a_version_that_lost_its_commit_by_age_is_written_upon() -> None:
 
 
 def test_a_version_that_loses_its_commit_while_rows_are_written_is_written_upon() -> None:
-    """Others went on, and cleaned the log up: no version of theirs or ours may be lost by that."""
+    """Others continued, and cleaned up the log: neither their versions nor ours may be lost."""
     storage = DictStorage()
     create(storage)
     late = begin(storage)
@@ -131,7 +131,7 @@ def test_a_version_that_loses_its_commit_while_rows_are_written_is_written_upon(
 
 
 class WholeSeconds(DictStorage):
-    """As object stores tell of one object."""
+    """Reports times as object stores do for one object."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class WholeSeconds(DictStorage):
 
 
 def test_times_in_whole_seconds_are_no_sign_of_another_table() -> None:
-    """Versions are written one upon the other, and none is read: the writer knows its own."""
+    """Versions are written in sequence without reading any: the writer has its own."""
     storage = WholeSeconds()
     create(storage)
     snapshot = Snapshot.load(storage)

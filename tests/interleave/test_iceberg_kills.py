@@ -1,4 +1,4 @@
-"""Writers of an Iceberg table that are killed: what they were told is there, once, and every version is readable."""
+"""Killed writers on an Iceberg table: acknowledged rows exist once, and every version is readable."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Two writers of an Iceberg table, with commits of all kinds, in every order of their steps; and each dying at any.
+"""Two writers on an Iceberg table, with all kinds of commits, in every order of their steps; and each dying at any
+step.
 
-Beside what `test_iceberg_writers` has: marks of rows, rewrites of files that have marks, writes to a branch, tags,
-expiry of snapshots, and new columns. A version is what all its branches and tags show, which columns it has, and which
-snapshots it keeps; what a writer's version does to the version before is known from that alone.
+In addition to `test_iceberg_writers`: row-level deletes, rewrites of files with deletes, writes to a branch, tags,
+snapshot expiry, and new columns. A version is defined by its branches' and tags' rows, its columns, and its retained
+snapshots; a writer's effect follows from the previous version alone.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ BRANCH = "audit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What one version of the table shows: the rows at each reference, once each."""
+    """A table version's content: the rows at each reference, once each."""
 
     rows: Mapping[str, tuple[str, ...]]
     columns: frozenset[str]
+    # Number of snapshots.
     kept: int
-    """How many snapshots there are."""
 
     def with_rows(self, name: str, rows: set[str]) -> View:
         return replace(self, rows={**self.rows, name: tuple(sorted(rows))})
@@ -61,8 +62,8 @@ Begin = Callable[[IcebergFormat, Storage, str], IcebergTransaction | None]
 @dataclass(frozen=True, slots=True)
 class Kind:
     name: str
+    # A writer's preparation before its commit; None: nothing to do.
     begin: Begin
-    """What a writer does before it commits; None: it has nothing to do."""
     effect: Callable[[View, str], View]
 
 
@@ -87,7 +88,7 @@ def _base_file(snapshot: IcebergSnapshot) -> pa.Table:
 
 
 def _mark(row: int) -> Begin:
-    """A row of the file that was there first goes, wherever it is now."""
+    """Returns a delete for a row from the initial file, wherever it is now."""
 
     def begin(own: IcebergFormat, storage: Storage, who: str) -> IcebergTransaction | None:
         snapshot = own.load(storage.root)
@@ -147,7 +148,7 @@ def _add_column(own: IcebergFormat, storage: Storage, who: str) -> IcebergTransa
 
 
 def _rows(snapshot: IcebergSnapshot) -> list[str]:
-    """Of all data files, in their order; a row that two files have is there twice."""
+    """Returns all data files' rows in order; a row in two files is repeated."""
     found = []
     paths = snapshot.files["path"].to_pylist()
     for path, gone in zip(paths, snapshot.row_files.deleted_rows(snapshot.files), strict=True):
@@ -161,7 +162,7 @@ def _without(view: View, gone: set[str]) -> View:
 
 
 def _committed(view: View) -> View:
-    """With one more snapshot."""
+    """Returns the view with one more snapshot."""
     return replace(view, kept=view.kept + 1)
 
 
@@ -180,7 +181,7 @@ PAIRS = list(itertools.combinations_with_replacement(KINDS, 2))
 
 @cache
 def _made(version: str) -> DictStorage:
-    """A table with two snapshots, a file with three rows, and a branch beside main."""
+    """Creates a table with two snapshots, a file with three rows, and a branch next to main."""
     storage = DictStorage()
     create_table(storage, **{"format-version": version})
     own = format_over(storage)
@@ -202,7 +203,7 @@ def run_kind(storage: Storage, kind: Kind, who: str) -> IcebergCommit | None:
 
 
 def views_of(storage: Storage) -> dict[int, View]:
-    """Of every version, all of whose references are read to the last row."""
+    """Returns every version's view, with all references read to the last row."""
     found = {}
     for name in storage.list_names(METADATA_FOLDER):
         version = version_of(f"{METADATA_FOLDER}/{name}")
@@ -227,8 +228,8 @@ def views_of(storage: Storage) -> dict[int, View]:
 
 
 def check(storage: Storage, kinds: Mapping[str, Kind], results: Mapping[str, Any]) -> None:
-    """Each version is what its writer does to the version before. A writer that failed has none; one that died (None)
-    may have one, which does what it does. Where nothing was left to expire, there was a version of another's.
+    """Checks that each version is its writer's effect on the previous version. A failed writer has none; a dead one
+    (None) may have one with its effect. If nothing was left to expire, another writer's version exists.
     """
     views = views_of(storage)
     versions: dict[int, set[str]] = {}

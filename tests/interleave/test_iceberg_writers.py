@@ -1,4 +1,4 @@
-"""Two writers of an Iceberg table in every order of their steps, and one that dies at any of them."""
+"""Two writers on an Iceberg table in every order of their steps, and one that dies at any step."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _made(*, short_lived: bool) -> DictStorage:
 
 
 def stepped(storage: DictStorage, step: Step) -> Interposed:
-    """Stops where the newest version is looked for, before the next is put, and before the hint is."""
+    """Stops before the newest version is looked up, before the next is put, and before the hint is."""
 
     def around(method: str, name: str, do: Any) -> Any:
         if name.endswith("version-hint.text") or method == "put" or (method, name[-5:]) == ("delete", ".json"):
@@ -117,7 +117,7 @@ def test_a_version_that_later_commits_have_removed_is_no_drop(when: str) -> None
 
 
 def test_a_storage_that_fails_once_the_version_is_there_undoes_nothing() -> None:
-    """Neither the version nor a file that it names goes, whatever the statement is told."""
+    """Neither the version nor a referenced file is removed, regardless of the reported error."""
     storage = table_in_memory(_made(short_lived=False))
     is_put = False
 

@@ -1,5 +1,5 @@
-"""CONVERT TO DELTA and CALL system.snapshot die at every call to a storage: one of the tables is read, and the same
-statement finishes when it comes bare.
+"""CONVERT TO DELTA and CALL system.snapshot die at every storage call: one of the tables is readable, and repeating the
+statement completes it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ ROWS = [(2,), (3,), (4,)]
 
 
 def _tables(bare: BareLake) -> dict[str, str]:
-    """The formats of all tables, if other engines read the rows of each."""
+    """Returns all tables' formats, if other engines read each one's rows."""
     found = {}
     for _, name, _ in bare.rows("SHOW TABLES"):
         (detail,) = bare.answer(f"DESCRIBE DETAIL {name}").to_pylist()

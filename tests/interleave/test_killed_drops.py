@@ -1,4 +1,4 @@
-"""A server is killed at any system call of a DROP or a CREATE: the next one finds a table that is whole, or none."""
+"""A server is killed at any system call in a DROP or CREATE: the next one finds a complete table, or none."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Lake:
         self.catalog = Catalog(FileStore(LocalFiles(own)), ServedFolder(LocalTree(str(self.root))), (), own)
 
     def run(self, *texts: str) -> None:
-        """The road of statements, with no Spark on it."""
+        """Runs statements through the pipeline without Spark."""
         for text in texts:
             plan = planned(text, STATE, Sources(catalog=self.catalog, formats=formats_of(DeltaFormat(load_snapshot))))
             match plan:
@@ -72,12 +72,12 @@ class Lake:
                     raise AssertionError(plan)
 
     def clean(self) -> None:
-        """As a server does when it starts."""
+        """Cleans up as a server does at start."""
         options = EngineOptions(lake_folder=str(self.root), catalog_folder=f"{self.root}/.catalog", leftovers_age_s=-60)
         remove_leftovers(options, self.catalog)
 
     def tables(self) -> list[str]:
-        """What can be read, by name."""
+        """Returns the readable tables' content by name."""
         found = self.catalog.view().find_relations(None, lambda _: True, lambda _: True)
         tables = [entry for entry in found if isinstance(entry, TableEntry)]
         for entry in tables:
@@ -90,7 +90,7 @@ class Lake:
 
 
 def killed_at_every_call(root: Path, before: tuple[str, ...], text: str) -> list[Lake]:
-    """The lake after each of these kills, with another server on it."""
+    """Yields the lake after each kill, with another server on it."""
     lakes: list[Lake] = []
     while True:
         lake, fuse = Lake(root / str(len(lakes))), Fuse(len(lakes))

@@ -31,7 +31,7 @@ def answer_lost(put: Put) -> bool:
 
 
 def connection_closed(put: Put) -> bool:
-    """A failure of a client that is not an `OSError`."""
+    """Raises a client failure that is not an `OSError`."""
     put()
     raise EOFError("the connection was closed before the answer")
 
@@ -41,7 +41,7 @@ def never_happened(put: Put) -> bool:
 
 
 def repeated_by_the_client(put: Put) -> bool:
-    """The client of an object store repeats a request whose answer was lost, and finds its own file."""
+    """Simulates an object store client that repeats a request after a lost response, and finds its own file."""
     put()
     return put()
 
@@ -62,7 +62,7 @@ class Late:
 
 
 def failing(storage: DictStorage, script: list[Callable[[Put], bool]], reads: list[bool] | None = None) -> Interposed:
-    """Puts behave as the script says, one after the other, and then well; `reads` says which reads of commits fail."""
+    """Makes puts follow the script in order, and then succeed; `reads` selects failing commit reads."""
     puts = itertools.chain(script, itertools.repeat(done))
     failures = itertools.chain(reads or [], itertools.repeat(False))
     late = [step for step in script if isinstance(step, Late)]

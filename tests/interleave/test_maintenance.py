@@ -1,5 +1,5 @@
-"""Pairs of whole statements that need no Spark, in every order of their storage steps: always as if one ran after the
-other. An append stands for an INSERT, and pyarrow makes the copies of OPTIMIZE.
+"""Pairs of whole statements without Spark, in every order of their storage steps: always equal to a serial run. An
+append replaces an INSERT, and pyarrow makes OPTIMIZE's copies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.interleave.statements import Lane, Server, Statement, explored
 
 
 def append(server: Server, lane: Lane) -> None:
-    """Of one row, without a look at others."""
+    """Appends one row, as a blind append."""
     folder, name = server.lake / "default" / "t", f"p=0/{uuid.uuid4()}.parquet"
     with server.shared.pins.statement(lambda: time.time_ns() // 1_000_000) as uses:
         while True:
@@ -73,7 +73,7 @@ QUICK = [
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake of a day ago: `t` has two files in each of two partitions, and two that went."""
+    """Creates a day-old lake: `t` has two files in each of two partitions, and two removed ones."""
     lake = tmp_path_factory.mktemp("base")
     folder = lake / "default" / "t"
     for first in (0, 10, 20):
@@ -104,7 +104,7 @@ BORROWED = (
     "TRUNCATE TABLE c",
 )
 BRINGING_BACK = {
-    # what brings old files of `t` back -> what it says where they are gone
+    # statements that restore old files in `t` -> their error if these are missing
     STATEMENTS["RESTORE"]: ((), "RESTORE_FILES_MISSING"),
     STATEMENTS["CLONE of old"]: ((), "CLONE_FILE_NOT_FOUND"),
     "RESTORE TABLE c TO VERSION AS OF 0": (BORROWED, "RESTORE_FILES_MISSING"),
@@ -114,7 +114,7 @@ BRINGING_BACK = {
 
 @pytest.mark.parametrize("text", BRINGING_BACK)
 def test_a_vacuum_and_what_brings_files_back_wait_for_each_other(base: Path, tmp_path: Path, text: str) -> None:
-    """What the VACUUM took is not brought back, and what is brought back is not taken."""
+    """VACUUM's removed files are not restored, and restored files are not removed."""
     before, missing = BRINGING_BACK[text]
     found = explored(base, tmp_path, [None, None], [STATEMENTS["VACUUM"], text], 1, before)
     assert {outcome.said for outcome in found.outcomes} == {("done", missing), ("done", "done")}

@@ -1,4 +1,6 @@
-"""Writers that mark rows of one file in every order of their steps: no mark is lost, and none is made twice."""
+"""Writers that delete rows in one file by deletion vectors, in every order of their steps: each deletion is recorded
+exactly once.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ SETS = [frozenset({1, 2}), frozenset({3}), frozenset({2, 3}), frozenset({70})]
 
 
 def mark(storage: Any, rows: frozenset[int]) -> Committed | None:
-    """A DELETE of these rows, of which others may be gone already."""
+    """Runs a DELETE for these rows, some of which may already be deleted."""
     snapshot = Snapshot.load(storage)
     files = snapshot.files
     old = read_vector(storage, files["deletion_vector"][0].as_py())

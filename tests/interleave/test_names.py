@@ -1,8 +1,8 @@
-"""CREATE and DROP of one name by several servers, in every order of their steps.
+"""CREATE and DROP of one name in several servers, in every order of their steps.
 
-Catalogs share one lake and one folder of their files, as servers do. A step is taken before each look at the catalog
-and each change of it, and before a log is written and a folder removed. Whatever the order: a table that can be read
-can be dropped, a name that is recorded leads to a table, and no statement ends but with an answer or a named error.
+Catalogs share one lake and one folder with their files, as servers do. A step precedes each catalog read and change,
+each log write and each folder removal. In any order: a readable table can be dropped, a recorded name resolves to a
+table, and every statement ends with an answer or a named error.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ DROP, DROP_IF = "DROP TABLE t", "DROP TABLE IF EXISTS t"
 NOW_MS = 1_700_000_000_000
 
 turn = threading.local()
+# If putting a marker file into a folder is a step, which multiplies the number of orders.
 steps_at_marks = False
-"""Whether putting a mark into a folder is a step: that makes several times as many orders."""
 
 
 def take_turn() -> None:
@@ -111,7 +111,7 @@ def open_catalog(lake: Path) -> Catalog:
 
 
 def execute(catalog: Catalog, text: str) -> None:
-    """The road of a statement, with no Spark on it."""
+    """Runs a statement through the pipeline, without Spark."""
     with_rows = text == WITH_ROWS
     plan = planned(
         CREATE if with_rows else text, STATE, Sources(catalog=catalog, formats=formats_of(DeltaFormat(load_snapshot)))
@@ -128,7 +128,7 @@ def execute(catalog: Catalog, text: str) -> None:
 
 
 def create_with_rows(plan: CreateTablePlan, catalog: Catalog) -> None:
-    """As CREATE TABLE … AS: files first, which are looked at before the log is written."""
+    """Creates as CREATE TABLE … AS: files first, which are read before the log is written."""
     assert plan.entry is not None and plan.definition is not None and plan.description is not None
     storage, path = stepping_storage(plan.entry.location), f"part-{uuid.uuid4()}.parquet"
     with removal_told(plan.entry):
@@ -143,7 +143,7 @@ def create_with_rows(plan: CreateTablePlan, catalog: Catalog) -> None:
 
 
 def ensure_sound(lake: Path) -> None:
-    """What must hold when all is over."""
+    """Checks the invariants at the end."""
     catalog = open_catalog(lake)
     found = catalog.view().find(NAME)
     if found is not None:
@@ -175,8 +175,8 @@ def world(root: Path, before: Sequence[str], texts: Sequence[str]) -> tuple[list
     return [writer(text, open_catalog(lake)) for text in texts], lake
 
 
+# Expected errors: the last one if a DROP finds a log before its name is recorded.
 RACES = (TableAlreadyExists, TableNotFound, ConcurrentDrop, DiscoveredObject)
-"""What a statement may meet: the last where a DROP finds a log before its name is recorded."""
 
 
 def ensure_explained(run: Run) -> None:
@@ -219,7 +219,7 @@ def test_many_orders_of_statements(
 
 
 def test_rows_that_went_with_another_table_are_in_no_new_one(tmp_path: Path) -> None:
-    """Both tables are made in one folder; the rows of the slower one are there when the faster one is dropped."""
+    """Both tables use one folder; the slower one's rows exist when the faster one is dropped."""
     outcomes = []
     for steps in range(2, 7):
         writers, lake = world(tmp_path, (), (WITH_ROWS, CREATE, DROP))

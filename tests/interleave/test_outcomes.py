@@ -1,4 +1,4 @@
-"""What is told of tables after interleaved statements: feeds that do not make the rows, and ids of two rows."""
+"""The check of tables after interleaved statements detects wrong feeds and duplicate row ids."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_no_two_rows_have_one_id(table: Table) -> None:
 
 
 def test_ids_are_those_that_were_there(table: Table) -> None:
-    """The id of a new row is left out."""
+    """A new row's id is left out."""
     given = row_ids_given(table.lake)
     table.commit(table.add("b", [7], 3))
     found = json.loads(outcome(table.lake, [], given).tables)

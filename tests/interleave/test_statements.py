@@ -1,8 +1,7 @@
-"""Pairs of whole statements that change rows, in every order of their storage steps: always as if one ran after the
-other, in tables with deletion vectors and without, partitioned or not, with a change feed and ids of rows or not.
+"""Pairs of row-level changes in every order of their storage steps: always equal to a serial run, with deletion vectors
+and without, partitioned or not, with a change feed and row ids or not.
 
-`INTERRUPTIONS` says how often statements are interrupted at most in the slow tests, twice if it is not set; with one
-interruption a pair takes a fifth of the time.
+`INTERRUPTIONS` limits the preemptions in the slow tests, by default two; with one, a pair takes a fifth of the time.
 """
 
 from __future__ import annotations
@@ -40,6 +39,7 @@ STATEMENTS = {
     "ALTER": "ALTER TABLE t SET TBLPROPERTIES ('owner' = 'x')",
     "VACUUM": "VACUUM t RETAIN 0 HOURS",
 }
+# Statements paired with row-level changes, not with each other.
 BESIDE = {
     "ADD COLUMN": "ALTER TABLE t ADD COLUMN w INT",
     "ADD CONSTRAINT": "ALTER TABLE t ADD CONSTRAINT small CHECK (k < 1000)",
@@ -58,7 +58,6 @@ BESIDE = {
     "OVERWRITE": "INSERT OVERWRITE t PARTITION (p = 1) SELECT k, v + 1 FROM t WHERE p = 1",
     "REPLACE WHERE": "INSERT INTO t REPLACE WHERE k > 15 SELECT k, v + 1, p FROM t WHERE k > 15",
 }
-"""What is paired with statements that change rows, not with each other."""
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 TOLD = "'delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true'"
@@ -80,7 +79,7 @@ QUICK = [("UPDATE", "UPDATE elsewhere"), ("DELETE", "OPTIMIZE")]
 
 @pytest.fixture(scope="module")
 def lake_of(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Callable[[str], Path]:
-    """A lake of a day ago for a layout: `t` has three files or more, and others that went."""
+    """Creates a day-old lake for a layout: `t` has three files or more, and removed ones."""
     lakes = tmp_path_factory.mktemp("lakes")
 
     @cache

@@ -1,4 +1,4 @@
-"""Three writers in every order of read, put and what follows a lost put."""
+"""Three writers in every order of reads, puts and retries after a lost put."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def test_every_interleaving_of_three_statements_is_serializable(triple: tuple[Op
     for run, storage in explore(make):
         check_history(storage, ops, dict(zip(ops, run.results, strict=True)))
         runs += 1
-    assert runs >= 90  # three writers of two steps each, at least
+    assert runs >= 90  # three writers with at least two steps each
 
 
 def _before_puts(storage: DictStorage, step: Step) -> Interposed:
-    """Stops before every put. What lies between two puts of a writer reads only, and reads what stood at their end."""
+    """Stops before every put. Between two puts a writer only reads, and sees the state at their end."""
 
     def around(method: str, name: str, do: Any) -> Any:
         if method == "put":

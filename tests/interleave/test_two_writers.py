@@ -1,4 +1,4 @@
-"""Two writers in every order of their steps: nothing is lost, nothing doubled, and every answer is explained."""
+"""Two writers in every order of their steps: no change is lost or repeated, and every answer is explained."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ OPS = (
 PAIRS = list(itertools.combinations_with_replacement(OPS, 2))
 _OF_ALL_FILES = (histories.OVERWRITE, histories.SET_PROPERTY, histories.ONCE, histories.RESTORE)
 _OF_B = (histories.APPEND_B, histories.REWRITE_B)
+# Pairs covered by the other file too: with statements from both files, and with themselves.
 _MIRRORED = {
     number
     for number, (first, second) in enumerate(PAIRS)
     if (first in _OF_B and second in (first, *_OF_ALL_FILES)) or (second in _OF_B and first in _OF_ALL_FILES)
 }
-"""What the other file's pairs show as well: beside statements of both files, and beside themselves."""
 
 
 def stepped(storage: DictStorage, step: Step) -> Interposed:
-    """Stops before every listing and every put: what others do in between is seen or missed there."""
+    """Stops before every listing and every put: others' changes in between are seen or missed there."""
 
     def around(method: str, name: str, do: Any) -> Any:
         if method in ("list", "put"):

@@ -1,5 +1,6 @@
-"""VACUUM that keeps nothing, beside statements of the same server, in every order of their steps: no file that a
-version names goes, and what a running statement reads or has written stays."""
+"""VACUUM with zero retention, concurrent with statements in the same server, in every order of their steps: no
+referenced file is removed, and a running statement's files stay.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ DESCRIPTION = CommitDescription(name="VACUUM END", operation=TableOperation.VACU
 
 
 def stepped(storage: DictStorage, step: Step, *methods: str) -> Storage:
-    """Stops before calls of `methods`, and before the data is listed."""
+    """Stops before calls to `methods`, and before the data is listed."""
 
     def around(method: str, name: str, do: Any) -> Any:
         if method in methods or (method == "list" and name == ""):
@@ -60,7 +61,7 @@ def formats_over(storage: Storage, step: Step) -> TableFormats:
 
 
 def ticking(storage: DictStorage) -> Callable[[], int]:
-    """A clock that no two events share a time of."""
+    """Returns a clock with a distinct time for each event."""
 
     def now_ms() -> int:
         storage.now_ms += 5
@@ -142,7 +143,7 @@ def reads_first_version(storage: DictStorage, shared: Sources) -> Callable[[Step
 
 
 def made() -> tuple[DictStorage, Sources]:
-    """A table with one file, and one that was replaced, both older than anything that follows."""
+    """Returns a table with one file, and one that was replaced, both older than anything that follows."""
     storage = DictStorage(ROOT)
     create(storage, metadata(configuration={}))
     for path, gone in (("first", None), ("old", "first")):
@@ -182,7 +183,7 @@ def test_nobody_loses_a_file_to_a_vacuum() -> None:
 
 
 def test_an_old_version_is_read_to_its_end_if_the_read_began_first() -> None:
-    """A read that begins later may miss what is expired; it never sees half of it removed before it looks."""
+    """A later read may miss expired files; it never starts while half of them are removed."""
     answers = set()
     for run, storage in explored(vacuums, reads_first_version):
         assert run.results[0] is None
@@ -193,7 +194,7 @@ def test_an_old_version_is_read_to_its_end_if_the_read_began_first() -> None:
 
 
 def test_a_vacuum_that_is_killed_leaves_a_table_to_go_on_with() -> None:
-    """Before any change of the storage; the next one removes what is left."""
+    """Before any storage change; the next one removes the rest."""
 
     class Killed(BaseException):
         """Nothing may catch this."""

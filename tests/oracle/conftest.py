@@ -1,4 +1,4 @@
-"""The oracle's process: SQL in, rows out; and a lake of ours beside it."""
+"""The oracle's process: SQL in, rows out; and our lake for comparison."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ RUN_S = 4800
 
 
 def ask_delta_spark(statements: Iterable[str], folder: Path) -> list[dict[str, Any]]:
-    """The `rows` or the `error` of each statement, from one process of delta-spark that works in the folder."""
+    """Returns each statement's `rows` or `error`, from one delta-spark process that works in the folder."""
     return _ask(PYTHON, "delta_spark", statements, folder)
 
 
 def ask_iceberg_spark(statements: Iterable[str | list[Any]], folder: Path) -> list[dict[str, Any]]:
-    """The same of the Iceberg runtime, whose tables are below `lake` in the folder."""
+    """Returns the same from the Iceberg runtime, whose tables are below `lake` in the folder."""
     return _ask(ICEBERG_PYTHON, "iceberg_spark", statements, folder)
 
 
 def _ask(python: Path, script: str, statements: Iterable[str | list[Any]], folder: Path) -> list[dict[str, Any]]:
-    """It runs them as the iterator gives them; errors of the process itself are in the folder, in a log."""
+    """Runs statements as the iterator yields them; the process's own errors are in a log in the folder."""
     assert python.exists(), f"make oracle sets up the environment of {script}"
     file = folder / "answers.json"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SPARK"))}
@@ -62,13 +62,13 @@ def _ask(python: Path, script: str, statements: Iterable[str | list[Any]], folde
 
 @pytest.fixture
 def answers(tmp_path: Path) -> Answers:
-    """Runs statements with delta-spark in one process: the `rows` or the `error` of each."""
+    """Runs statements with delta-spark in one process: each one's `rows` or `error`."""
     return lambda statements: ask_delta_spark(statements, tmp_path)
 
 
 @pytest.fixture
 def oracle(answers: Answers) -> Oracle:
-    """The rows of statements, every one of which must succeed."""
+    """Returns statements' rows; every statement must succeed."""
 
     def run(statements: list[str]) -> list[list[list[Any]]]:
         found = answers(statements)
@@ -81,7 +81,7 @@ def oracle(answers: Answers) -> Oracle:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """The folder of the schema `default`."""
+    """Returns the folder of schema `default`."""
     folder = tmp_path / "lake" / "default"
     folder.mkdir(parents=True)
     return folder

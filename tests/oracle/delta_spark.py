@@ -1,9 +1,9 @@
-"""Runs SQL with delta-spark and answers the rows; started by the tests in an environment of its own.
+"""Runs SQL with delta-spark and returns the rows; the tests start it in a separate environment.
 
-Delta has no build for the Spark that we run on, so the oracle is another process: `.oracle` holds its pyspark, and its
-jar comes from Maven at the first start. Statements come in as lines, each a text in JSON, and run as they come. One
-JSON list of answers goes out at the end of the input, to the file that is the only argument: the columns' names and the
-rows as lists of text (null where NULL), or the error.
+Delta has no build for our Spark version, so the oracle is another process: `.oracle` has its pyspark, and its jar comes
+from Maven at the first start. Statements arrive as lines, each a text in JSON, and run immediately. One JSON list with
+answers is written at the end of the input, to the file that is the only argument: the column names and the rows as
+lists of text (null for NULL), or the error.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
+# The tables are small: compiling costs more than it gains.
 _QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
-"""The tables are small: compiling costs more than it gains."""
 
 
 def open_spark() -> SparkSession:
-    """A small Spark with Delta."""
+    """Returns a small Spark with Delta."""
     return (
         SparkSession.builder.master("local[2]")
         .config("spark.jars.packages", PACKAGE)

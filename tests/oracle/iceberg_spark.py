@@ -1,8 +1,8 @@
-"""Runs SQL with the Iceberg runtime and answers the rows; started by the tests in an environment of its own.
+"""Runs SQL with the Iceberg runtime and returns the rows; the tests start it in a separate environment.
 
-As `delta_spark.py`: lines in, one file of answers out. The tables of the catalog `c` are below `lake`, in the folder
-that the process works in. Besides SQL, a line may ask for what no SQL of the runtime makes, as a list in JSON: the name
-of a method of `Maker`, and its arguments.
+Like `delta_spark.py`: lines in, one file with answers out. The tables in the catalog `c` are below `lake`, in the
+working folder. Besides SQL, a line may request an operation without SQL syntax in the runtime, as a list in JSON: a
+`Maker` method's name, and its arguments.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ public class Maker {
 
 
 def open_spark() -> SparkSession:
-    """A small Spark with Iceberg."""
+    """Returns a small Spark with Iceberg."""
     catalog = "spark.sql.catalog.c"
     return (
         SparkSession.builder.master("local[2]")
@@ -125,7 +125,7 @@ def open_spark() -> SparkSession:
 
 
 class Maker:
-    """What is made with Iceberg's own interface."""
+    """Operations through Iceberg's own API."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark, self._jvm = spark, spark._jvm
@@ -137,8 +137,8 @@ class Maker:
         return self._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(self._spark._jsparkSession, name)
 
     def delete_equal(self, table: str, query: str, keys: list[str], everywhere: bool = False) -> None:
-        """Equality deletes by `keys` with the rows of a query, which has the sources of the partition fields too;
-        `everywhere`: in all partitions, which takes a table that once had none.
+        """Writes equality deletes by `keys` with a query's rows, which include the partition fields' sources;
+        `everywhere`: in all partitions, which requires a formerly unpartitioned table.
         """
         names = self._jvm.java.util.ArrayList()
         for key in keys:

@@ -1,7 +1,7 @@
-"""Tables as the Iceberg runtime makes them, and what is asked of them afterwards, in the same words of both engines.
+"""Tables made by the Iceberg runtime, and queries over them, with the same text in both engines.
 
-`{t}` is the table. A question is ordered. Steps that are lists are for `iceberg_spark.Maker`. After each step that
-makes a snapshot there is a tag `s0`, `s1`, …, and all tags are read too.
+`{t}` is the table. Queries are ordered. Steps that are lists are for `iceberg_spark.Maker`. After each step that
+creates a snapshot there is a tag `s0`, `s1`, …, and all tags are read too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Tables as delta-spark makes them: what is run to make each, and what is asked of it afterwards.
+"""Tables made by delta-spark: the statements for each, and queries over it.
 
-`{t}` is the table, `{root}` the folder of all tables. A question is asked of both engines in the same words, and is
-ordered.
+`{t}` is the table, `{root}` the folder with all tables. A query has the same text in both engines, and is ordered.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ _IDS = (
 class Made:
     columns: str = _COLUMNS
     clauses: str = ""
+    # Without the parentheses.
     properties: str = ""
-    """Without the parentheses."""
     steps: tuple[str, ...] = (
         f"INSERT INTO {{t}} {_ROWS}",
         f"INSERT INTO {{t}} {_MORE}",
@@ -50,6 +49,7 @@ def _filled(text: str, table: str, root: str) -> str:
 
 
 _PLAIN = Made()
+# Column, its first type, the types that it changes to, and a value in the first.
 _WIDENING = (
     ("b_short", "TINYINT", ("SMALLINT",), "-7"),
     ("b_long", "TINYINT", ("INT", "BIGINT"), "-8"),
@@ -67,7 +67,6 @@ _WIDENING = (
     ("d_wide", "DECIMAL(18,3)", ("DECIMAL(38,3)",), "123456789012345.678"),
     ("day_ntz", "DATE", ("TIMESTAMP_NTZ",), "DATE'1890-02-03'"),
 )
-"""Column, its first type, the types that it is changed to, and a value of the first."""
 
 _WIDENED = Made(
     columns="id INT, s STRUCT<a: INT, m: MAP<SMALLINT, FLOAT>>, l ARRAY<TINYINT>, "
@@ -133,7 +132,7 @@ _PARTED = Made(
 
 
 def _mapped(mode: str, more: str = "") -> Made:
-    """Renamed, dropped and added columns, at the top and nested, of which files of all times remain."""
+    """Returns steps that rename, drop and add columns, at the top and nested, with remaining files from each step."""
     return Made(
         columns="id INT, name STRING, s STRUCT<a: INT, b: STRUCT<c: STRING>>, l ARRAY<STRUCT<x: INT, y: INT>>, "
         "p STRING",
@@ -278,7 +277,7 @@ CLONE = "CREATE TABLE delta.`{root}/clone_of_vectors` SHALLOW CLONE delta.`{root
 
 
 def making(root: str) -> list[str]:
-    """All statements, in their order."""
+    """Returns all statements, in their order."""
     statements = []
     for name, table in TABLES.items():
         statements += [CLONE.replace("{root}", root)] if name == "clone_of_vectors" else table.statements(name, root)

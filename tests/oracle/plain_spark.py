@@ -1,9 +1,9 @@
-"""Runs statements with plain Spark, of the release that the gateway has, and answers what comes of each.
+"""Runs statements in plain Spark, in the gateway's release, and returns each one's result.
 
-It is a process of its own, so that nothing of the gateway is in it. The argument is a file of JSON with `folder`,
-`tables` (name and Parquet file), `made` (name and query) and `files` (name, settings, statements); for each file a line
-of JSON goes to the file that is the second argument: for each statement `error`, or `columns` (name and type), `rows`
-(a text each, cells separated by tabs, as Spark's own Thrift server shows them) and whether they are `sorted`.
+It is a separate process without gateway code. The argument is a JSON file with `folder`, `tables` (name and Parquet
+file), `made` (name and query) and `files` (name, settings, statements); for each file a JSON line is written to the
+second argument's file: for each statement `error`, or `columns` (name and type), `rows` (a text each, cells separated
+by tabs, as Spark's own Thrift server shows them) and if they are `sorted`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def open_spark(folder: Path) -> SparkSession:
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.session.timeZone", "America/Los_Angeles")
         .config("spark.sql.binaryOutputStyle", "HEX")
-        .config("spark.sql.datetime.java8API.enabled", "true")  # as Spark's Thrift server; else old times are not those
+        .config("spark.sql.datetime.java8API.enabled", "true")  # as Spark's Thrift server; otherwise old times differ
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.driver.extraJavaOptions", "-Dderby.system.home=" + str(folder))
         .getOrCreate()
@@ -81,7 +81,7 @@ def main() -> None:
     asked = json.loads(Path(sys.argv[1]).read_text())
     spark = open_spark(Path(asked["folder"]))
     spark.sparkContext.setLogLevel("OFF")
-    logging.disable()  # pyspark tells each error with its stack
+    logging.disable()  # pyspark logs each error with its stack
     for name, path in asked["tables"].items():
         spark.read.parquet(path).write.saveAsTable(name)
     for name, query in asked["made"].items():

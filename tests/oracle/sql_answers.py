@@ -1,9 +1,8 @@
-"""What comes of Spark's own SQL tests on the gateway's side, in the shape in which `plain_spark.py` tells it, and how
-the two compare.
+"""The gateway's results for Spark's own SQL tests, in `plain_spark.py`'s form, and their comparison.
 
 Cells are compared as the text that a client sees. Complex values are the exception: ours are JSON, Hive's are not, so
-quotes and backslashes are left out of both. Commands (DDL, SHOW, DESCRIBE) are compared by whether they run: what
-catalogs say of tables differs with their formats.
+quotes and backslashes are removed from both. Commands (DDL, SHOW, DESCRIBE) are compared by success only: catalogs'
+table descriptions differ by format.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ Answer = dict[str, Any]
 class Verdict(StrEnum):
     SAME = "same"
     DIFFERENT = "different"
+    # Spark answers, the gateway does not.
     REFUSED = "refused"
-    """Spark answers, the gateway does not."""
+    # The gateway answers, Spark does not.
     ALONE = "alone"
-    """The gateway answers, Spark does not."""
     NEITHER = "neither"
+    # Not the same, and explained.
     SKIPPED = "skipped"
-    """Not the same, and explained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Compared:
 
 
 def answers(file: SqlFile, driver: SparkDriver, folder: Path, tables: dict[str, Path]) -> Iterator[Answer]:
-    """What the gateway answers to the statements of `file`, over a lake of its own in `folder`."""
+    """Returns the gateway's answers to the statements in `file`, over a separate lake in `folder`."""
     folder.mkdir(parents=True)
     texts = " ".join(file.statements).lower()
     for name, source in tables.items():
@@ -139,7 +138,7 @@ def _rows(found: Answer, columns: list[str]) -> list[str]:
         rows = [_with_numbers(row, columns) for row in rows]
     if any(kind in kinds for kind in _NESTED):
         rows = [re.sub(r'["\\]', "", row) for row in rows]
-    if "map<" in kinds:  # Hive shows the entries of a map in the order of their text
+    if "map<" in kinds:  # Hive shows map entries in text order
         rows = ["".join(sorted(row)) for row in rows]
     return rows
 

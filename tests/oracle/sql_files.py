@@ -1,9 +1,9 @@
-"""Spark's own SQL tests: the files of `sql-tests/inputs` in the test jar of spark-sql, as statements.
+"""Spark's own SQL tests: the files from `sql-tests/inputs` in spark-sql's test jar, as statements.
 
-A file is read as Spark's `SQLQueryTestSuite` reads it: lines that begin with `--` are comments, some of which say
-something (`--SET key = value`, `--IMPORT file`, `--QUERY-DELIMITER-START` and `-END` around a statement with
-semicolons or comments inside); a semicolon ends a statement unless a backslash stands before it. `--CONFIG_DIM` repeats
-a file with other physical plans, which change no answer: each file runs once.
+Files are parsed like in Spark's `SQLQueryTestSuite`: lines that begin with `--` are comments, some with directives
+(`--SET key = value`, `--IMPORT file`, `--QUERY-DELIMITER-START` and `-END` around a statement with semicolons or
+comments inside); a semicolon ends a statement unless a backslash precedes it. `--CONFIG_DIM` repeats a file with other
+physical plans, which change no answer: each file runs once.
 
 The gateway has Delta tables only, so `USING parquet` (orc, json, csv, text, hive) becomes `USING delta` on its side.
 """
@@ -40,7 +40,7 @@ class SqlFile:
 
 
 def read_files(pattern: str = "*") -> list[SqlFile]:
-    """The files whose names, without `.sql`, match `pattern`: names with stars, commas between them."""
+    """Returns the files whose names, without `.sql`, match `pattern`: names with stars, commas between them."""
     with zipfile.ZipFile(JAR) as jar:
         names = [name for name in jar.namelist() if name.startswith(_INPUTS) and name.endswith(".sql")]
         texts = {name.removeprefix(_INPUTS).removesuffix(".sql"): jar.read(name).decode() for name in names}
@@ -49,14 +49,14 @@ def read_files(pattern: str = "*") -> list[SqlFile]:
 
 
 def for_gateway(statement: str) -> str:
-    """The statement as the gateway gets it: tables are Delta's."""
+    """Returns the statement as the gateway gets it: tables are Delta's."""
     if not re.match(r"(?i)\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*(?:CREATE|REPLACE)\b", statement):
         return statement
     return _PROVIDER.sub("USING delta", statement)
 
 
 def write_tables(folder: Path) -> dict[str, Path]:
-    """The suite's own tables that come from data, as Parquet: their names and files."""
+    """Returns the suite's own tables that come from data, as Parquet: their names and files."""
     wide = "unique1 unique2 two four ten twenty hundred thousand twothousand fivethous tenthous odd even".split()
     columns = {name: pa.int32() for name in wide} | dict.fromkeys(("stringu1", "stringu2", "string4"), pa.string())
     data = {"aggtest": ("agg", {"a": pa.int32(), "b": pa.float32()}), "onek": ("onek", columns)}
@@ -75,6 +75,7 @@ def write_tables(folder: Path) -> dict[str, Path]:
     return files
 
 
+# The suite's own tables that a query makes.
 MADE_TABLES = {
     "testdata": "SELECT cast(id AS int) AS key, string(id) AS value FROM range(1, 101)",
     "arraydata": "SELECT * FROM VALUES (array(1, 2, 3), array(array(1, 2, 3))), (array(2, 3, 4), array(array(2, 3, 4)))"
@@ -83,7 +84,6 @@ MADE_TABLES = {
     " (map(1, 'a2', 2, 'b2', 3, 'c2', 4, 'd2')), (map(1, 'a3', 2, 'b3', 3, 'c3')), (map(1, 'a4', 2, 'b4')),"
     " (map(1, 'a5')) AS t(mapcol)",
 }
-"""The suite's own tables that a query makes."""
 
 
 def _read(name: str, texts: dict[str, str]) -> SqlFile:

@@ -1,7 +1,7 @@
-"""Where the gateway may differ from Spark on Spark's own SQL tests, and why; what is in no row here fails the test.
+"""Accepted differences from Spark in Spark's own SQL tests, with reasons; any other difference fails the test.
 
-A statement that needs what an explained refusal did not make (its table, view, function or variable) is explained by
-that refusal (:class:`Follower`).
+A statement that depends on an object (table, view, function or variable) whose creation was an explained error is
+explained by that error (:class:`Follower`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+# File names, optionally with a final star, and why they are not run.
 SKIPPED_FILES = {
     "udf/*": "the suite registers functions of Scala and Python under the names udf and udaf",
     "udaf/*": "the suite registers functions of Scala",
@@ -30,8 +31,8 @@ SKIPPED_FILES = {
     "random": "random values",
     "query_regex_column": "regular expressions as names of columns are a setting that the gateway refuses",
 }
-"""Names of files, with a star at the end perhaps, and why they are not run."""
 
+# A pattern in the gateway's error, and why it refuses.
 REFUSALS = (
     (r"\[UNSUPPORTED_STATEMENT\] .*FUNCTION", "functions cannot be created, described or dropped"),
     (r"\[UNSUPPORTED_STATEMENT\] .*(?:CACHE|ANALYZE|REPAIR|CALL)", "the gateway keeps no such state"),
@@ -66,8 +67,8 @@ REFUSALS = (
     (r"global_temp", "global temporary views would be seen by other sessions"),
     (r"\[PARSE_SYNTAX_ERROR\].*\bselect \* select \*", "several SELECT behind one FROM"),
 )
-"""A pattern in the gateway's error, and why it refuses."""
 
+# File, a pattern in the statement or its column names, and why its answer differs.
 DIFFERENCES = (
     ("binary*", r"to_(?:csv|xml)", "the file sets how bytes are shown, which is the client's side of a result"),
     (
@@ -83,7 +84,6 @@ DIFFERENCES = (
     ("nonansi/literals", r"S(?:\"\"|'')par", "spark.sql.legacy.consecutiveStringLiterals.enabled, as in literals"),
     ("literals", r"S(?:\"\"|'')par", "spark.sql.legacy.consecutiveStringLiterals.enabled changes how texts are split"),
 )
-"""File, a pattern in the statement or in the names of its columns, and why its answer differs."""
 
 _MADE = re.compile(
     r"(?is)\b(?:CREATE|DECLARE|REPLACE)\b.*?\b(?:TABLE|VIEW|FUNCTION|SCHEMA|DATABASE|VARIABLE|DECLARE)\s+"
@@ -94,12 +94,12 @@ _DECLARED = re.compile(r"(?is)\s*DECLARE\s+(?:OR\s+REPLACE\s+)?(?:VAR(?:IABLE)?\
 
 @dataclass
 class Follower:
-    """What explained refusals of a file left unmade, as its statements are gone through in their order."""
+    """Objects missing after explained errors in a file, while its statements are processed in order."""
 
     missing: set[str] = field(default_factory=set)
 
     def reason(self, statement: str, error: str | None) -> str | None:
-        """Why the statement may be refused, or answered otherwise; None where nothing explains it."""
+        """Returns why the statement may fail or differ, or None without an explanation."""
         found = next(
             (why for pattern, why in REFUSALS if error and re.search(pattern, f"{error} {statement}", re.S)), None
         )
@@ -138,5 +138,5 @@ def skipped(file: str) -> str | None:
 
 
 def matches(file: str, pattern: str) -> bool:
-    """A star at the end stands for anything."""
+    """Returns a star at the end stands for anything."""
     return file.startswith(pattern[:-1]) if pattern.endswith("*") else file == pattern

@@ -1,7 +1,7 @@
-"""Random tables: what random statements make of them is the same here and in delta-spark.
+"""Random tables: random statements have the same result here and in delta-spark.
 
-`ORACLE_TABLES` is how many, 200 if it is not set; `ORACLE_SEED` is the first seed. All are run together, by one process
-of delta-spark; `-k` selects some by seed.
+`ORACLE_TABLES` is their number, 200 by default; `ORACLE_SEED` is the first seed. One delta-spark process runs them all;
+`-k` selects some by seed.
 """
 
 from __future__ import annotations

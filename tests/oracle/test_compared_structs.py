@@ -1,4 +1,4 @@
-"""Fields of structs go where delta-spark puts them."""
+"""Struct fields are assigned as in delta-spark."""
 
 from __future__ import annotations
 

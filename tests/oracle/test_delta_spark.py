@@ -1,4 +1,4 @@
-"""Beside delta-spark: it reads what we write, and we read what it writes."""
+"""Comparison with delta-spark: it reads our writes, and we read its writes."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def test_it_reads_and_rearranges_them(oracle: Oracle, session: LakeSession, lake
         version = load_snapshot(str(lake / "freed")).version
         truth = sorted([row[0]] for row in rows(session, "SELECT CAST(struct(*) AS STRING) FROM freed"))
         run(session, f"ALTER TABLE freed DROP FEATURE {case.feature}")
-        ignored = shutil.ignore_patterns("*.tmp")  # what follows a commit may be at work
+        ignored = shutil.ignore_patterns("*.tmp")  # post-commit work may still run
         folder = shutil.copytree(lake / "freed", lake.parent / f"kept{number}", ignore=ignored)
         read = f"SELECT CAST(struct(*) AS STRING) FROM delta.`{folder}`"
         asked += [read, f"{read} VERSION AS OF {version}", f"OPTIMIZE delta.`{folder}`", read]

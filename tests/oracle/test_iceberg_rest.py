@@ -1,4 +1,6 @@
-"""Beside the REST catalog of Iceberg's own compatibility tests: what we ask of it, and pyiceberg as another client."""
+"""Comparison with the REST catalog in Iceberg's own compatibility tests: our requests, and pyiceberg as another
+client.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ START_S = 60
 
 
 class RealServer:
-    """`uri` is where it answers; tables lie in `folder`."""
+    """`uri` is its address; tables are in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         assert JARS.exists(), "make oracle gets the jars of the server, by Maven"

@@ -1,4 +1,4 @@
-"""Beside the Iceberg runtime: we read what it writes, cell by cell, and it what we write."""
+"""Comparison with the Iceberg runtime: we read its tables, cell by cell, and it reads ours."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.oracle.iceberg_tables import TABLES
 
 pytestmark = [pytest.mark.oracle, pytest.mark.spark, pytest.mark.timeout(1200)]
 
+# Table -> questions with their answers.
 Answers = dict[str, list[tuple[str, list[list[Any]]]]]
-"""Table -> questions with their answers."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(folder: Path) -> Answers:
-    """What the runtime answers about the tables that it has made in the folder."""
+    """Returns the runtime's answers about its tables in the folder."""
     steps = [step for name, table in TABLES.items() for step in table.statements(f"c.d.{name}")]
     asked = [(name, text) for name, table in TABLES.items() for text in table.questions("{t}")]
     questions = [exact_rows(f"({text.replace('{t}', f'c.d.{name}')})") for name, text in asked]
@@ -54,7 +54,7 @@ def ask(folder: Path, made: Answers, spark_driver: SparkDriver) -> Callable[[str
 
 @pytest.mark.parametrize("name", TABLES)
 def test_we_read_what_it_writes(made: Answers, ask: Callable[[str], list[tuple[Any, ...]]], name: str) -> None:
-    """The same questions in the same words have the same answers; every snapshot of a table is asked for."""
+    """The same queries have the same answers; every snapshot in a table is read."""
     for text, expected in made[name]:
         assert expected, text
         found = ask(exact_rows(f"({text.replace('{t}', f'd.{name}')})"))
@@ -62,7 +62,7 @@ def test_we_read_what_it_writes(made: Answers, ask: Callable[[str], list[tuple[A
 
 
 def test_both_write_the_same_tables(spark_driver: SparkDriver, tmp_path: Path) -> None:
-    """It reads what we wrote, goes on with it, and we read that; then we go on, and it reads that."""
+    """It reads and extends our table, and we read that; then we extend it, and it reads that."""
     lake = tmp_path / "lake"
     lake.mkdir()
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)

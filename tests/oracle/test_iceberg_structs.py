@@ -1,4 +1,4 @@
-"""The Iceberg runtime puts fields of structs where `tests/engine/test_struct_fields.py` says that we put them."""
+"""The Iceberg runtime assigns struct fields as `tests/engine/test_struct_fields.py` expects for us."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.oracle.conftest import ask_iceberg_spark
 
 pytestmark = [pytest.mark.oracle, pytest.mark.timeout(3600)]
 
+# Statements that its Spark does not have for these tables.
 _LACKING = ("SCHEMA EVOLUTION", "REPLACE USING", "REPLACE ON", "FROM range(1) INSERT", "s = (SELECT")
-"""Statements that its Spark does not have for these tables."""
 
 
 def _steps(table: str, type_: str, old: str | None, statement: str) -> list[str]:
@@ -29,13 +29,13 @@ def _steps(table: str, type_: str, old: str | None, statement: str) -> list[str]
 
 
 def _values(answer: dict[str, Any]) -> str:
-    """JSON as in the tables of cases: structs are lists."""
+    """Returns JSON as in the case tables: structs are lists."""
     texts = [row[1] or "null" for row in answer["rows"]]
     return json.dumps([json.loads(text.replace("{", "[").replace("}", "]")) for text in texts])
 
 
 def _answers(cases: list[tuple[str, str | None, str]], folder: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The outcome of each statement, and the rows of the table after it."""
+    """Returns each statement's outcome, and the table's rows after it."""
     steps = [step for at, case in enumerate(cases) for step in _steps(f"c.default.t{at}", *case)]
     found = ask_iceberg_spark(steps, folder)
     return list(zip(found[2::4], found[3::4], strict=True))

@@ -1,4 +1,4 @@
-"""Beside the Iceberg runtime: columns of types that Spark does not have, and what tables say of themselves."""
+"""Comparison with the Iceberg runtime: columns with types that Spark lacks, and tables' descriptions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.oracle.exact_rows import exact_rows
 
 pytestmark = [pytest.mark.oracle, pytest.mark.spark, pytest.mark.timeout(1200)]
 
+# The runtime orders values from 8 on as smaller, as Java does and files do not, and misses rows.
 U1, U2, U3 = (f"{digit * 8}-1111-4222-8333-{'9' * 12}" for digit in "057")
-"""The runtime takes those from 8 on for smaller ones, which they are in Java and not in files, and misses rows."""
 _MODES = ("copy-on-write", "merge-on-read")
 
 
@@ -97,7 +97,8 @@ def test_both_read_and_write_types_that_spark_lacks(folder: Path, session: LakeS
     assert ours() == answers[-len(reads) :]
 
 
-# --- What tables say of themselves ------------------------------------------------------------------------------------
+# --- Table descriptions
+# ------------------------------------------------------------------------------------------------
 
 _PAST = (
     "CREATE TABLE c.d.past (id BIGINT, part STRING, at TIMESTAMP) USING iceberg PARTITIONED BY (part) "
@@ -151,7 +152,7 @@ def test_metadata_tables_are_the_runtimes(folder: Path, session: LakeSession) ->
 
 
 def _flat(row: Any) -> Any:
-    """Without readable metrics; metrics that are none are none to us or empty, and the runtime writes "null"."""
+    """Removes readable metrics; missing metrics are null or empty in ours, and the runtime writes "null"."""
     match row:
         case dict():
             return {key: _flat(value) for key, value in row.items() if key != "readable_metrics"} or None

@@ -1,8 +1,7 @@
-"""Spark's own SQL tests, each statement on both sides: the gateway's engine, and plain Spark of the same release.
+"""Spark's own SQL tests, each statement on both sides: the gateway's engine, and plain Spark in the same release.
 
-What Spark answers the gateway answers too, with the same columns and rows, or `sql_files_explained.py` says why not.
-What comes of each file stands in `.oracle/sql_files.tsv` afterwards, each statement that is not the same in
-`.oracle/sql_files.txt`.
+The gateway returns the same columns and rows as Spark, or `sql_files_explained.py` has a reason. Afterwards
+`.oracle/sql_files.tsv` has each file's results, and `.oracle/sql_files.txt` each differing statement.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from tests.oracle.sql_files_explained import Follower, explained_difference, mat
 pytestmark = [pytest.mark.oracle, pytest.mark.spark, pytest.mark.timeout(7200)]
 
 PLAIN = Path(__file__).with_name("plain_spark.py")
+# Files by name prefix; to run some: `make oracle TEST_ARGS="-k 'sparks and pi'"`.
 GROUPS = (
     *("a*", "b*", "ca*", "ce*", "ch*", "col*", "com*", "con*", "cou*", "cr*", "cs*", "ct*", "cu*", "d*", "e*", "f*"),
     *("g*", "h*", "i*", "j*", "k*", "l*", "m*", "na*", "no*", "nu*", "o*", "pa*", "pe*", "pi*", "po*", "pr*", "q*"),
     *("r*", "s*", "t*", "u*", "v*", "w*", "x*"),
 )
-"""Files by how their names begin; a run of some is `make oracle TEST_ARGS="-k 'sparks and pi'"`."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,7 +59,7 @@ def test_answers_are_sparks(group: str, spark_driver: SparkDriver, tmp_path: Pat
 
 
 def plain_answers(files: list[SqlFile], folder: Path, tables: dict[str, Path]) -> dict[str, list[Answer]]:
-    """What plain Spark answers, in a process of its own."""
+    """Returns plain Spark's answers, from a separate process."""
     asked, told = folder / "asked.json", folder / "answers.jsonl"
     made = {"folder": str(folder / "plain"), "tables": {name: str(path) for name, path in tables.items()}}
     listed = [{"name": file.name, "settings": file.settings, "statements": file.statements} for file in files]
@@ -72,7 +71,7 @@ def plain_answers(files: list[SqlFile], folder: Path, tables: dict[str, Path]) -
 
 
 def compared(file: SqlFile, ours: list[Answer], plain: list[Answer]) -> Iterator[Compared]:
-    """Each statement, its verdict `skipped` where a row explains what is not the same."""
+    """Yields each statement with its verdict, `skipped` if an explained difference applies."""
     follower = Follower()
     for statement, our, theirs in zip(file.statements, ours, plain, strict=True):
         found = compare(statement, our, theirs)

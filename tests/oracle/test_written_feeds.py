@@ -1,4 +1,4 @@
-"""The change data of tables that we write: delta-spark reads the changes that we read."""
+"""Change data in our tables: delta-spark reads the same changes as we do."""
 
 from __future__ import annotations
 

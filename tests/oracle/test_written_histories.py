@@ -58,6 +58,6 @@ def _queries(history: History) -> list[tuple[str, str]]:
 
 
 def _named(text: str, table: str) -> str:
-    """The process of delta-spark takes columns by their names."""
+    """Returns the text with the table's name; delta-spark's process takes columns by name."""
     named = ", ".join(f"{each} AS c{number}" for number, each in enumerate(text.split(", ")))
     return f"SELECT {named} FROM {table}"

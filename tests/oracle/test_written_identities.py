@@ -1,4 +1,4 @@
-"""Identity columns that we and delta-spark write in turn: each goes on past the high-water mark of the other."""
+"""Identity columns written alternately by us and delta-spark: each continues past the other's high-water mark."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Beside delta-spark: it reads every kind of table that we write in every way, and gives its rows the same statistics;
-it goes on writing where we stopped, and keeps the rules that we wrote down.
+"""Comparison with delta-spark: it reads every kind of table that we write in every way, and computes the same
+statistics for its rows; it continues writing our tables, and enforces our constraints.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def quoted(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A query's rows as text: what is asked of us and of delta-spark."""
+    """A query's rows as text: the query for us and for delta-spark."""
 
+    # Quoted name -> the expression for the column; bytes may be invalid text.
     columns: dict[str, str]
-    """Name, in quotes -> what stands for the column; bytes may be no text."""
 
     @classmethod
     def of(cls, session: LakeSession, query: str) -> Shown:
@@ -56,11 +56,12 @@ def _text(name: str, kind: str) -> str:
     return f"hex({name})" if kind == "binary" else name
 
 
-# --- What it reads ---------------------------------------------------------------------------------------------------
+# --- Reads by delta-spark
+# ----------------------------------------------------------------------------------------------
 
 
 def test_it_reads_what_was_written_and_counts_the_same(oracle: Oracle, session: LakeSession, lake: Path) -> None:
-    """Every kind of table in every way: the rows, and the statistics that a copy by delta-spark has."""
+    """Every kind of table in every way: the rows, and the statistics in delta-spark's copy."""
     reads, copies, truths = [], [], []
     for number, (feature, way) in enumerate(CASES):
         statements, query = WAYS[way](FEATURES[feature], f"t{number}")
@@ -86,16 +87,16 @@ def _copy(folder: Path, target: Path) -> str:
     return f"CREATE TABLE delta.`{target}` USING delta {clause} AS SELECT * FROM delta.`{folder}`"
 
 
+# A kind of statistics, and a column's logical path.
 Leaf = tuple[str, ...]
-"""A kind of statistics, and the logical path of a column."""
 
 _FOLDS: dict[str, Callable[[list[Any]], Any]] = {"minValues": min, "maxValues": max, "nullCount": sum}
 
 
 def whole(folder: Path) -> dict[Leaf, Any]:
-    """The statistics of all files of a table together, those of partition columns, arrays and maps left out.
+    """Returns the combined statistics over a table's files, without partition columns, arrays and maps.
 
-    None where a file that has values of the column does not say their bound, or JSON has no number for it.
+    None if a file with values in the column lacks their bound, or JSON has no number for it.
     """
     snapshot = load_snapshot(str(folder))
     files = [json.loads(text, parse_float=Decimal) for text in snapshot.files.column("stats").to_pylist()]
@@ -113,7 +114,7 @@ def whole(folder: Path) -> dict[Leaf, Any]:
 
 
 def _columns(schema: StructType, mode: str, path: Leaf = (), physical: Leaf = ()) -> Iterator[tuple[Leaf, Leaf]]:
-    """Logical and physical paths of the columns that are no structs, arrays or maps."""
+    """Yields logical and physical paths for columns other than structs, arrays or maps."""
     for field in schema.fields:
         here, there = (*path, field.name), (*physical, physical_name(field, mode))
         match field.data_type:
@@ -139,10 +140,10 @@ _FLOAT_DIGITS = 9
 
 
 def alike(leaf: Leaf, ours: Any, theirs: Any) -> bool:
-    """Equal, but for what is exact with us only.
+    """Returns if both are equal, except values that are exact only in ours.
 
-    Instants: we round an upper bound up to a millisecond, where delta-spark cuts, and have none past the last one.
-    Floats: it writes as few digits as tell them apart, and we all of them.
+    Instants: we round a maximum up to a millisecond, delta-spark truncates, and we have none past the last one. Floats:
+    it writes the shortest distinct digits, and we all.
     """
     if ours == theirs or theirs is None:
         return True
@@ -159,9 +160,11 @@ def alike(leaf: Leaf, ours: Any, theirs: Any) -> bool:
     return gap == dt.timedelta(milliseconds=1)
 
 
-# --- What it writes after us -----------------------------------------------------------------------------------------
+# --- Writes by delta-spark after ours
+# -----------------------------------------------------------------------------------
 
 
+# Violations that delta-spark rejects under another name; None: it writes other values than given.
 THEIR_CONDITIONS: Mapping[str, str | None] = {
     "VALUES (1, named_struct('a', 1, 'b', named_struct('c', 1)), array(named_struct('e', NULL)), 2)": (
         "DATATYPE_MISMATCH"
@@ -170,11 +173,10 @@ THEIR_CONDITIONS: Mapping[str, str | None] = {
     "VALUES (1, X'FF', 'a', 'x', 2)": None,
     "VALUES (1, X'61', '__HIVE_DEFAULT_PARTITION__', 'x', 2)": None,
 }
-"""Violations that delta-spark refuses under another name; None: that it writes, as other values than were given."""
 
 
 def test_it_goes_on_where_we_stopped(answers: Answers, session: LakeSession, lake: Path) -> None:
-    """Our definition tells delta-spark to write and to refuse what we do; then we write again."""
+    """Our definition makes delta-spark write and reject as we do; then we write again."""
     inserts, refused = [], []
     for number, feature in enumerate(FEATURES.values()):
         name, path = f"t{number}", f"delta.`{lake}/t{number}`"
@@ -195,7 +197,8 @@ def test_it_goes_on_where_we_stopped(answers: Answers, session: LakeSession, lak
         assert shown.ours(session, f"SELECT * FROM {name}") == shown.ours(session, truth), number
 
 
-# --- What it changes -------------------------------------------------------------------------------------------------
+# --- Changes by delta-spark
+# ---------------------------------------------------------------------------------------------
 
 CHANGES_OF_CLONES = {
     "delete": "DELETE FROM {t} WHERE id % 3 = 0",

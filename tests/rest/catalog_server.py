@@ -1,13 +1,13 @@
 """A small Iceberg REST catalog, as a process: `python -m tests.rest.catalog_server FOLDER`, which prints its port.
 
-Updates are applied, and requirements checked, by pyiceberg, so that what we send is judged by other code than ours.
-Faults are queued by POST /faults: a list of {"method", "contains", "status", "applies", "body", "cut"}; each answers
-one request that it fits, after it was carried out where `applies`. `status` 0 closes the connection. An answer has the
-fault's `body`, or the true one with `cut`, which closes the connection that many bytes before the end; with `holds` it
-waits for a POST /release, and then has the true one; `echoes` puts what it was authorized by into the message, and
-`retry_after` is a header. POST /vend says what who asks for credentials gets with a table; with `keys`, the seconds
-that they last, keys of the small S3 (`tests.rest.s3_keys`) for each table alone, and where `warehouse` is the catalog
-makes tables there. GET /requests tells what was asked.
+pyiceberg applies updates and checks requirements, so that independent code judges our requests. Faults are queued by
+POST /faults: a list of {"method", "contains", "status", "applies", "body", "cut"}; each answers one matching request,
+after carrying it out if `applies`. `status` 0 closes the connection. A response has the fault's `body`, or the true one
+with `cut`, which closes the connection that many bytes before the end; with `holds` it waits for a POST /release, and
+then has the true one; `echoes` puts the request's authorization into the message, and `retry_after` is a header. POST
+/vend sets the credentials vended with a table on request; with `keys`, their lifetime in seconds, keys for the small S3
+(`tests.rest.s3_keys`) per table, and with `warehouse` the catalog creates tables there. GET /requests returns the
+requests.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class State:
         return f"{self.vended.get('warehouse', f'file://{self.folder}')}/{'/'.join(namespace)}/{name}"
 
     def given(self, location: str) -> dict[str, Any]:
-        """What is given out with a table."""
+        """Returns the credentials vended with a table."""
         if "keys" not in self.vended:
             return {key: value for key, value in self.vended.items() if key != "warehouse"}
         keys = give_out(location.removeprefix("s3://"), self.vended["keys"])
@@ -146,7 +146,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(data[: len(data) - cut])
 
-    # --- What is asked ---
+    # --- Requests ---
 
     def _route(self, method: str, url: Any, data: bytes) -> tuple[int, Any, str | None]:
         if url.path == "/v1/oauth/tokens":
@@ -247,7 +247,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.state.views[key]
 
     def _replace_view(self, namespace: tuple[str, ...], name: str, body: Any) -> Any:
-        """As the view spec has it: an id of -1 is that of what was added last."""
+        """Replaces a view as in the view spec: an id of -1 means the last added one."""
         metadata = self._view(namespace, name)["metadata"]
         if any(each["uuid"] != metadata["view-uuid"] for each in body["requirements"]):
             raise Refusal(409, "it is another view")
@@ -286,7 +286,7 @@ class Handler(BaseHTTPRequestHandler):
         if (form.get("client_id"), form.get("client_secret")) != ([CLIENT_ID], [CLIENT_SECRET]):
             raise Refusal(401, "no such client")
         token = uuid.uuid4().hex
-        self.state.tokens = {token}  # of before are good no longer
+        self.state.tokens = {token}  # earlier ones become invalid
         return {"access_token": token, "token_type": "bearer", "expires_in": 3600}
 
     def _known(self, namespace: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""A REST catalog in a process of its own, and pyiceberg as another client of it."""
+"""A REST catalog in a separate process, and pyiceberg as another client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.rest.catalog_server import PREFIX
 
 
 class RestServer:
-    """A server; tables lie in `folder`."""
+    """A server; tables are in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,7 +44,7 @@ class RestServer:
         self._post("/faults", json.dumps(faults).encode())
 
     def vend(self, **given: Any) -> None:
-        """What is given out with each table: `config`, `storage-credentials`."""
+        """Sets each table's vended `config`, `storage-credentials`."""
         self._post("/vend", json.dumps(given).encode())
 
     def release(self) -> None:
@@ -71,7 +71,7 @@ class RestServer:
             pass
 
     def requests(self) -> list[str]:
-        """Since this was asked last."""
+        """Returns the requests since the last call."""
         with urllib.request.urlopen(f"{self.uri}/requests") as answer:
             found: list[str] = json.load(answer)["requests"]
             return found
@@ -97,16 +97,16 @@ class S3Server:
         self.uri = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
 
     def properties(self) -> dict[str, str]:
-        """Of S3FileIO, without a key."""
+        """Returns S3FileIO properties without a key."""
         return {"s3.endpoint": self.uri, "s3.path-style-access": "true", "client.region": "us-east-1"}
 
     def requests(self) -> list[tuple[str, str, str, int]]:
-        """Key, method, path and status of each since this was asked last."""
+        """Returns key, method, path and status for each request since the last call."""
         with urllib.request.urlopen(f"{self.uri}/-/requests") as answer:
             return [tuple(each) for each in json.load(answer)]
 
     def slow(self, seconds: float) -> None:
-        """How long each reading of an object waits."""
+        """Sets the delay for each object read."""
         request = urllib.request.Request(f"{self.uri}/-/slow", str(seconds).encode(), method="POST")
         with urllib.request.urlopen(request):
             pass
@@ -129,7 +129,9 @@ def store() -> Iterator[S3Server]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestServer]:
-    """With the namespaces `a`, `b`, `shop` and `shop.eu`; `shop.orders` has ids 0 to 4, `shop.eu.orders` 7."""
+    """Yields a server with the namespaces `a`, `b`, `shop` and `shop.eu`; `shop.orders` has ids 0 to 4,
+    `shop.eu.orders` 7.
+    """
     found = RestServer(tmp_path_factory.mktemp("elsewhere"))
     try:
         other = found.other_client()

@@ -1,6 +1,6 @@
-"""Keys of a small S3 that are good for what lies below one prefix, until a time: the key itself says both.
+"""Keys for a small S3, valid below one prefix, until a time: the key itself encodes both.
 
-The secret follows from the key and from a secret of the two servers, which give keys out and look at them.
+The secret is derived from the key and a secret shared by the two servers, which issue and verify keys.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SERVERS = b"known to both servers"
 
 
 def give_out(prefix: str, seconds: float) -> dict[str, str]:
-    """Properties of S3FileIO for `bucket/folder`."""
+    """Returns S3FileIO properties for `bucket/folder`."""
     ends_ms = round((time.time() + seconds) * 1000)
     key = base64.urlsafe_b64encode(json.dumps([prefix, ends_ms]).encode()).decode().rstrip("=")
     return {
@@ -35,7 +35,7 @@ def token_of(key: str) -> str:
 
 
 def opens(key: str, path: str) -> bool:
-    """Whether a key is good for `bucket/object` by now."""
+    """Returns whether a key is good for `bucket/object` by now."""
     try:
         prefix, ends_ms = json.loads(base64.urlsafe_b64decode(key + "=" * (-len(key) % 4)))
     except ValueError:

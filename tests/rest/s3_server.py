@@ -1,14 +1,14 @@
-"""A small S3, as a process: `python -m tests.rest.s3_server [FOLDER]`, which prints its port. Buckets are there when
-asked for. `--of URL` in place of the folder: a proxy of another store, with the same faults.
+"""A small S3, as a process: `python -m tests.rest.s3_server [FOLDER]`, which prints its port. Buckets exist on first
+use. `--of URL` instead of the folder: a proxy for another store, with the same faults.
 
-It checks the signature of each request (version 4), its session token, and that the key is for the object
-(`tests.rest.s3_keys`): anything else is 403. GET /-/requests returns which key requested what, and the status;
-POST /-/slow sets the number of seconds that each GET of an object waits. POST /-/faults sets faults: a JSON list of
-`{"method", "path": a regular expression, "kind", "skip", "count"}`, where `kind` is `lose` (the request is carried out
-and not answered), `reset` (neither), `late` and `hang` (the same, but the connection stays open for `HANG_S` without an
+It checks each request's signature (version 4), its session token, and that the key is for the object
+(`tests.rest.s3_keys`): anything else is 403. GET /-/requests returns which key requested what, and the status; POST
+/-/slow sets the number of seconds that each object GET waits. POST /-/faults sets faults: a JSON list with `{"method",
+"path": a regular expression, "kind", "skip", "count"}`, where `kind` is `lose` (the request is carried out and not
+answered), `reset` (neither), `late` and `hang` (the same, but the connection stays open for `HANG_S` without an
 answer), or a status that is answered instead. `skip` matching requests pass first. Objects are in memory, or files in
-the folder that is named as an argument, in which others may put files as well. As in MinIO, the answer to a conditional
-put that fails does not name the condition.
+the folder argument, where others may put files as well. As in MinIO, the answer to a failed conditional put does not
+name the condition.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _AUTHORIZATION = re.compile(
 )
 
 
+# Longer than clients in tests wait.
 HANG_S = 4.0
-"""Longer than clients in tests wait."""
 
 
 class FolderObjects(MutableMapping[str, bytes]):
-    """Objects as files of a folder."""
+    """Objects as files in a folder."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
@@ -163,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
         self.store.requests.append((key or "", self.command, path, status))
 
     def _key_for(self, url: Any, asked: str) -> str | None:
-        """Return the key that signed the request, if it is good for what is asked."""
+        """Returns the key that signed the request, if it is valid for the request."""
         key = self._signed_by(url)
         return key if key is not None and opens(key, asked) else None
 
@@ -175,7 +175,7 @@ class Handler(BaseHTTPRequestHandler):
             self._route(path, query, data, key, asked)
 
     def _signed_by(self, url: Any) -> str | None:
-        """The key whose secret signed the request, as RFC-like steps of signature version 4."""
+        """Returns the key whose secret signed the request, by signature version 4."""
         found = _AUTHORIZATION.match(self.headers.get("Authorization", ""))
         if found is None:
             return None
@@ -208,7 +208,7 @@ class Handler(BaseHTTPRequestHandler):
             case "PUT" if self.headers.get("If-None-Match") == "*" and path in store.objects:
                 status, body, headers = 412, b"<Error><Code>PreconditionFailed</Code></Error>", {}
             case "PUT":
-                if not self.path.endswith("/"):  # the mark of a folder
+                if not self.path.endswith("/"):  # a folder marker
                     self._put(path, data)
                 status, body, headers = 200, b"", {"ETag": _etag(data)}
             case "POST" if "uploads" in query:
@@ -244,7 +244,7 @@ class Handler(BaseHTTPRequestHandler):
         self.store.objects[path], self.store.times[path] = data, time.time()
 
     def _time_of(self, path: str) -> float:
-        """A file that somebody else has put is as old as it was when it was first seen."""
+        """Returns a file that somebody else has put is as old as it was when it was first seen."""
         return self.store.times.setdefault(path, time.time())
 
     def _read(self, path: str) -> tuple[int, bytes, dict[str, str]]:
@@ -322,7 +322,7 @@ class Forwarding(Handler):
 
 
 def _unchunked(data: bytes) -> bytes:
-    """The bytes of an upload in signed chunks; the chunks' own signatures are not looked at."""
+    """Returns the bytes of an upload in signed chunks; chunk signatures are not checked."""
     found = bytearray()
     while data:
         head, _, rest = data.partition(b"\r\n")

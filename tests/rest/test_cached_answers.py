@@ -1,4 +1,4 @@
-"""Kept answers over tables of a REST catalog that another client changes, without Spark."""
+"""Result cache over a REST catalog's tables that another client changes, without Spark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def counted(server: RestServer) -> Iterator[None]:
 
 
 def asked_twice(lake: CachedLake, spark: CountingSpark, text: str) -> tuple[int, int]:
-    """The answer, which comes from the cache the second time."""
+    """Returns the answer, which comes from the cache the second time."""
     found, hits = lake.answer(spark, text), lake.cache.counts.hits
     assert lake.answer(spark, text) == found
     assert lake.cache.counts.hits == hits + 1

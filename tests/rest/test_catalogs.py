@@ -1,4 +1,4 @@
-"""REST catalogs that statements make: what they may connect to, and that no secret is kept or shown."""
+"""CREATE CATALOG for REST catalogs: allowed connections, and no stored or shown secrets."""
 
 from __future__ import annotations
 

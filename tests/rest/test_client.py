@@ -1,4 +1,4 @@
-"""Our client of REST catalogs, against a server process."""
+"""Our REST catalog client, against a server process."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_what_a_commit_that_failed_has_done(server: RestServer, case: str) -> No
 
 
 def test_an_answer_that_is_too_long(server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A read is no other the second time, and what was committed may not be taken for a failure."""
+    """A read would be the same again, and a committed change must not be reported as a failure."""
     client = server.client()
     before = properties(client)
     monkeypatch.setattr("catalog.rest.transport.ANSWER_BYTES_MAX", 100)
@@ -320,7 +320,7 @@ def test_a_rename_is_recorded_without_asking_again(server: RestServer, monkeypat
 
     def rename_and_leave(client: RestClient, *given: Any) -> bool:
         made = rename(client, *given)
-        monkeypatch.setattr("catalog.rest.client.RestClient._read", None)  # it cannot be asked
+        monkeypatch.setattr("catalog.rest.client.RestClient._read", None)  # it cannot be called
         return made
 
     monkeypatch.setattr(RestClient, "rename", rename_and_leave)

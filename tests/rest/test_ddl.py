@@ -1,4 +1,4 @@
-"""Schemas and tables that are made, changed and dropped in a REST catalog: through SQL, beside pyiceberg."""
+"""DDL on schemas and tables in a REST catalog: through SQL, compared with pyiceberg."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_who_makes_a_table_owns_it(lake: GuardedLake, other: RestCatalog) -> Non
     lake.do("ann", "CREATE TABLE elsewhere.b.renamed (id INT)")
     assert lake.outcome("bob", "SELECT * FROM elsewhere.b.renamed") != "R"  # another table, without the grant
     other.drop_table("b.renamed")
-    lake.do("bob", "CREATE TABLE elsewhere.b.renamed (id INT)")  # the record of the one that went is no table
+    lake.do("bob", "CREATE TABLE elsewhere.b.renamed (id INT)")  # the removed one's record is not a table
     assert lake.outcome("ann", "SELECT * FROM elsewhere.b.renamed") != "R"
     other.drop_table("b.renamed")
     lake.do("bob", "DROP TABLE elsewhere.b.renamed")

@@ -31,7 +31,7 @@ class Early(CancelToken):
 
 @contextmanager
 def cancelled(by: Interruption) -> Iterator[None]:
-    """The block ends by a cancellation, and soon."""
+    """Yields the block ends by a cancellation, and soon."""
     began = time.monotonic()
     with interrupted_by(by), pytest.raises(StatementCancelled):
         yield
@@ -84,7 +84,7 @@ def test_a_token_that_is_not_given_out(slow: RestServer) -> None:
 
 
 def test_others_who_wait_for_the_same_answer(slow: RestServer) -> None:
-    """Nobody but who asks the catalog is connected to it."""
+    """Only the calling thread is connected to the catalog."""
     slow.faults({"method": "GET", "contains": "/namespaces/shop/tables", "holds": True})
     names = RestNames(slow.client(timeout_s=SLOW_S))
     asked = threading.Event()

@@ -1,7 +1,7 @@
-"""Tables whose files are in an S3 that takes, for each table, the keys alone that its REST catalog gives out with it.
+"""Tables on an S3 that accepts only the keys vended for each table by its REST catalog.
 
-The connector is Hadoop's own, from Maven; the S3 is a process that looks at each signature (`tests.rest.s3_server`).
-pyiceberg, with keys that it is given itself, says what is in a table.
+The connector is Hadoop's own, from Maven; the S3 is a process that checks each signature (`tests.rest.s3_server`).
+pyiceberg, with its own keys, returns a table's content.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def driver() -> Iterator[SparkDriver]:
         conf={
             "spark.sql.shuffle.partitions": "4",
             "spark.driver.extraClassPath": jars,
-            # Secrets of the operator's, which are none for what a catalog lends: to look there fails.
+            # The operator's secrets, which do not apply to a catalog's vended ones: a lookup there fails.
             "spark.hadoop.fs.s3a.bucket.b.security.credential.provider.path": "nowhere://secrets",
             "spark.sql.files.maxPartitionBytes": "1m",  # a task for each file
             "spark.sql.files.openCostInBytes": "1m",
@@ -81,7 +81,7 @@ def read(server: RestServer, name: str) -> list[dict[str, Any]]:
 
 
 def scopes(requests: list[tuple[str, str, str, int]]) -> set[tuple[str, str]]:
-    """The folder that each key is for, and the first two segments of what it was used for."""
+    """Returns each key's folder, and the first two segments of its used paths."""
     found = set()
     for key, _, path, status in requests:
         assert status not in (400, 403), (path, status)
@@ -121,7 +121,7 @@ def test_rows_are_written_changed_and_read_with_the_keys_of_their_table(
     assert scopes(requests) == {("b/a/made", "b/a/made"), ("b/b/plain", "b/b/plain")}
     shown += [str(rows(session, "SET")), str(rows(session, "SHOW TBLPROPERTIES elsewhere.a.made"))]
     ours = (each for each in caplog.records if each.name.partition(".")[0] in ("catalog", "engine", "gateway"))
-    shown.append("\n".join(each.getMessage() for each in ours))  # a client of S3 tells its requests when it is debugged
+    shown.append("\n".join(each.getMessage() for each in ours))  # an S3 client logs its requests in debug mode
     for key in {request[0] for request in requests}:
         assert [each for each in shown if secret_of(key) in each or key in each] == []
 
@@ -141,7 +141,7 @@ def test_the_keys_of_one_table_open_no_other(
             run(session, text)
     keys = give_out("b/elsewhere", 3600)
     server.vend(config={**store.properties(), **keys})
-    assert rows(session, "SELECT sum(id) FROM elsewhere.a.own") == [(3,)]  # by those that are good for an hour
+    assert rows(session, "SELECT sum(id) FROM elsewhere.a.own") == [(3,)]  # by keys that are valid for an hour
     fresh = open_session(tmp_path / "fresh", server, driver)
     store.requests()
     with pytest.raises((SqlError, OSError)) as caught:
@@ -159,7 +159,7 @@ def test_keys_are_renewed_while_a_statement_runs(
     for first in range(10, 80, 10):
         run(session, f"INSERT INTO elsewhere.b.many SELECT id FROM range({first}, {first + 10})")
     server.vend(keys=8, warehouse="s3://b", config=store.properties())
-    fresh = open_session(tmp_path / "fresh", server, driver)  # which keeps no keys of before
+    fresh = open_session(tmp_path / "fresh", server, driver)  # without earlier keys
     store.slow(2.0)
     store.requests()
     try:

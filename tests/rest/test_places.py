@@ -1,4 +1,4 @@
-"""Where tables of REST catalogs may lie: beside no other table, under one name, and with one set of policies."""
+"""Locations for REST catalog tables: outside other tables, under one name, and with one set of policies."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tests.security.guarded_lake import GuardedLake
 ROWS = pa.table({"id": pa.array([1], pa.int64())})
 
 
+# A server without authentication.
 ANYBODY = Identity("anybody")
-"""Of a server without log-ins."""
 
 
 def condition(lake: GuardedLake, who: str | Identity, text: str) -> str | None:
@@ -36,7 +36,7 @@ def condition(lake: GuardedLake, who: str | Identity, text: str) -> str | None:
 
 
 def few(*columns: str) -> FunctionEntry:
-    """A row filter."""
+    """Returns a row filter."""
     return FunctionEntry(
         name=TableName("spark_catalog", "shop", "few"),
         parameters=tuple(FunctionParameter(name=each, type="BIGINT") for each in columns),
@@ -102,7 +102,7 @@ def test_a_catalog_may_choose_the_place_of_a_dropped_table_again(lake: GuardedLa
     assert condition(lake, ANYBODY, said) == "LOCATION_OVERLAP"
     server.other_client().create_table("b.other", ROWS.schema, location=f"file://{folder}")
     lake.do("root", "DESCRIBE elsewhere.b.other")
-    with pytest.raises(LocationOverlap):  # it is that of a table that has another name by now
+    with pytest.raises(LocationOverlap):  # another table now has its location
         folders.ensure_free_for(address, str(folder), may_have_metadata=True)
     server.other_client().drop_table("b.other")
     folders.ensure_free_for(address, str(folder), may_have_metadata=True)
@@ -138,7 +138,7 @@ def test_vacuum_leaves_tables_of_a_rest_catalog_alone(lake: GuardedLake, server:
     server.other_client().drop_table("a.in_delta")
     server.requests()
     lake.error("root", "VACUUM shop.d")
-    assert not server.requests()  # none lies in the lake
+    assert not server.requests()  # none is in the lake
 
 
 def test_a_path_leads_to_the_table_of_the_catalog(lake: GuardedLake, server: RestServer) -> None:
@@ -213,7 +213,7 @@ def test_a_catalog_is_asked_where_its_tables_lie_once_in_a_while(server: RestSer
 def test_a_table_that_was_made_again_elsewhere_is_found_by_its_new_path(
     tmp_path: Path, lake: GuardedLake, server: RestServer
 ) -> None:
-    """Its policies are those of its name, whatever was known of where it lay."""
+    """Its policies belong to its name, regardless of its earlier location."""
     other = server.other_client()
     (tmp_path / "lake").mkdir()
     mine = GuardedLake(tmp_path / "lake", (str(server.folder),), (server.options(),))

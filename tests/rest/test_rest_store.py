@@ -1,4 +1,4 @@
-"""Commits through a REST catalog: what other writers did first, and answers that are lost."""
+"""Commits through a REST catalog: other writers' earlier commits, and lost answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def store(server: RestServer, table: str = "empty") -> RestMetadataStore:
 
 
 def commit(to: RestMetadataStore, snapshot_id: int) -> Any:
-    """A snapshot on top of the one that is there; nobody looks at its list."""
+    """Commits a snapshot on top of the current one; its list is never read."""
     base = to.load()
     head = base.metadata.current_snapshot_id
     snapshot = {
@@ -63,7 +63,7 @@ def test_a_lost_answer_is_settled_by_the_snapshot(server: RestServer, fault: dic
     with pytest.raises(CommitOutcomeUnknown, match=str(lost)):
         to.commit(*commit(to, lost))
     server.faults({"method": "POST", "contains": "/tables/", "applies": True, **fault})
-    with pytest.raises(CommitOutcomeUnknown):  # no snapshot tells whether this was made
+    with pytest.raises(CommitOutcomeUnknown):  # no snapshot shows if it was committed
         to.commit(to.load(), (), (SetProperties({"a": "b"}),))
 
 

@@ -1,4 +1,4 @@
-"""Tables of REST catalogs beside those of the lake: through SQL, with grants, and where a catalog does not answer."""
+"""REST catalog tables along with the lake's: through SQL, with grants, and with an unavailable catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements on tables of a REST catalog that answers late, wrongly, twice or not at all, or is another one by then."""
+"""Statements on a REST catalog's tables when it answers late, wrongly, twice or not at all, or is replaced."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def open_session(tmp_path: Path, server: RestServer, spark_driver: SparkDriver) 
 
 
 def ids(server: RestServer, name: str) -> list[int]:
-    """What another client reads."""
+    """Returns the ids that another client reads."""
     found: list[int] = server.other_client().load_table(name).scan().to_arrow()["id"].sort().to_pylist()
     return found
 
@@ -75,7 +75,7 @@ CHANGES = {
 def test_a_change_is_made_once_or_not_at_all(
     open_session: Opened, server: RestServer, text: str, fault: dict[str, Any], is_made: bool | None
 ) -> None:
-    """None: nobody knows, and the files stay."""
+    """None: unknown outcome, and the files stay."""
     session = open_session()
     run(session, "CREATE OR REPLACE TABLE elsewhere.a.t AS SELECT explode(array(1L, 2L)) AS id")
     folder = server.folder / "a" / "t"
@@ -98,7 +98,7 @@ def test_a_change_is_made_once_or_not_at_all(
 
 @pytest.mark.spark
 def test_a_token_that_ends_while_a_statement_runs(open_session: Opened, server: RestServer) -> None:
-    """Another token of the client ends the one before: here between the rows and their commit."""
+    """The client's next token invalidates the previous one: here between the rows and their commit."""
     session = open_session(token="", credential=f"{CLIENT_ID}:{CLIENT_SECRET}")
     server.faults({"method": "POST", "contains": "/tables/made", "holds": True})
     with ThreadPoolExecutor(1) as pool:

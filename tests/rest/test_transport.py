@@ -1,4 +1,4 @@
-"""What requests to a REST catalog show, and to whom: over plain sockets, where a server of HTTP would hide it."""
+"""Contents and recipients of REST catalog requests: over plain sockets, since an HTTP server would hide them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: seen=1; Path=/\r\n\r\
 
 @contextmanager
 def answering(*answers: bytes) -> Iterator[tuple[int, list[str]]]:
-    """A port that gives each connection the next answer, and the heads that it has received."""
+    """Yields a port that gives each connection the next answer, and the heads that it has received."""
     heads: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 

@@ -1,4 +1,4 @@
-"""Credentials that a catalog gives out for the files of one table: whose files they open, and for how long."""
+"""Vended credentials for one table's files: the files that they open, and their lifetime."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_those_without_an_end_are_asked_for_again() -> None:
     now[0] = 900_000
     assert lent() == {"key": "asked at 900000"}
     now[0], away[0] = 1_800_000, True
-    assert lent() == {"key": "asked at 900000"}  # nobody says that they have ended
+    assert lent() == {"key": "asked at 900000"}  # no response reports that they have ended
     now[0], away[0] = 1_810_000, False
     assert lent() == {"key": "asked at 1810000"}
     for now[0] in (1_810_001, 2_109_999):
@@ -238,7 +238,7 @@ def test_those_without_an_end_are_asked_for_again() -> None:
 
 
 class Bucket(MemoryFileSystem):
-    """A store in which a key opens what lies below its own folder."""
+    """A store where a key opens objects below its own folder."""
 
     protocol = "s3"
     cachable = False
@@ -283,7 +283,7 @@ def test_each_table_is_read_with_its_own(tmp_path: Path, server: RestServer, buc
     with pytest.raises(OSError, match="two"):
         found["one"].fs.cat_file("s3://b/two/metadata/f")
     path = lake.sources.formats[ICEBERG].folder("s3://b/one")
-    with pytest.raises(OSError, match="one"):  # a path has none of them
+    with pytest.raises(OSError, match="one"):  # a path without credentials
         path.read_bytes("metadata/f")
     leases = [lease_of(each) for each in (*found.values(), path)]
     assert leases[0] and leases[1] and leases[0] != leases[1] and leases[2] is None
@@ -313,7 +313,7 @@ def test_those_that_come_with_a_table_replace_the_kept_ones(
 
 
 def test_a_catalog_has_nothing_of_another_one_of_its_name(server: RestServer, bucket: type[Bucket]) -> None:
-    """Whoever makes it may have a table of the same name at the same place, and own it."""
+    """Its creator may have a table with the same name and location, and own it."""
     address = "iceberg-rest://away/b/same"
     server.other_client().create_table("b.same", ROWS, location="s3://b/one")
     secret = RestSecret(name="token", value="a-fixed-token", urls=(server.uri,))

@@ -1,4 +1,4 @@
-"""Views that a REST catalog keeps: read with the rights of who asks, listed and dropped."""
+"""A REST catalog's views: read with the caller's privileges, listed and dropped."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_rows_of_a_view(session: LakeSession, server: RestServer) -> None:
 
 
 def test_a_view_takes_the_name_of_a_table_that_went_elsewhere(server: RestServer) -> None:
-    """Of which the record was left, with rights that are nobody's by then."""
+    """The record remains, with privileges that no longer apply."""
     catalog = Catalog(MemoryStore(), rest=RestCatalogs([server.options()]))
     catalog.record_rest_catalogs()
     name = TableName("elsewhere", "b", "went")

@@ -1,4 +1,4 @@
-"""A house with users, for each test one of its own."""
+"""A server with users, a new one for each test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.security.house import SecureHouse
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """With a file of users."""
+    """Returns a folder with a user file."""
     cheap_passwords(monkeypatch)
     make_users(tmp_path / "users")
     return tmp_path

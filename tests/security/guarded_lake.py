@@ -1,4 +1,4 @@
-"""A lake with principals: statements go down the real road up to where Spark would read, which says that they may."""
+"""A lake with principals: statements run through the real pipeline up to Spark, which reports that it was reached."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ROOT = Identity("root", is_admin=True, method=Method.PASSWORD)
 
 
 class Reached(Exception):
-    """The statement was allowed, and Spark was asked."""
+    """The statement was authorized, and Spark was called."""
 
 
 class NoSpark:
-    """An executor that is never to be reached by what is not allowed."""
+    """An executor that no denied statement may reach."""
 
     def set_current_schema(self, catalog: str, schema: str) -> None:
         pass
@@ -41,14 +41,14 @@ class NoSpark:
 
 
 class Directory(NoActivity):
-    """Knows the users of tests."""
+    """Resolves the tests' users."""
 
     def knows_user(self, name: str) -> bool:
         return name in ("ann", "bob", "carl", "eve", "mal", "mod", "both", "root") or name.startswith("user")
 
 
 class GuardedLake:
-    """Sessions of several principals over one lake."""
+    """Several principals' sessions over one lake."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class GuardedLake:
         return self._sessions[identity]
 
     def answer(self, who: str | Identity, statement: Any) -> pa.Table:
-        """What a statement, in a text or as a value, answers; raises `Reached` where Spark would be asked."""
+        """Returns the answer to a statement, given as text or value; raises `Reached` when Spark would be called."""
         identity = self.identity(who) if isinstance(who, str) else who
         session, request = self.session(identity), StatementRequest(identity=identity)
         is_text = isinstance(statement, str)
@@ -94,7 +94,7 @@ class GuardedLake:
             self.answer(who, text)
 
     def outcome(self, who: str | Identity, statement: Any) -> str:
-        """`R`: allowed; the SQLSTATE of the error otherwise."""
+        """Returns `R` if allowed, else the error's SQLSTATE."""
         error = self.error(who, statement)
         return "R" if error is None else error.sqlstate
 
@@ -108,7 +108,7 @@ class GuardedLake:
         return None
 
     def table(self, name: str) -> None:
-        """A table of two versions that lies in the lake, as `schema/table`."""
+        """Creates a table with two versions in the lake, as `schema/table`."""
         rows = pa.table({"id": [1], "ssn": ["x"]})
         write_deltalake(self.folder / name, rows, configuration={"delta.enableChangeDataFeed": "true"})
         write_deltalake(self.folder / name, rows, mode="append")

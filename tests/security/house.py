@@ -1,4 +1,4 @@
-"""A server with users and a scripted engine, and clients of both its ports."""
+"""A server with users and a scripted engine, and clients for both ports."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class Answer:
 
 
 def basic(user: str, password: str | None = None) -> dict[str, str]:
-    """The header of a user whose password is the name twice."""
+    """Returns the header for a user whose password is the name twice."""
     pair = f"{user}:{user * 2 if password is None else password}"
     return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
 
 
 class SecureHouse:
-    """Serves from `start` to `stop`, with the users of `tests/gateway/authenticators/users.py`.
+    """Serves from `start` to `stop`, with the users in `tests/gateway/authenticators/users.py`.
 
-    Without an engine it has a scripted one.
+    The default engine is a scripted one.
     """
 
     def __init__(self, folder: Path, engine: Engine | None = None, **flags: object) -> None:
@@ -92,11 +92,13 @@ class SecureHouse:
             return Answer(response.status, response.headers, response.read())
 
     def submit(self, text: str = "SELECT 1", *, user: str = "ann", **fields: object) -> Any:
-        """The answer to a statement over HTTP."""
+        """Returns the answer to a statement over HTTP."""
         return self.ask("POST", STATEMENTS, {"statement": text, "wait_timeout": "50s", **fields}, **basic(user)).body
 
     def negotiate(self, *frames: tuple[int, bytes]) -> tuple[socket.socket, int, str]:
-        """A connection after these SASL messages, and the last answer; status 0 is the end of the connection."""
+        """Returns a connection after these SASL messages, and the last answer; status 0 means that the connection
+        ended.
+        """
         connection = connect(self.ports.thrift)
         head = b""
         for status, payload in frames:
@@ -110,7 +112,7 @@ class SecureHouse:
 
     @contextlib.contextmanager
     def client(self, user: str = "ann", password: str | None = None) -> Iterator[ThriftClient]:
-        """A client over SASL PLAIN."""
+        """Yields a client over SASL PLAIN."""
         message = f"\0{user}\0{user * 2 if password is None else password}".encode()
         connection, status, text = self.negotiate((1, b"PLAIN"), (5, message))
         assert status == 5, text

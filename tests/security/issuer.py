@@ -1,4 +1,4 @@
-"""An identity provider on a port of this machine: metadata, keys that can be changed, and client credentials."""
+"""An identity provider on a local port: metadata, replaceable keys, and client credentials."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AUDIENCE = "delta"
 
 @dataclass
 class Provider:
-    """`keys` are those that it publishes; `answers` has what it says instead, by path."""
+    """A provider: `keys` are its published ones; `answers` has replacement responses, by path."""
 
     url: str = ""
     keys: list[Any] = field(default_factory=lambda: [RSA["k1"]])
@@ -30,7 +30,7 @@ class Provider:
     asked: list[str] = field(default_factory=list)
 
     def token(self, key: Any = None, header: dict[str, Any] | None = None, **claims: Any) -> str:
-        """A token of ann, signed; claims that are None are left out."""
+        """Returns a signed token for ann; claims that are None are left out."""
         key = key or RSA["k1"]
         given = {
             "iss": self.url,

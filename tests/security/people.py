@@ -1,4 +1,4 @@
-"""A session of each principal, with Spark."""
+"""Sessions with Spark, one per principal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.security.guarded_lake import GuardedLake
 
 
 class People:
-    """A session of each principal, with Spark."""
+    """Sessions with Spark, one per principal."""
 
     def __init__(self, lake: GuardedLake, driver: SparkDriver) -> None:
         self._lake, self._engine = lake, LakeEngine(lake.sources, driver)
@@ -32,7 +32,7 @@ class People:
         return session.execute(text, request) if isinstance(text, str) else session.run(text, request)
 
     def told(self, who: str, text: str) -> tuple[str, ...]:
-        """The log of a statement that has ended, as a client reads it."""
+        """Returns an ended statement's log, as a client reads it."""
         request = StatementRequest(identity=self._lake.identity(who))
         result = self._result(who, text, request)
         list(result.batches())
@@ -50,7 +50,7 @@ class People:
         return list(zip(*(column.to_pylist() for column in self.table(who, text).columns), strict=True))
 
     def count(self, who: str, text: str) -> int:
-        """How many rows a statement says that it changed."""
+        """Returns the number of rows that a statement reports as changed."""
         counts = self._result(who, text).row_counts
         assert counts is not None
         return counts.affected

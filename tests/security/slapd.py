@@ -1,4 +1,4 @@
-"""A real directory on ports of this machine: slapd with users, groups in groups, and names that are hard to escape."""
+"""A real directory on local ports: slapd with users, nested groups, and names that are hard to escape."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.certificates import Certificate
 from tests.paths import SLAPD, SLAPD_ROOT
 
 SERVICE, SERVICE_PASSWORD = "cn=service,dc=example,dc=com", "service-secret"
+# cn → uid and password.
 USERS = {
     "ann": ("ann", "annann"),
     "bob": ("b*b()", "bobbob"),
@@ -27,7 +28,6 @@ USERS = {
     "deep": ("deep", "deep"),
     "many": ("many", "many"),
 }
-"""cn → uid and password."""
 GROUPS = {
     "staff": ["cn=ann,ou=people", "cn=comma,ou=people"],
     "all": ["cn=staff,ou=groups", "cn=loop,ou=groups"],
@@ -82,7 +82,7 @@ def _principal(number: int) -> str:
 
 @contextlib.contextmanager
 def directory(folder: Path, tls: Certificate) -> Iterator[Directory]:
-    """Serves until the end of the body."""
+    """Serves until the body ends."""
     assert SLAPD
     (folder / "db").mkdir()
     schemas = "".join(f"include {SLAPD_ROOT}/etc/ldap/schema/{name}.schema\n" for name in SCHEMAS)
@@ -119,6 +119,7 @@ access to dn.subtree="dc=example,dc=com" by dn.exact="{SERVICE}" read by self re
         process.wait()
 
 
+# Active Directory's additional attributes for users and groups.
 ACTIVE_DIRECTORY = """
 attributetype ( 1.2.840.113556.1.4.146 NAME 'objectSid' EQUALITY octetStringMatch
   SYNTAX 1.3.6.1.4.1.1466.115.121.1.40 SINGLE-VALUE )
@@ -126,7 +127,6 @@ attributetype ( 1.2.840.113556.1.4.98 NAME 'primaryGroupID' EQUALITY integerMatc
   SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
 objectclass ( 1.2.840.113556.1.5.6 NAME 'securityPrincipal' SUP top AUXILIARY MAY ( objectSid $ primaryGroupID ) )
 """
-"""What Active Directory has of users and groups besides."""
 SCHEMAS = ("core", "cosine", "nis", "inetorgperson")
 
 

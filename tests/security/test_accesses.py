@@ -1,4 +1,4 @@
-"""Which objects the audit is told of: by their own names, through views and functions, and those of grants."""
+"""Objects in audit records: by their own names, through views and functions, and in grants."""
 
 from __future__ import annotations
 

@@ -54,10 +54,10 @@ def test_a_program_acts_for_its_users(house: SecureHouse) -> None:
     ("program", "user"), [("hue", "zoë"), ("hue", "eve"), ("hue", "*"), ("ann", "bob"), ("bob", "ann"), ("hue", "")]
 )
 def test_who_acts_for_nobody(house: SecureHouse, program: str, user: str) -> None:
-    """Not for administrators, unknown users and those of no rule; nor from elsewhere than the rule says."""
+    """Not for administrators, unknown users and users without a rule; nor from other addresses than the rule's."""
     with house.client(program) as client:
         answer = client.OpenSession(t.TOpenSessionReq(client_protocol=V10, configuration={PROXY: user}))
-        if not user:  # nobody is asked for
+        if not user:  # no user is requested
             assert house.engine.sessions[-1].principal == program
             return
         assert (answer.status.sqlState, answer.sessionHandle) == ("42501", None)

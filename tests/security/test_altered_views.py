@@ -1,4 +1,6 @@
-"""ALTER VIEW takes what the other statements about views take: MANAGE, a place for the name, and what a query reads."""
+"""ALTER VIEW requires the same privileges as other view statements: MANAGE, CREATE for the name, and SELECT for the
+query.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ RENAME, SET, UNSET = (
         ("ann", RENAME, "R"),  # the owner
         ("mal", RENAME, "42501"),  # who reads it, and may make tables
         ("mod", RENAME, "42501"),  # who manages it, and may make no tables
-        ("eve", RENAME, "42P01"),  # who may not know of it
+        ("eve", RENAME, "42P01"),  # may not know that it exists
         ("ann", "ALTER VIEW shop.v RENAME TO other.v", "42704"),
         ("ann", SET, "R"),
         ("mod", SET, "R"),

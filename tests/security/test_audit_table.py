@@ -1,4 +1,4 @@
-"""The audit trail as a table: who may read it, and what is read of it."""
+"""The audit log as a table: its readers, and its content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
 
 @pytest.fixture(scope="module")
 def trail(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of two lines for each of three days, and at the end of the first one a line that is cut."""
+    """Creates a file with two lines for each of three days, and after the first day a truncated line."""
     folder, head = tmp_path_factory.mktemp("audit"), Head()
     for day in DAYS:
         with (folder / file_name(day)).open("wb") as file:

@@ -1,4 +1,4 @@
-"""The metadata calls of a browser of catalogs take the road: what they tell of a table takes its privileges."""
+"""Catalog browsers' metadata calls run through the pipeline: a table's metadata requires its privileges."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_files_and_older_versions_take_select(lake: GuardedLake, who: str, state
 
 @pytest.mark.parametrize("version", [None, 0])
 def test_files_of_a_table_with_policies_are_not_told(lake: GuardedLake, version: int | None) -> None:
-    """How large they are, and their partitions, tell of hidden rows."""
+    """Their sizes and partitions would reveal hidden rows."""
     name = ("spark_catalog", "shop", "policed")
     error = lake.error("eve", ListFiles(table_parts=name, limit=10, version=version))
     assert error is not None and error.sqlstate != "42P01"

@@ -1,4 +1,6 @@
-"""CALL takes what the statement takes that does the same: by name and by path, and nothing on a table with policies."""
+"""CALL requires the same privileges as the equivalent statement: by name and by path, and never applies to a table with
+policies.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def lake(tmp_path: Path) -> GuardedLake:
     folder = tmp_path / "lake"
     folder.mkdir()
     for name in ("t", "other"):
-        # Files of `other` may be given to another table: no table that names them deletes them.
+        # Files in `other` may be added to another table: no table that references them deletes them.
         properties = {"gc.enabled": "false"} if name == "other" else {}
         table = HandmadeTable(folder / "shop" / name, properties=properties)
         for number in range(2):
@@ -95,7 +97,7 @@ def ensure_hidden(bound: BoundStatement) -> None:
 
 
 def test_a_snapshot_takes_the_rows_of_its_source_and_a_place(lake: GuardedLake) -> None:
-    """SELECT on the source, CREATE TABLE in the schema; and no row filters or masks on what the files have."""
+    """SELECT on the source, CREATE TABLE in the schema; and no row filters or masks on the files' columns."""
     write_deltalake(lake.folder / "shop" / "d", pa.table({"id": [1]}))
     lake.do(
         "root",
@@ -154,7 +156,7 @@ def test_converting_takes_what_dropping_takes(lake: GuardedLake) -> None:
 
 
 def test_policies_are_of_the_columns_that_a_converted_table_has_now(lake: GuardedLake) -> None:
-    """As it was before it is not read: columns may have had other names."""
+    """Earlier versions are not readable: columns may have had other names."""
     lake.do("ann", "CONVERT TO DELTA shop.t")
     path = f"{lake.folder}/shop/t"
     text = f"SELECT * FROM iceberg.`{path}`"

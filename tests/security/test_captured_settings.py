@@ -1,6 +1,6 @@
-"""Views, SQL functions, policies, constraints and generated columns mean what they meant when they were created.
+"""Views, SQL functions, policies, constraints and generated columns keep their meaning from creation.
 
-A reader sets a setting under which the definition would mean something else, and reads the same rows as before.
+A reader changes a setting under which the definition would have another meaning, and reads the same rows as before.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
 
 @dataclass(frozen=True)
 class Case:
-    """A query over `s.t`, and settings of a reader under which its text alone would have other rows, or fail."""
+    """A query over `s.t`, and a reader's settings under which its text alone would return other rows, or fail."""
 
     query: str
     settings: tuple[tuple[str, str], ...]
@@ -99,7 +99,7 @@ def test_view_has_the_rows_of_its_creation(people: People, changed: object, case
 
 
 def test_view_keeps_the_settings_of_its_creator(people: People, changed: object) -> None:
-    """Reads it as a view in the catalog, as one of the session, and through another view."""
+    """Reads it as a catalog view, as a session view, and through another view."""
     _set(people, "ann", ((ANSI, "false"), (SIZE, "true")))
     text = "SELECT id FROM s.t WHERE size(tags) = -1"
     people.rows("ann", f"CREATE VIEW s.legacy AS {text}")
@@ -219,7 +219,7 @@ def sizes(people: People) -> None:
 
 
 def _value(people: People, text: str) -> object:
-    """A value of one row as a text, or what its error says."""
+    """Returns a single row's value as text, or its error."""
     try:
         [(value,)] = people.rows("eve", text)
     except SqlError as error:

@@ -29,7 +29,7 @@ from tests.security.house import STATEMENTS, SecureHouse, Stream, basic
 
 
 class Authority:
-    """Signs certificates of clients."""
+    """Signs client certificates."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.file = folder, folder / f"{name}.pem"
@@ -44,7 +44,7 @@ class Authority:
         return built.not_valid_before(now - dt.timedelta(days=9)).not_valid_after(now + dt.timedelta(days=days))
 
     def revoke(self, *files: str, days: int = 1) -> Path:
-        """The file of a list of these certificates, which is good for `days`."""
+        """Returns a revocation list's file for these certificates, valid for `days`."""
         now = dt.datetime.now(dt.UTC)
         built = x509.CertificateRevocationListBuilder(self._name, now - dt.timedelta(days=9), now + dt.timedelta(days))
         for file in files:
@@ -56,7 +56,7 @@ class Authority:
         return made
 
     def issue(self, *names: x509.GeneralName, common: str = "x", days: int = 1, is_server: bool = False) -> str:
-        """The file of a certificate and its key."""
+        """Returns the file with a certificate and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         built = self._build(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)]), key, days)
         usage = ExtendedKeyUsageOID.SERVER_AUTH if is_server else ExtendedKeyUsageOID.CLIENT_AUTH
@@ -107,7 +107,7 @@ def context(tls: Certificate, certificate: str = "") -> ssl.SSLContext:
 
 
 def ask(house: SecureHouse, tls: Certificate, certificate: str = "", **headers: str) -> tuple[int, str | None]:
-    """Status of a statement over HTTPS, and who ran it."""
+    """Returns a statement's status over HTTPS, and its user."""
     before = len(house.engine.runs)
     connection = http.client.HTTPSConnection("localhost", house.ports.http, context=context(tls, certificate))
     with contextlib.closing(connection):

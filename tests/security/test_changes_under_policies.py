@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE of a table some of whose rows and values are hidden: they change what a query would find."""
+"""DELETE, UPDATE and MERGE on a table with hidden rows and values: they change what a query would find."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ PROPERTIES = {
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[People]:
-    """eve may change the tables of ann, and sees the rows of tenant a of them, and of ssn the first digit."""
+    """Yields a server where eve may change ann's tables, and sees tenant a's rows in them, and the first digit in
+    ssn.
+    """
     folder = tmp_path_factory.mktemp("changes") / "lake"
     folder.mkdir()
     found = People(GuardedLake(folder), spark_driver)
@@ -105,7 +107,7 @@ CHANGES: tuple[Change, ...] = (
     ],
 )
 def test_changes_are_of_visible_rows(people: People, table: str, changes: tuple[Change, ...]) -> None:
-    """Probe 45: values that are not assigned stay what they are, and hidden rows as they are."""
+    """Probe 45: unassigned values stay unchanged, and so do hidden rows."""
     for text, visible, count in changes:
         assert people.count("eve", text.format(t=f"shop.{table} AS t")) == count, text
         assert _stored(people, table) == _expected(visible), text
@@ -114,7 +116,7 @@ def test_changes_are_of_visible_rows(people: People, table: str, changes: tuple[
 
 
 def test_changes_of_hidden_rows_are_not_told(people: People) -> None:
-    """What eve is shown of a change feed has her rows alone, also of a statement of another principal."""
+    """eve's change feed has only her rows, also for another principal's statement."""
     people.rows("ann", "UPDATE shop.feed SET part = 5 WHERE n IN (1, 42)")
     people.rows("eve", "DELETE FROM shop.feed WHERE n > 1")
     (version,) = people.rows("ann", "SELECT max(_commit_version) FROM table_changes('shop.feed', 0)")[0]
@@ -151,7 +153,7 @@ REFUSED = (
 
 
 def test_nothing_hidden_is_named(people: People) -> None:
-    """Probes 29, 31 and 46: neither by a `*`, nor by names of ours, nor in a message."""
+    """Probes 29, 31 and 46: neither by a `*`, nor by internal names, nor in a message."""
     for pattern, condition in REFUSED:
         text = pattern.format(t="shop.plain AS t")
         error = people.refuse("eve", text)
@@ -162,7 +164,7 @@ def test_nothing_hidden_is_named(people: People) -> None:
 
 
 def test_rules_of_the_table_tell_nothing(people: People) -> None:
-    """Whether a constraint over a masked column is satisfied would tell what it is; of other columns it may be told."""
+    """A constraint's result over a masked column would reveal its value; for other columns it may be reported."""
     for text in (
         "CREATE TABLE shop.rules (a STRING, n INT, ssn STRING, CONSTRAINT small CHECK (n < 9))",
         "INSERT INTO shop.rules VALUES ('a', 1, '111')",

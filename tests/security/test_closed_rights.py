@@ -1,4 +1,4 @@
-"""Ways around privileges, each of them closed; without Spark."""
+"""Bypasses around privileges, each of them closed; without Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.security.guarded_lake import GuardedLake
 
 @pytest.fixture
 def lake(tmp_path: Path) -> GuardedLake:
-    """eve knows the schema by a table `t` that she may change, and not read."""
+    """Creates a lake where eve sees the schema through a table `t` that she may change, and not read."""
     (tmp_path / "lake").mkdir()
     found = GuardedLake(tmp_path / "lake")
     found.table("shop/t")

@@ -1,4 +1,4 @@
-"""The decision over privileges against another one, written as plainly as the rules are said, over random catalogs."""
+"""The authorization decision compared with a naive implementation of the rules, over random catalogs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def trees(draw: st.DrawFn) -> Tree:
 
 
 def naive_principals(tree: Tree) -> set[tuple[str, str]]:
-    """Kind and lower-case name of all that the login is."""
+    """Returns kind and lower-case name for all principals of the login."""
     found = {("user", tree.login.name), ("group", "account users")}
     found |= {("group", name.lower()) for name in tree.login.groups if name.lower() not in tree.state.groups}
     for _ in GROUPS:
@@ -75,7 +75,7 @@ def naive(principal: Principal) -> tuple[str, str]:
 
 
 def naive_privileges(tree: Tree, entry: SecurableEntry) -> set[Privilege]:
-    """All that the login holds on an object itself."""
+    """Returns all that the login holds on an object itself."""
     who = naive_principals(tree)
     own = PRIVILEGES[kind_of(entry)] | {Privilege.BROWSE}
     above = above_of(tree, entry)

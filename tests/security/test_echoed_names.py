@@ -1,4 +1,4 @@
-"""Names, keys and values of any length: an error repeats at most 200 characters of them."""
+"""Long names, keys and values: an error repeats at most 200 characters from them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ TEXTS = [
 
 
 def longest(text: str) -> int:
-    """Returns the length of the longest piece of the long name in `text`."""
+    """Returns the length of the longest part of the long name in `text`."""
     return max(map(len, "".join(each if each in "qQ" else " " for each in text).split()), default=0)
 
 

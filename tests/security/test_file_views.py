@@ -1,4 +1,4 @@
-"""CREATE TEMPORARY VIEW … USING: the files of a path, under the rules for files that are read by themselves."""
+"""CREATE TEMPORARY VIEW … USING: a path's files, under the rules for direct file reads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A log or metadata that a user put into an external location does not reach the files of other tables.
+"""A user's log or metadata in an external location does not reach other tables' files.
 
-Each attack builds a table that names a file which it must not reach, and once more with its own copy of that file in
-the same role: the copy is read, so a rejection is due to the place of the file.
+Each attack builds a table that references a forbidden file, and another one with its own copy in the same role: the
+copy is read, so a rejection is due to the file's location.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ def people(place: Path, spark_driver: SparkDriver) -> Iterator[People]:
 
 @pytest.fixture(scope="module")
 def secret(people: People, place: Path) -> Path:
-    """The data file of `shop.secret`."""
+    """Returns `shop.secret`'s data file."""
     (file,) = (place / "lake" / "shop" / "secret").glob("*.parquet")
     return file
 
 
+# (the new table's folder, the targeted file) -> the query that would show the file's row.
 Attack = Callable[[Path, Path], str]
-"""(folder of the table to be made, file to be reached) -> the query that would show the file's row."""
 
 
 def _query(root: Path) -> str:
@@ -87,7 +87,7 @@ def _query(root: Path) -> str:
 
 
 def _named(spelling: str) -> Attack:
-    """The log's action `add` names the file."""
+    """Returns the log's action `add` names the file."""
 
     def build(root: Path, file: Path) -> str:
         write_table(root, _ID, [])
@@ -147,7 +147,7 @@ def _linked_folder(root: Path, file: Path) -> str:
 
 
 def _linked_log(root: Path, file: Path) -> str:
-    """The log of the file's table, with the files by the same names."""
+    """Returns the log of the file's table, with the same file names."""
     root.mkdir(parents=True, exist_ok=True)
     log = file.parent / "_delta_log"
     if not log.exists():
@@ -166,7 +166,7 @@ def _hard_linked_file(root: Path, file: Path) -> str:
 
 
 def _vector(root: Path, file: Path) -> str:
-    """A deletion vector next to the file."""
+    """Returns a deletion vector next to the file."""
     vector = file.parent / f"deletion_vector_{_UUID}.bin"
     vector.write_bytes(format_file([_FIRST_ROW])[0])
     text = {
@@ -183,7 +183,7 @@ def _vector(root: Path, file: Path) -> str:
 
 
 def _sidecar(root: Path, file: Path) -> str:
-    """A sidecar next to the file, which names an own file."""
+    """Returns a sidecar next to the file, which names an own file."""
     write_table(root, _ID, [Part(name="own.parquet", rows=pq.read_table(file))])
     (root / "_delta_log" / f"{0:020}.json").rename(root / "kept.json")
     adds = [json.loads(line)["add"] for line in (root / "kept.json").read_text().splitlines() if '"add"' in line]
@@ -221,7 +221,7 @@ def _iceberg_file(root: Path, file: Path) -> str:
 
 
 def _iceberg_list(root: Path, file: Path) -> str:
-    """The manifest list is located next to the file."""
+    """Returns the manifest list is located next to the file."""
     made = _iceberg(root)
     made.commit(made.data(pq.read_table(file)))
     (path,) = (root / "metadata").glob("snap-*.avro")
@@ -275,7 +275,7 @@ ATTACKS: dict[str, Attack] = {
 
 @pytest.fixture
 def copy(place: Path, secret: Path, request: pytest.FixtureRequest) -> Path:
-    """A copy of the secret file that eve made: with rights to it, but in another folder than the table."""
+    """Returns eve's copy of the secret file: with privileges on it, but in another folder than the table."""
     folder = place / "landing" / f"copy {abs(hash(request.node.name))}"
     folder.mkdir()
     return Path(shutil.copy(secret, folder / "copied.parquet"))
@@ -295,7 +295,7 @@ def test_file_of_another_table_is_rejected(people: People, place: Path, secret: 
 
 
 def _own_file(root: Path, secret: Path) -> Path:
-    """A copy of the secret file in the table's own folder."""
+    """Returns a copy of the secret file in the table's own folder."""
     folder = root / "files"
     folder.mkdir(parents=True)
     file = Path(shutil.copy(secret, folder / "copied.parquet"))

@@ -1,4 +1,4 @@
-"""Global temporary views: shared by the sessions of one user, and read with the rights of the session."""
+"""Global temporary views: shared by one user's sessions, and read with the session's privileges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.security.guarded_lake import GuardedLake
 
 
 class Sessions:
-    """Sessions of several principals, some of which have two."""
+    """Several principals' sessions, some with two each."""
 
     def __init__(self, lake: GuardedLake, driver: SparkDriver) -> None:
         self._engine = LakeEngine(lake.sources, driver)
@@ -94,7 +94,7 @@ def test_view_is_read_with_the_rights_of_the_session(sessions: Sessions) -> None
     text = "SELECT count(*) FROM global_temp.of_group"
     sessions.rows("ann of readers", "CREATE GLOBAL TEMPORARY VIEW of_group AS SELECT * FROM shop.of_group")
     assert sessions.rows("ann of readers", text) == [(2,)]
-    assert sessions.refuse("ann", text).sqlstate == "42P01"  # without the group of the other login
+    assert sessions.refuse("ann", text).sqlstate == "42P01"  # without the other login's group
     sessions.rows("root", "GRANT SELECT ON shop.of_group TO ann")
     assert sessions.rows("ann", text) == [(2,)]
     sessions.rows("root", "REVOKE SELECT ON shop.of_group FROM ann")

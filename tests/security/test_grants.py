@@ -1,4 +1,4 @@
-"""GRANT, REVOKE, owners and groups: what they change, what outlives a name, and who wins a race."""
+"""GRANT, REVOKE, owners and groups: their effects, lifetimes beyond a name, and races."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_another_table_of_the_name_begins_without_grants(lake: GuardedLake) -> N
 
 
 def test_a_moved_table_is_not_found_by_its_folder(lake: GuardedLake) -> None:
-    """A table that lies in the served folder has one name as soon as something is granted on it."""
+    """A table in the served folder has a single name after its first grant."""
     lake.do(
         "root", "GRANT SELECT ON SCHEMA shop TO eve", "ALTER TABLE shop.t OWNER TO ann", "GRANT SELECT ON shop.t TO ann"
     )
@@ -212,7 +212,7 @@ def test_refused_by_name(lake: GuardedLake, text: str, condition: str, sqlstate:
 
 
 def test_what_is_hidden_and_what_is_not_there_answer_alike(lake: GuardedLake) -> None:
-    """Probes 1 and 41: nothing but the name differs, also where another name is near."""
+    """Probes 1 and 41: only the name differs, also with a similar name nearby."""
     lake.table("shop/orders")
     lake.do("root", "GRANT SELECT ON shop.t TO eve")
     pairs = [
@@ -290,7 +290,7 @@ def test_where_nobody_logs_in_all_is_allowed(lake: GuardedLake) -> None:
 
 
 def test_a_revoked_right_to_grant_grants_nothing_more(lake: GuardedLake) -> None:
-    """Probe 83: what bob may do no more when his change is made, he could when it was bound."""
+    """Probe 83: bob had the privilege when his change was bound, but not when it is applied."""
     lake.do("root", "GRANT MANAGE, USE SCHEMA ON SCHEMA shop TO bob")
     is_revoked, late = threading.Event(), []
 
@@ -312,7 +312,7 @@ def test_a_revoked_right_to_grant_grants_nothing_more(lake: GuardedLake) -> None
 
 
 def test_a_change_looks_at_what_its_principal_may_do_by_then(lake: GuardedLake) -> None:
-    """As a race would have it: bound before the revocation, changed after it."""
+    """As in a race: bound before the revocation, changed after it."""
     lake.do("root", "GRANT MANAGE, USE SCHEMA ON SCHEMA shop TO bob", "GRANT SELECT ON shop.t TO ann")
     change = lake.sources.catalog.change_rights
 
@@ -367,7 +367,7 @@ FUNCTION = FunctionEntry(
 
 
 def test_grants_at_once_are_all_there(lake: GuardedLake) -> None:
-    """Probe 83: changes of two servers over one catalog's folder."""
+    """Probe 83: two servers' changes over one catalog folder."""
     other = GuardedLake(lake.folder)
     lake.do("root", "GRANT SELECT ON shop.t TO ann")
 

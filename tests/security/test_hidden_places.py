@@ -1,4 +1,4 @@
-"""Names of files, and places in them, of a view's tables: empty for readers who may not read the tables themselves."""
+"""File names and positions in a view's tables: empty for readers without SELECT on the tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VIEWS = {
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[People]:
-    """Eve may read the views and a table of her own, bob their table as well."""
+    """Yields sessions where eve may read the views and a table of her own, and bob the views' table as well."""
     folder = tmp_path_factory.mktemp("places") / "lake"
     folder.mkdir()
     lake = GuardedLake(folder)
@@ -56,7 +56,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
 
 
 def told(rows: Any) -> bool:
-    """Returns whether rows tell of files."""
+    """Returns if rows reveal files."""
     return any(word in str(rows).lower() for word in (".parquet", "shop/t", "728"))
 
 

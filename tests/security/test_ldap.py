@@ -1,4 +1,4 @@
-"""Probe 71, with a real slapd: who logs in, as whom, with which groups, and what a directory that is gone means."""
+"""Probe 71, with a real slapd: who may log in, under which name, with which groups, and an unavailable directory."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_who_has_more_groups_than_can_be_told_cannot_log_in(ldap: LdapDirectory)
 
 
 def test_a_name_that_is_hard_to_escape_is_found_as_it_is(slapd: Directory, certificate: Certificate) -> None:
-    """Such a name is none here, but the search means it and nobody else."""
+    """No such user exists here, but the search matches only this name."""
     ldap = LdapDirectory(rules(slapd, certificate))
     with ldap._service() as connection:
         for name in ("b*b()", "lee, ann"):

@@ -1,4 +1,4 @@
-"""Probes 57 to 66, 72 and 74 of the security reference: who may come in, by which way, and as whom."""
+"""Probes 57 to 66, 72 and 74 in the security reference: who may log in, how, and under which name."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ FORM = {"Content_Type": "application/x-www-form-urlencoded"}
 
 
 def browser_log_in(house: SecureHouse, user: str = "ann", password: str = "annann", **headers: str) -> str:
-    """The cookie; an empty one where there is none."""
+    """Returns the cookie, or an empty one."""
     form = urlencode({"user": user, "password": password}).encode()
     answer = house.ask("POST", "/login", form, **(FORM | (headers or OWN)))
     assert "annann" not in answer.content.decode()

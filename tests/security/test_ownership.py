@@ -59,7 +59,7 @@ def test_ids_of_another_are_unknown_ones(house: SecureHouse) -> None:
         mine, unknown = ask(method, path, body)
         assert mine == unknown and mine[0] == 404
     assert {run.context.identity.principal for run in house.engine.runs} == {"ann"}
-    # what the request says beside its body means nothing
+    # other parts of the request have no effect
     own = house.ask("POST", SESSIONS, {}, **basic("bob")).body["session_id"]
     body = {"statement": "SELECT 1", "session_id": own}
     path = f"{STATEMENTS}?session_id={session}"
@@ -78,7 +78,7 @@ def test_a_removed_user_starts_nothing_more(house: SecureHouse, folder: Path) ->
         assert (refused.sqlState, "Log in again" in refused.errorMessage) == ("28000", True)
         assert client.GetTables(t.TGetTablesReq(session)).status.sqlState == "28000"
         assert client.OpenSession(t.TOpenSessionReq(client_protocol=7)).status.sqlState == "28000"
-        assert fetch(client, operation, 1000).status.statusCode == OK  # what has run may be read
+        assert fetch(client, operation, 1000).status.statusCode == OK  # an ended statement may be read
     body = {"statement": "SELECT 1", "session_id": web}
     assert house.ask("POST", STATEMENTS, body, **basic("bob")).status == 401
 
@@ -136,7 +136,7 @@ def test_a_link_ends_with_its_statement_and_is_good_for_nothing_else(house: Secu
 
 
 def refused(step: Callable[[], object]) -> str:
-    """The condition of the error that `step` raises."""
+    """Returns the error condition that `step` raises."""
     with pytest.raises(SqlError) as error:
         step()
     return error.value.condition

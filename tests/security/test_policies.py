@@ -1,4 +1,4 @@
-"""Row filters and column masks: what is read through them, and what would tell of what they hide."""
+"""Row filters and column masks: reads through them, and possible leaks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from engine.spark.session import SparkDriver
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
 
+# The secret in the one hidden row in `t`; messages to unauthorized users never contain it.
 HIDDEN = 42
-"""The secret of the one hidden row of `t`; what is said to who may not see it never has it."""
 
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[People]:
-    """eve sees the rows of tenant a of `t`, and no ssn; ann owns it, and sees all rows and her own ssn."""
+    """Yields sessions where eve sees tenant a's rows in `t`, and no ssn; ann owns it, and sees all rows and her own
+    ssn.
+    """
     folder = tmp_path_factory.mktemp("policies") / "lake"
     folder.mkdir()
     found = People(GuardedLake(folder), spark_driver)
@@ -75,8 +77,8 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
     found.close()
 
 
+# The rows that eve sees.
 COPY = "(VALUES ('a', 1L, 1L, '*a', 1), ('a', 2L, 2L, '*a', 1)) AS t(tenant, secret, other, ssn, part)"
-"""What eve sees."""
 QUERIES = (
     "SELECT * FROM {t} ORDER BY secret",
     "SELECT count(*), count(ssn), min(secret), max(secret), max(ssn) FROM {t}",
@@ -96,7 +98,7 @@ QUERIES = (
     "WITH RECURSIVE r AS (SELECT secret FROM {t} UNION ALL SELECT secret + 1 FROM r WHERE secret < 3) "
     "SELECT sum(secret) FROM r",
     "FROM {t} |> WHERE secret > 0 |> AGGREGATE count(*)",
-    # What would fail on the hidden rows, in every place from which Spark moves conditions.
+    # Fails on hidden rows if Spark moves the condition, in every position.
     "SELECT tenant FROM {t} WHERE 1 / (secret - 42) < 0",
     "SELECT tenant FROM {t} WHERE secret = other AND 1 / (other - 42) < 0",
     "SELECT tenant FROM {t} WHERE CAST(ssn AS INT) = 999",
@@ -114,21 +116,21 @@ QUERIES = (
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_sees_what_a_filtered_copy_has(people: People, query: str) -> None:
-    """Probes 23 to 32: also through a view, whose owner sees more. What fails on visible rows fails here too."""
+    """Probes 23 to 32: also through a view whose owner sees more. Failures on visible rows are reported."""
     expected = _outcome(people, query.format(t=COPY))
     for relation in ("shop.t AS t", "shop.v AS t"):
         assert _outcome(people, query.format(t=relation)) == expected, relation
 
 
 def test_a_view_on_views_sees_no_more(people: People) -> None:
-    """Probe 17: a table that is named beside a view of it."""
+    """Probe 17: a table along with a view over it."""
     for query in (QUERIES[0], QUERIES[17]):
         assert _outcome(people, query.format(t="shop.vv AS t")) == _outcome(people, query.format(t=COPY))
 
 
 @pytest.mark.parametrize("query", [QUERIES[0], *QUERIES[17:24]])
 def test_a_mapping_table_decides(people: People, query: str) -> None:
-    """Probe 28: a filter that is a join for Spark. Who may not read the mapping table is shown what it says."""
+    """Probe 28: a filter that Spark plans as a join. It applies to users who may not read the mapping table."""
     expected, found = (_outcome(people, query.format(t=each)) for each in (COPY, "shop.by_map AS t"))
     assert found == expected
 
@@ -166,7 +168,7 @@ CALLS: tuple[tuple[str, Any], ...] = (
 
 @pytest.mark.parametrize(("text", "expected"), CALLS)
 def test_a_function_reads_tables(people: People, text: str, expected: Any) -> None:
-    """As its owner, through the policies that hold for who asks."""
+    """As its owner, through the policies that apply to the caller."""
     assert _outcome(people, text) == expected
 
 
@@ -307,7 +309,7 @@ def test_what_would_tell_is_refused(people: People, who: str, text: str, conditi
 
 
 def test_work_on_hidden_rows_is_not_told(people: People) -> None:
-    """Neither how many files and tasks there were, nor what maintenance did."""
+    """Neither the number of files and tasks, nor maintenance metrics."""
     for text in ("SELECT sum(secret) FROM shop.t", "SELECT * FROM shop.v", "SELECT shop.total('a')", "OPTIMIZE shop.t"):
         assert [line for line in people.told("eve", text) if not line.startswith("planned in")] == []
     told = people.told("ann", "SELECT max(who) FROM shop.tenants WHERE who > 'a'")
@@ -379,7 +381,7 @@ def test_policies_stay_with_the_table(people: People) -> None:
 
 
 def test_a_table_is_made_with_its_policies(people: People) -> None:
-    """They are there before its first row; a table that takes the place of one keeps those of that."""
+    """They exist before its first row; a replacing table keeps the replaced one's."""
     for text in (
         "CREATE TABLE shop.born (tenant STRING, ssn STRING NOT NULL MASK shop.masked USING COLUMNS (tenant, '*') "
         "COMMENT 'x', n INT DEFAULT 1) USING delta WITH ROW FILTER shop.mine ON (tenant) "
@@ -396,7 +398,7 @@ def test_a_table_is_made_with_its_policies(people: People) -> None:
 
 
 def test_tags_decide(people: People) -> None:
-    """A policy of a schema is for the tables whose tags say so, also for one that is tagged later, and not for all."""
+    """A schema's policy applies to tables with matching tags, including later tagged ones, and not to all."""
     for text in (
         "CREATE SCHEMA tagged",
         "GRANT USE SCHEMA, SELECT, CREATE TABLE ON SCHEMA tagged TO `account users`",

@@ -1,9 +1,9 @@
-"""Walk the registry: what each statement does with a table that has a row filter and a mask.
+"""Every registered statement on a table with a row filter and a mask.
 
-eve has all privileges on the tables and their schema but owns nothing. `one` and `two` have the same rows that eve
-sees and hide different ones; `free` has no policies. A statement about `one` is either rejected with an error that
-names it, or answers the same for `two`; it is taken for `free`, which shows that neither privileges nor syntax is what
-rejects it.
+eve has all privileges on the tables and their schema but owns nothing. `one` and `two` have the same rows visible to
+eve and different hidden ones; `free` has no policies. A statement about `one` is either rejected with an error that
+names it, or answers the same for `two`; it succeeds for `free`, which proves that neither privileges nor syntax cause
+the rejection.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ HIDDEN = {
     "two": "('b', 5353, 'zztwo', 1), ('c', 6464, 'zzmore', 1)",
     "free": "('b', 7, 'x', 1)",
 }
+# Times and ids, which no two tables share.
 DIFFERS = re.compile(
     r"\d{4}-\d\d-\d\d[ T][\d:.+Z]+|[0-9a-f]{8}-[0-9a-f-]{27}|\b17\d{8,14}\b|\w{3} \w{3} \d\d [\d:]+ \w+ \d{4}"
 )
-"""Times and ids, which no two tables share."""
 
 Written = str | Statement
 CASES: list[tuple[Written, str | None]] = [
@@ -58,7 +58,7 @@ CASES: list[tuple[Written, str | None]] = [
     ("CREATE TABLE shop.made_{name} AS SELECT * FROM {t}", None),
     ("CREATE VIEW shop.seen_{name} AS SELECT * FROM {t}", None),
     ("CREATE FUNCTION shop.total_{name}() RETURNS BIGINT RETURN (SELECT sum(n) FROM {t})", None),
-    # Changes of rows.
+    # Row changes.
     ("INSERT INTO {t} VALUES ('a', 3, '333', 1)", None),
     ("INSERT OVERWRITE {t} VALUES ('a', 3, '333', 1)", REJECTED),
     ("INSERT INTO {t} REPLACE WHERE n = 1 SELECT 'a', 1, '1', 1", REJECTED),
@@ -85,7 +85,7 @@ CASES: list[tuple[Written, str | None]] = [
     ("ANALYZE TABLE {t} COMPUTE STATISTICS", REJECTED),
     ("CREATE TABLE shop.cloned_{name} SHALLOW CLONE {t}", REJECTED),
     ("CALL system.snapshot(source_table => '{t}', table => 'shop.shot_{name}')", REJECTED),
-    # Definitions, which whoever may know of a table may see.
+    # Definitions, which anyone who can see a table may read.
     ("DESCRIBE TABLE EXTENDED {t}", None),
     (DescribeTable(table_parts=("shop", "{name}")), None),
     ("SHOW COLUMNS IN {t}", None),
@@ -164,6 +164,7 @@ NOT_ABOUT_TABLES = {
     "UseSchema",
 }
 NOT_FROM_TEXT = {EvaluateQuery}
+# `free`'s conditions after privileges and policies pass: the statement requires another table.
 NEEDS_MORE = {
     "DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED",
     "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT",
@@ -173,11 +174,10 @@ NEEDS_MORE = {
     "DELTA_UNSUPPORTED_RENAME_COLUMN",
     "ICEBERG_PROCEDURE_REFUSED",
 }
-"""Conditions of `free` that follow privileges and policies: what the statement asks for needs another table."""
 
 
 class Tables:
-    """Sets of the three tables; a set is used again until a statement has changed one of them."""
+    """Sets with the three tables; a set is reused until a statement has changed a table in it."""
 
     def __init__(self, folder: Path, driver: SparkDriver) -> None:
         self.files = folder / "files"
@@ -205,7 +205,7 @@ class Tables:
         pq.write_table(pa.table({"tenant": ["a"], "n": [9], "ssn": ["9"], "part": [1]}), self.files / "a.parquet")
 
     def number(self, *, is_iceberg: bool) -> int:
-        """Return the number of a set of tables that no statement has changed."""
+        """Returns the number of an unchanged set of tables."""
         if is_iceberg not in self._fresh:
             self._fresh[is_iceberg] = number = next(self._numbers)
             using = "USING iceberg" if is_iceberg else "USING delta"
@@ -239,7 +239,7 @@ class Tables:
 
 
 def filled(written: Any, names: Mapping[str, str]) -> Any:
-    """`written` with the names of a table, in a text and in all texts of a value."""
+    """Returns `written` with the table names filled in, in a text and in all texts in a value."""
     if isinstance(written, str):
         return written.format(**names)
     if isinstance(written, tuple):
@@ -278,7 +278,7 @@ NAMES = {"t": "s.t", "ice": "s.t", "name": "t", "files": "/f", "snapshot": "1"}
 
 
 def test_each_registered_statement_has_a_case() -> None:
-    """Also each change of ALTER TABLE, and each procedure."""
+    """Including each ALTER TABLE change, and each procedure."""
     values = [parse(filled(each, NAMES)) if isinstance(each, str) else each for each, _ in CASES]
     kinds = {type(each) for each in values}
     others = {name for names in NOT_ABOUT_TABLES for name in names.split()}

@@ -1,4 +1,4 @@
-"""A server that takes the tokens of an identity provider, and Databricks' SDK, which gets them by itself."""
+"""A server that accepts an identity provider's tokens, and Databricks' SDK, which obtains them itself."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_session_outlives_no_token(house: SecureHouse, idp: Provider) -> None:
             client.CloseOperation(t.TCloseOperationReq(answer.operationHandle))
         return answer.status.sqlState != "28000"
 
-    soon = int(time.time()) - 26  # four seconds are left of the leeway
+    soon = int(time.time()) - 26  # four seconds of leeway remain
     with house.client("token", idp.token(exp=soon)) as client:
         session = open_session(client)
         operation = execute(client, session, "ROWS 3")
@@ -101,7 +101,7 @@ def test_the_sdk_makes_and_uses_a_personal_access_token(house: SecureHouse, idp:
     assert made.token_info and [info.token_id for info in api.tokens.list()] == [made.token_info.token_id]
     by_token = WorkspaceClient(host=host, token=made.token_value, auth_type="pat")
     assert by_token.statement_execution.execute_statement("SELECT 1", warehouse_id="any").result
-    identity = house.engine.sessions[-1].identity  # nobody here can be asked for the groups
+    identity = house.engine.sessions[-1].identity  # no directory here returns the groups
     assert (identity.principal, identity.groups, identity.method) == ("ann", {"staff"}, "token")
     api.tokens.delete(made.token_info.token_id or "")
     with pytest.raises(Exception, match="invalid token"):

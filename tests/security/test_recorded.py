@@ -1,4 +1,4 @@
-"""What the audit trail has of clients of a whole server: tokens, links, sessions that end, log-outs, guesses."""
+"""Audit records for clients of a whole server: tokens, links, ended sessions, logouts, password guesses."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_session_ends_for_a_reason(tmp_path: Path) -> None:
     silent.is_detached = True
     registry.close_session(closed.id, ann)
     registry.open_session(ann)
-    registry.open_session(ann)  # in the place of the silent one
+    registry.open_session(ann)  # replaces the silent one
     assert eventually(lambda: len(registry.sessions()) == 0)
     last = registry.open_session(ann)
     registry.drain(0)

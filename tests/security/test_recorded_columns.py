@@ -1,4 +1,4 @@
-"""Names of result columns in the audit log: those of tables and those that the statement writes, never values."""
+"""Result column names in the audit log: from tables and from the statement's text, never values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Recorded:
         self._session = self._registry.open_session(ROOT)
 
     def recorded(self, text: str, *parameters: Parameter) -> tuple[list[Column], str]:
-        """Returns the result columns with the names of their sources, and all that is recorded of the statement."""
+        """Returns the result columns with their source names, and the statement's complete records."""
         operation = self._session.execute(text, parameters=parameters)
         assert operation.wait(60) is OperationState.FINISHED, operation.error
         operation.fetch(10)

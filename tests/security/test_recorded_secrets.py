@@ -56,7 +56,7 @@ ROOT = Identity("ann", is_admin=True)
 
 
 class Kept:
-    """A server of whose statements and log lines everything is kept."""
+    """A server whose statements and log lines are all recorded."""
 
     def __init__(self, folder: Path, log: io.StringIO) -> None:
         self.trail, self.log = folder / "audit", log
@@ -64,7 +64,7 @@ class Kept:
         self.house = SecureHouse(folder, **settings).start()
 
     def shown(self, text: str) -> dict[str, str]:
-        """Runs `text` as bob; returns what the places that outlive a statement have of it."""
+        """Runs `text` as bob; returns its text in each place that outlives a statement."""
         self.house.engine.answers[text] = fails(RuntimeError(f"cannot run {text}"))
         self.log.seek(0)
         self.log.truncate()

@@ -1,4 +1,4 @@
-"""Who may do what: principals, statements and what comes of each. The numbers are those of the list of probes.
+"""Authorization: principals, statements and their outcomes. The numbers are from the list of probes.
 
 ann owns the tables `t`, `u` and the view `v` over `u`; eve may use the schema and read `t` and `v`; mal may change `t`
 and not read it; bob has no privileges. `R` is a statement that is allowed, `D` one that is denied (42501); any other
@@ -158,8 +158,8 @@ PROBES = [
     (16, "mal", "CREATE TEMP VIEW w AS SELECT * FROM shop.t", "D"),
     (16, "eve", "SELECT * FROM shop.v", "R"),
     (16, "mal", "SELECT * FROM shop.v", "42P01"),
-    (16, "mal", "SELECT * FROM shop.over", "R"),  # by the rights of eve on v, and of ann on u
-    (16, "eve", "SELECT * FROM shop.eves", "42P01"),  # her own, over what she may not know of
+    (16, "mal", "SELECT * FROM shop.over", "R"),  # by eve's privileges on v, and ann's on u
+    (16, "eve", "SELECT * FROM shop.eves", "42P01"),  # her own, over a table hidden from her
     (16, "ann", "SELECT * FROM shop.eves", "D"),  # who could read it herself
     (16, "mal", "SELECT * FROM shop.masked", "D"),
     (16, "eve", "SELECT * FROM shop.nobodys", "D"),

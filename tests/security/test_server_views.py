@@ -1,4 +1,4 @@
-"""`system.gateway`: the server's sessions, statements, tables and metrics as relations, to each what is theirs."""
+"""`system.gateway`: the server's sessions, statements, tables and metrics as relations, filtered per user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spark
 
 @dataclass
 class House:
-    """A session of each principal in a server over a lake."""
+    """Sessions in a server over a lake, one per principal."""
 
     lake: GuardedLake
     registry: Registry
@@ -170,7 +170,7 @@ def test_a_table_of_the_short_name_wins(house: House) -> None:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The names of the tables of lists whose logs are opened."""
+    """Yields the tables whose logs are opened for a listing."""
     names: list[str] = []
 
     def note(binder: Binder, entry: TableEntry) -> BoundTable:

@@ -1,4 +1,4 @@
-"""`delta-gateway sql` logs in with a password or a token, over TLS too, and none of them is an argument."""
+"""`delta-gateway sql` logs in with a password or a token, over TLS too, and never passes one as an argument."""
 
 from __future__ import annotations
 

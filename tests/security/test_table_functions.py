@@ -1,4 +1,4 @@
-"""Table functions are read as their owner, with the caller's row filters and masks, and tell nothing of other rows."""
+"""Table functions are read as their owner, with the caller's row filters and masks, and reveal no other rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags, and policies by tag: who may set them, what they say of themselves, and what texts they are made of."""
+"""Tags, and policies by tag: who may set them, their descriptions, and their texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MATCH = "MATCH COLUMNS has_tag_value('kind', 'ssn') AS s, hasTag('tenant') t ON 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> GuardedLake:
-    """eve may tag the tables of the schema, which ann owns."""
+    """Creates a lake where eve may tag the schema's tables, which ann owns."""
     (tmp_path / "lake").mkdir()
     found = GuardedLake(tmp_path / "lake")
     found.table("shop/t")
@@ -42,7 +42,7 @@ def lake(tmp_path: Path) -> GuardedLake:
 
 
 def _function(lake: GuardedLake, name: str, returns: str, *types: str) -> None:
-    """As CREATE FUNCTION, without asking Spark."""
+    """Creates a function as CREATE FUNCTION does, without Spark."""
     lake.sources.catalog.change(
         CreateFunction(
             FunctionEntry(
@@ -200,7 +200,7 @@ def test_what_a_policy_looks_at_stays(lake: GuardedLake) -> None:
 
 
 def test_no_reader_is_shown_more_than_what_was_acknowledged(lake: GuardedLake) -> None:
-    """Probe 83: of two servers over one catalog, one changes a policy while the other one's readers name the table."""
+    """Probe 83: of two servers over one catalog, one changes a policy while the other's readers name the table."""
     _function(lake, "keep", "boolean", "int")
     other = GuardedLake(lake.folder)
     schema = SchemaName("spark_catalog", "shop")

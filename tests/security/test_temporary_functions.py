@@ -1,4 +1,4 @@
-"""Temporary functions: read with the rights of their session, and never in the place of a persistent function."""
+"""Temporary functions: read with their session's privileges, and never instead of a persistent function."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def create(house: SecureHouse, user: str = "ann", **fields: object) -> tuple[str, str]:
-    """The token and its id."""
+    """Returns the token and its id."""
     answer = house.ask("POST", f"{TOKENS}/create", fields, **basic(user))
     assert answer.status == 200, answer.body
     return answer.body["token_value"], answer.body["token_info"]["token_id"]

@@ -12,10 +12,10 @@ from catalog.names import TableName
 from engine.runtime.identity import Identity, Method, Scope
 from tests.security.guarded_lake import GuardedLake
 
+# A file that exists.
 FILE = "/Volumes/spark_catalog/shop/files/in/a.csv"
-"""A file that exists."""
+# The answer to an allowed transfer for a client that has no URLs.
 STAGED = "0A000"
-"""The answer to an allowed transfer for a client that has no URLs."""
 
 
 @pytest.fixture
@@ -358,7 +358,7 @@ def test_a_view_reads_files_as_its_owner(lake: GuardedLake) -> None:
 
 
 def record_view(lake: GuardedLake, owner: str) -> None:
-    """A view as if Spark had said its columns."""
+    """Records a view with columns as Spark would return them."""
     name = TableName("spark_catalog", "shop", "w")
     columns = (ViewColumn(name="_c0", source="_c0", type="string"),)
     entry = ViewEntry(

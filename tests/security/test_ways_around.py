@@ -1,4 +1,4 @@
-"""Ways around policies and privileges, each of them closed."""
+"""Bypasses around policies and privileges, each of them closed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def people(lake: str, spark_driver: SparkDriver) -> Iterator[People]:
-    """ann may see all, and eve what the tenant a has."""
+    """Yields sessions where ann may see all, and eve tenant a's rows."""
     found = People(GuardedLake(Path(lake)), spark_driver)
     do(
         found,
@@ -94,7 +94,7 @@ def test_a_column_of_a_policy_stays_by_the_path_too(people: People, lake: str) -
 
 @pytest.fixture(scope="module")
 def payroll(people: People) -> None:
-    """A view `mv` of a filtered table `m`, that a policy of `u` reads, and eve."""
+    """Creates a view `mv` over a filtered table `m`, which a policy on `u` and eve read."""
     do(
         people,
         "ann",
@@ -261,7 +261,7 @@ def test_no_row_is_newer_than_the_policies(people: People, monkeypatch: pytest.M
 
 @pytest.fixture(scope="module")
 def views(people: People) -> None:
-    """`cv` and `cw` of tables that eve may not read, and a filtered table `b`."""
+    """Creates `cv` and `cw` over tables that eve may not read, and a filtered table `b`."""
     do(
         people,
         "ann",

@@ -1,4 +1,4 @@
-"""A lake on an S3-like store in a process of its own, whose requests are counted and fail on demand."""
+"""A lake on an S3-like store in a separate process, whose requests are counted and fail on demand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class S3Server:
         self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
 
     def requests(self) -> list[tuple[str, str, int]]:
-        """Method, path and status of the requests since the last call."""
+        """Returns method, path and status of the requests since the last call."""
         with urllib.request.urlopen(f"{self.url}/-/requests") as answer:
             return [(method, path, status) for _, method, path, status in json.load(answer)]
 
@@ -51,7 +51,7 @@ class S3Server:
 
 
 class S3Lake(BareLake):
-    """A server over a lake below `place` in the bucket; several of them are several servers over one lake."""
+    """A server over a lake below `place` in the bucket; several are several servers over one lake."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -70,7 +70,7 @@ class S3Lake(BareLake):
 
 @contextmanager
 def s3_server(folder: Path | None = None) -> Iterator[S3Server]:
-    """A store whose keys this process has; its objects are files of the folder, if one is given."""
+    """Yields a store with keys in this process; its objects are files in the folder, if given."""
     keys = give_out(BUCKET, 3600)
     options = {
         "key": keys["s3.access-key-id"],
@@ -83,7 +83,7 @@ def s3_server(folder: Path | None = None) -> Iterator[S3Server]:
 
 @contextmanager
 def minio_server(folder: Path) -> Iterator[S3Server]:
-    """MinIO over a folder, behind a proxy that counts requests and fails on demand; this process has its keys."""
+    """Yields MinIO over a folder, with a proxy that counts requests and fails on demand; this process has its keys."""
     assert MINIO is not None
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -32,7 +32,7 @@ ACCESS = {"key": KEYS["s3.access-key-id"], "secret": KEYS["s3.secret-access-key"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the store's objects."""
+    """Returns the folder with the store's objects."""
     found = tmp_path_factory.mktemp("store")
     (found / BUCKET).mkdir()
     return found
@@ -74,7 +74,7 @@ def driver(store: S3Server) -> Iterator[SparkDriver]:
 
 
 def open_session(driver: SparkDriver) -> LakeSession:
-    """A session of a server that has read nothing yet."""
+    """Returns a session in a server without cached state."""
     options = EngineOptions(lake_folder=f"s3a://{BUCKET}/lake", catalog_folder=f"s3a://{BUCKET}/catalog")
     engine = LakeEngine(open_sources(options), driver)
     return engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
@@ -118,7 +118,7 @@ def test_a_file_is_read_by_one_or_two_requests(
 
 
 def changed(log: Path, change: Callable[[int], int]) -> None:
-    """Changes the sizes in the versions of a table."""
+    """Changes the sizes in a table's versions."""
     for version in log.glob("*.json"):
         lines = [json.loads(line) for line in version.read_text().splitlines()]
         for line in lines:

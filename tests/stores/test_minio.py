@@ -1,4 +1,4 @@
-"""Changes in a lake on a real MinIO, by way of a proxy that loses answers, resets, hangs, and answers 503."""
+"""Changes in a lake on a real MinIO, through a proxy that loses answers, resets, hangs, and answers 503."""
 
 from __future__ import annotations
 

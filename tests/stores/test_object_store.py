@@ -1,4 +1,6 @@
-"""The catalog and logs on an object store: what this server changed is known at once, and lost answers are settled."""
+"""The catalog and logs on an object store: this server sees its own changes immediately, and unknown outcomes are
+resolved.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def lake(store: S3Server) -> S3Lake:
-    """An empty lake with the schema `s`."""
+    """Returns an empty lake with the schema `s`."""
     return new_lake(store)
 
 
@@ -129,7 +131,7 @@ FAULTS = {
 
 
 def lose(store: S3Server, case: str, fault: str, number: int) -> int:
-    """Run the statement, whose put of this number fails once, and check its effect; return the number of its puts."""
+    """Runs the statement, with put `number` failing once, and checks its effect; returns the number of puts."""
     before, statement, query, expected = CHANGES[case]
     lake = new_lake(store)
     for text in before:
@@ -148,7 +150,7 @@ def lose(store: S3Server, case: str, fault: str, number: int) -> int:
 
 @pytest.mark.parametrize(("case", "number"), [("CREATE SCHEMA", 1), ("CREATE TABLE", 1), ("DROP TABLE", 0)])
 def test_statement_one_of_whose_puts_lost_its_answer(store: S3Server, case: str, number: int) -> None:
-    """The client repeats the put and finds its own file: the generation, the first commit, the mark of a DROP."""
+    """The client repeats the put and finds its own file: the generation, the first commit, a DROP's marker."""
     assert lose(store, case, "the answer is lost", number) > number
 
 

@@ -1,7 +1,7 @@
-"""Numbers of requests that statements send to the object store that holds the log and the catalog.
+"""Numbers of requests that statements send to the object store with the log and the catalog.
 
-Spark reads and writes data files in the folder that the store has its objects in; requests for these are the business
-of the connector (`tests/rest/test_lent_keys.py`).
+Spark reads and writes data files in the store's folder directly; `tests/rest/test_lent_keys.py` tests the connector's
+requests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the store's objects."""
+    """Returns the folder with the store's objects."""
     found = tmp_path_factory.mktemp("store")
     (found / BUCKET / LAKES).mkdir(parents=True)
     return found
@@ -76,19 +76,19 @@ class Server:
             self.requests(text)
 
     def requests(self, text: str) -> list[Request]:
-        """Returns the requests of a statement and of the tasks after its commits."""
+        """Returns the requests from a statement and its post-commit tasks."""
         self.store.requests()
         run(self.session, text)
         return self._settled()
 
     def rows(self, text: str) -> tuple[list[tuple[Any, ...]], list[Request]]:
-        """Returns the rows of a query and its requests."""
+        """Returns a query's rows and its requests."""
         self.store.requests()
         found = rows(self.session, text)
         return found, self._settled()
 
     def _settled(self) -> list[Request]:
-        """The requests, when the newest version has its checksum, unless it is the first."""
+        """Returns the requests, when the newest version has its checksum, unless it is the first."""
         found, until_s = self.store.requests(), time.monotonic() + 30
         while max(_versions(found), default=0) not in {0, *_checksums(found)}:
             assert time.monotonic() < until_s, found
@@ -115,7 +115,7 @@ def _is_data(request: Request) -> bool:
 
 @pytest.fixture(autouse=True)
 def _any_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a slow machine statements may take longer than what their server saw counts as just seen."""
+    """On a slow machine statements may outlast the interval in which the server's cached state counts as fresh."""
     monkeypatch.setattr("catalog.store.file_store._SEEN_S", 50.0)
     monkeypatch.setattr("engine.formats.delta.writing.vacuum._JUST_S", 50.0)
 
@@ -158,12 +158,12 @@ def test_six_files_are_removed_by_one_request(server: Server) -> None:
     server.run(f"CREATE TABLE s.a (id BIGINT) {properties}", *["INSERT INTO s.a VALUES (1)"] * 6)
     server.run("INSERT OVERWRITE s.a VALUES (2)")
     folder = server.bucket / server.lake.place / "lake/s/a"
-    time.sleep(1.1)  # times of objects are whole seconds
+    time.sleep(1.1)  # object times are whole seconds
     sent = server.requests("VACUUM s.a")
     assert len(list(folder.glob("*.parquet"))) == 1
     assert [method for method, _, _ in sent].count("POST") == 1
     assert len(sent) <= len(VACUUM_REQUESTS), sent
-    for number in range(4):  # none of them waits for a writer elsewhere: both versions of VACUUM are this server's
+    for number in range(4):  # none waits for a writer elsewhere: both VACUUM versions are this server's
         sent = server.requests(f"INSERT INTO s.a VALUES ({number})")
         assert len(sent) <= 6, sent
 
@@ -182,14 +182,15 @@ def test_statements_on_an_iceberg_table_take_as_many_requests_as_said(server: Se
     assert counts == ICEBERG_REQUESTS
 
 
+# Current request counts. Each of these 13 versions has its own manifest.
 ICEBERG_REQUESTS = {
     "CREATE TABLE": 10,
     "INSERT": 18,
     "cold SELECT of 13 files": 18,
     "warm SELECT of 13 files": 3,
 }
-"""Count the requests as they are. Each version of these 13 has a manifest of its own."""
 
+# The remaining requests, with reasons.
 VACUUM_REQUESTS = (
     "LIST log: the table is bound",
     "LIST generations: the catalog",
@@ -204,7 +205,6 @@ VACUUM_REQUESTS = (
     "HEAD: the table is still there",
     "PUT checksum",
 )
-"""What remains, and why."""
 
 A = TableName("spark_catalog", "s", "a")
 

@@ -1,4 +1,4 @@
-"""Volumes on an object store: the statements, and writers of one file at the same time."""
+"""Volumes on an object store: the statements, and concurrent writers on one file."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.stores.s3_lake import S3Lake, S3Server, s3_server
 
 VOLUME = "/Volumes/spark_catalog/s/v"
 WRITERS = 6
+# More than s3fs puts by one request.
 LARGE_BYTES = 101 << 20
-"""More than s3fs puts by one request."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def lake(store: S3Server) -> S3Lake:
 
 
 def transfer(lake: BareLake, text: str) -> FileTransfer:
-    """The transfer that a statement allows a client that follows links."""
+    """Returns the transfer that a statement allows a client that follows links."""
     found: list[FileTransfer] = []
 
     def stage(allowed: FileTransfer) -> str:

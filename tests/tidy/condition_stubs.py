@@ -1,4 +1,4 @@
-"""Writes `catalog/conditions.pyi`, the types of the classes that come from `conditions.toml`: `make conditions`."""
+"""Writes `catalog/conditions.pyi`, the types for the classes from `conditions.toml`: `make conditions`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from catalog.errors import SqlError as SqlError
 
 
 def stubs() -> str:
-    """Returns the text of the stub file: the families, then a class per condition with its constructor."""
+    """Returns the stub file's text: the families, then a class per condition with its constructor."""
     resource = tomllib.loads(CONDITIONS_FILE.read_text(encoding="utf-8"))
     families = {name: "\n".join(_family(name, entry)) + "\n" for name, entry in resource.pop("families").items()}
     parts = [_HEAD, *families.values()]

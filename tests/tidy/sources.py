@@ -1,4 +1,4 @@
-"""The sources of the three packages as syntax trees, for tests that hold the house to its rules."""
+"""The three packages' sources as syntax trees, for tests of coding rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Module:
 
     @cached_property
     def imports(self) -> tuple[tuple[str, int], ...]:
-        """Names of imported modules with their lines, wherever in the file they are; `from a import b` gives `a.b`."""
+        """Returns imported modules with their lines, anywhere in the file; `from a import b` gives `a.b`."""
         return tuple(self._imports())
 
     def _imports(self) -> Iterator[tuple[str, int]]:
@@ -52,7 +52,7 @@ class Module:
 
 
 def load_modules(root: Path = ROOT) -> dict[str, Module]:
-    """All modules of the packages by dotted name, without generated ones."""
+    """Returns all packages' modules by dotted name, without generated ones."""
     found = {}
     for package in PACKAGES:
         for file in sorted((root / package).rglob("*.py")):
@@ -68,7 +68,7 @@ MODULES = load_modules()
 
 
 def internal_imports(module: Module) -> Iterator[tuple[str, int]]:
-    """The modules of ours that `module` imports, as they are in :data:`MODULES`."""
+    """Yields our own modules that `module` imports, as in :data:`MODULES`."""
     for imported, line in module.imports:
         for name in (imported, imported.rpartition(".")[0]):
             if name in MODULES:

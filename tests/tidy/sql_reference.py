@@ -1,4 +1,4 @@
-"""Writes the SQL reference of the shell from the registry of statements: `python -m tests.tidy.sql_reference`."""
+"""Writes the shell's SQL reference from the statement registry: `python -m tests.tidy.sql_reference`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REFERENCE = ROOT / "gateway/cli/sql_reference.json"
 
 
 def reference() -> str:
-    """Returns the reference: each statement that is written as SQL, in the order of the families."""
+    """Returns the reference: each SQL statement, ordered by family."""
     entries = [
         {"family": family, "title": spec.title, "syntax": spec.syntax, "example": spec.example}
         for family, specs in FAMILIES.items()

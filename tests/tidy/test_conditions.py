@@ -48,6 +48,7 @@ def test_a_message_is_made_of_the_fields_of_its_class() -> None:
     assert not wrong
 
 
+# The conditions that are more than a bad request.
 HTTP_ANSWERS = {
     (400, "INVALID_PARAMETER_VALUE"): {"INVALID_PARAMETER_VALUE.HTTP_FIELD"},
     (400, "MALFORMED_REQUEST"): {"MALFORMED_REQUEST", "MALFORMED_REQUEST.THRIFT"},
@@ -136,7 +137,6 @@ HTTP_ANSWERS = {
         "SPARK_UNAVAILABLE",
     },
 }
-"""The conditions that are more than a bad request."""
 
 
 def test_http_answers_each_condition_as_listed_and_others_as_bad_requests() -> None:

@@ -1,4 +1,4 @@
-"""The configuration's reference is what the code says."""
+"""The configuration reference matches the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in deploy/ is true of the code."""
+"""deploy/ matches the code."""
 
 from __future__ import annotations
 

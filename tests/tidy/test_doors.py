@@ -1,4 +1,4 @@
-"""One place imports each library, so that one place knows it."""
+"""Each library is imported in one place."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ DOORS = {
     "httpx": r"catalog/rest/transport\.py$",
 }
 # Comes with a library that is declared.
+# With the extra that declares it.
 OPTIONAL = {"opentelemetry": "otel"}
-"""With the extra that declares it."""
 COMES_WITH = {"argon2": "argon2_cffi", "py4j": "pyspark", "werkzeug": "flask"}
 
 

@@ -1,4 +1,4 @@
-"""What Janino would compile to something else than it says."""
+"""Java code that Janino would compile differently than written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _MODIFIERS = re.compile(
 
 
 def locks_its_class(modifiers: str) -> bool:
-    """Private methods become static ones (`engine/spark/jvm.py`): beside the others of the object they lock nothing."""
+    """Private methods become static ones (`engine/spark/jvm.py`): unlike the object's other methods they would lock the
+    class.
+    """
     return {"private", "synchronized"} <= set(modifiers.split()) and "static" not in modifiers
 
 

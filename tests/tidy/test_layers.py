@@ -1,4 +1,4 @@
-"""Imports point down, never in a circle, and stand where everyone sees them."""
+"""Imports point down, never in a circle, and are at module level."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from tests.tidy.sources import MODULES, PACKAGES, Module, internal_imports
 
 RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
 
+# The engine's packages, lowest first. A package imports itself and the lines above it here; packages on one line are
+# independent.
 ROOMS = (
     ("engine.errors",),
     ("engine.concurrency", "engine.types"),
@@ -49,8 +51,6 @@ ROOMS = (
     ("engine.execution",),
     ("engine",),
 )
-"""The rooms of the engine, lowest first. A room imports itself and those of the lines above it here; rooms of one line
-do not know each other."""
 
 ROOM_RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 
@@ -59,7 +59,7 @@ TOP_OF_STATEMENTS = ("engine.statements.parse", "engine.statements.registry", "e
 
 
 def room_of(module: str) -> str:
-    """Return the package of a module; in families of statements, the stage that the file's name begins with."""
+    """Returns a module's package; in statement families, the stage with which the file's name begins."""
     if module in TOP_OF_STATEMENTS:
         return "engine.statements:spec"
     if re.fullmatch(r"engine\.statements\.\w+\.\w+", module):
@@ -104,7 +104,7 @@ LIBRARIES = ("engine.delta", "engine.iceberg")
 def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
     """`engine/delta` and `engine/iceberg` are usable without SQL, Spark and the catalog.
 
-    They share the root of all errors, and how a folder is told to be a Delta table.
+    They share the errors' root, and the detection of Delta tables in folders.
     """
     allowed = (
         library,
@@ -129,8 +129,8 @@ def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
     assert not others
 
 
+# Delta's own packages, the assembly of a server's formats, and the sample lake.
 KNOW_DELTA = ("engine.delta", "engine.formats.delta", "engine.formats.registry", "engine.main", "engine.sample")
-"""Delta's own packages, the place where the formats of a server are put together, and the lake of samples."""
 
 
 def test_only_deltas_own_room_knows_delta() -> None:
@@ -144,7 +144,7 @@ def test_the_search_for_deltas_importers_finds_one() -> None:
 
 
 def delta_imports(module: Module) -> list[str]:
-    """Where a module imports what it should not know."""
+    """Returns a module's forbidden imports."""
     if is_in(module.name, KNOW_DELTA):
         return []
     return [
@@ -182,7 +182,7 @@ def test_the_search_for_cycles_finds_one() -> None:
 
 
 def find_cycle(edges: dict[str, set[str]]) -> list[str] | None:
-    """Some circle of imports, its first module again at its end."""
+    """Returns an import cycle, with its first module repeated at the end."""
     done: set[str] = set()
 
     def visit(name: str, path: list[str]) -> list[str] | None:

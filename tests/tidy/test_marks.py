@@ -40,6 +40,6 @@ def test_a_script_that_is_called_java_is_not(tmp_path: Path) -> None:
 
 
 def test_the_inner_loop_leaves_out_what_needs_java() -> None:
-    """Which is also what installs the hook (`tests/conftest.py`)."""
+    """It also installs the hook (`tests/conftest.py`)."""
     (check,) = (line for line in (ROOT / "Makefile").read_text().splitlines() if "HYPOTHESIS_PROFILE=quick" in line)
     assert '-m "not spark and not clients' in check

@@ -1,7 +1,7 @@
-"""Matches over closed sets name all members, so that mypy names each place that does not know a new one.
+"""Matches over closed sets include all members, so that mypy reports each one that lacks a new member.
 
-Such a match ends in `assert_never`. A default is left where the values come from outside, or any other pair is meant;
-a comment gives the reason.
+They end in `assert_never`. A default remains if the values are external, or any other pair is meant; a comment gives
+the reason.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pytest
 
 from tests.tidy.sources import MODULES, Module
 
+# Cases -> whether the default among them may be there.
 IN_MATCH = {
     "case _:\n    assert_never(value)": True,
     "case _:  # text from Spark\n    pass": True,
@@ -25,7 +26,6 @@ IN_MATCH = {
     "case _:\n    # text from Spark\n    pass": False,
     "case '#':\n    pass\ncase _:\n    print('# text from Spark')": False,
 }
-"""Cases -> whether the default among them may be there."""
 
 
 def test_a_default_of_a_match_says_why_it_is_there() -> None:
@@ -44,7 +44,7 @@ def _default(cases: str) -> str:
 
 
 def _unexplained(module: Module) -> Iterator[int]:
-    """The lines of cases that match anything, without a reason on their line or the one above."""
+    """Yields the lines with catch-all cases without a reason on their line or the one above."""
     lines = module.text.splitlines()
     for node in ast.walk(module.tree):
         if isinstance(node, ast.match_case) and _takes_all(node.pattern) and not _is_never(node.body[0]):

@@ -1,4 +1,4 @@
-"""Each package says what it is, what it may import and where to start reading."""
+"""Each package documents its content, its allowed imports and where to start reading."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from tests.paths import ROOT
 from tests.tidy.sources import MODULES, Module
 
+# Docstrings of the package `engine` -> if they are sufficient.
 DOCSTRINGS = {
     "Imports nothing. Start at `main.py`.": True,
     "Imports the catalog alone. Start at `catalog/catalog.py`.": True,
@@ -18,7 +19,6 @@ DOCSTRINGS = {
     "Imports nothing; see `main.py`.": False,
     "Start at `main.py`.": False,
 }
-"""Docstrings of the package `engine` -> whether they say enough."""
 
 
 def test_each_package_says_what_it_may_import_and_where_to_start() -> None:

@@ -1,4 +1,4 @@
-"""The stages of a statement are called by one function each, once, in their order, and by nobody else."""
+"""Each stage is called by one function, once, in order, and nowhere else."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ STAGES = (
     ("engine.execution.writes.commit", "commit"),
     ("engine.execution.writes.commit", "follow_up"),
 )
+# The functions that the first stages call with the statement's spec.
 STEPS = (("engine.binding.bind", "bind"), ("engine.authorization.authorize", "authorize"))
-"""The functions that the first stages call with the statement's spec."""
 
 
 def test_only_the_pipeline_knows_the_stages() -> None:

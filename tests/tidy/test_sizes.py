@@ -10,8 +10,8 @@ from tests.tidy.sources import MODULES
 
 FUNCTION_LINES_MAX = 70
 ARGUMENTS_MAX = 6
+# Their arguments are fields in a `StatementSpec`, by name.
 SPECS = ("answered", "changing")
-"""Each of their arguments is a field of a `StatementSpec`, by its name."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -34,7 +34,7 @@ def test_a_module_says_what_it_is_for() -> None:
 
 
 def test_a_package_file_holds_no_code() -> None:
-    """Only its docstring and what it hands on."""
+    """Only its docstring and its exports."""
     code = [
         f"{module.path}:{node.lineno}"
         for module in MODULES.values()
@@ -51,7 +51,7 @@ def test_nothing_is_left_for_later() -> None:
 
 
 def test_no_test_is_skipped() -> None:
-    """A test that does not run says nothing; those that need other machines have marks of their own."""
+    """A test that does not run proves nothing; tests that require other machines have separate marks."""
     mark = re.compile(r"\bpytest\.(skip|mark\.skip|mark\.skipif|mark\.xfail|xfail|importorskip)\b")
     files = [file for file in (ROOT / "tests").rglob("*.py") if "tidy" not in file.parts]
     assert not [str(file) for file in files if mark.search(file.read_text(encoding="utf-8"))]

@@ -1,4 +1,4 @@
-"""The shell's reference follows the registry of statements."""
+"""The shell's reference matches the statement registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nbytes` of Arrow values ends the process on lists without offsets, so one module reads it."""
+"""`nbytes` on Arrow values crashes the process for lists without offsets, so one module reads it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ALLOWED = "engine.types.value_bytes"
 
 
 def readings(module: Module) -> list[str]:
-    """Places that read an attribute `nbytes`; for an array of NumPy it is written `size * itemsize`."""
+    """Returns places that read an attribute `nbytes`; for a NumPy array it is written `size * itemsize`."""
     names = [node for node in ast.walk(module.tree) if isinstance(node, ast.Attribute) and node.attr == "nbytes"]
     texts = [node for node in ast.walk(module.tree) if isinstance(node, ast.Constant) and node.value == "nbytes"]
     return [f"{module.path}:{node.lineno}" for node in (*names, *texts)]

@@ -1,8 +1,8 @@
-"""The commits of a table in a form in which those of two engines can be compared.
+"""A table's commits in a form that can be compared between two engines.
 
-A commit is a mapping from the path of a value, such as `add.0.stats.numRecords`, to the value. What is random or
-depends on time (names of files, ids, instants, sizes) is replaced by `SET`, and physical names of columns by their
-numbers in order of appearance. File actions are ordered by what they hold.
+A commit is a mapping from a value's path, for example `add.0.stats.numRecords`, to the value. Random and time-dependent
+values (file names, ids, instants, sizes) are replaced by `SET`, and physical column names by their numbers in order of
+appearance. File actions are ordered by content.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Flat = Mapping[str, Any]
 
 
 def commits_of(table: Path) -> list[Flat]:
-    """All commits from version 0."""
+    """Returns all commits from version 0."""
     logs = sorted(log for log in (table / "_delta_log").iterdir() if _COMMIT.fullmatch(log.name))
     names: dict[str, str] = {}
     return [_flat_commit(_renamed(log.read_text(), names)) for log in logs]
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:
-    """Random names of each kind as numbers; names of nothing else go with the values that they are."""
+    """Replaces each kind of random name by numbers; other names keep their values."""
 
     def number(found: re.Match[str]) -> str:
         if not (kind := found.group(1)):
@@ -62,7 +62,7 @@ def _flat_commit(text: str) -> Flat:
 
 
 def _read(action: Any) -> Any:
-    """An action, with the JSON in its texts read."""
+    """Returns an action, with the JSON in its texts read."""
     for name in ("readerFeatures", "writerFeatures"):
         if name in action:
             action[name].sort()
@@ -85,8 +85,8 @@ def _json_or_text(value: Any) -> Any:
 
 
 def _place(action: Any) -> str:
-    """Where an action is in the order. Statistics of removes have no part in it: not every engine writes them. The ids
-    of their rows do, which were given before.
+    """Returns an action's sort key. It excludes removes' statistics, which not every engine writes, and includes their
+    row ids, which were assigned before.
     """
     bounds = (action.get("stats") or {}).get("minValues")
     held = action["stats"]["numRecords"] if bounds else None

@@ -1,4 +1,4 @@
-"""In what two engines differ that made the same case, and is not explained."""
+"""Unexplained differences between two engines in the same case."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.oracle.compared.runner import OURS, THEIRS, Made
 
 
 def differences(case: str, ours: Made, theirs: Made) -> list[str]:
-    """A line for each."""
+    """Returns a line for each."""
     return _unexplained(case, _pairs(ours, theirs))
 
 
 def told_differences(case: str, ours: Made, theirs: Made) -> list[str]:
-    """Returns a line for each difference in the outcomes of the steps, and in the answers to what the case asks."""
+    """Returns a line for each difference in the steps' outcomes, and in the answers to the case's queries."""
     return _unexplained(case, [*_outcomes(ours, theirs), *_told(ours, theirs)])
 
 
@@ -39,9 +39,9 @@ def _told(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
 
 
 def _pairs(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
-    """Path of a value, and the value on both sides.
+    """Returns a value's path, and the value on both sides.
 
-    Both tables have the same rows, as we read them; and both engines read the same in each.
+    Both tables have the same rows, as we read them; and both engines read the same rows in each.
     """
     pairs = _outcomes(ours, theirs)
     nothing: Flat = {}

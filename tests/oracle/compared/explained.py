@@ -1,4 +1,4 @@
-"""Where we differ from delta-spark on purpose, and why."""
+"""Intentional differences from delta-spark, with reasons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Explained:
 
 
 def is_millisecond_later(ours: Any, theirs: Any) -> bool:
-    """Whether the bound of a timestamp is the next one that the log can say, or none because there is none."""
+    """Returns if a timestamp bound is the next one that the log can express, or None if none exists."""
     if not isinstance(theirs, str) or not isinstance(ours, str):
         return False
     if ours == ABSENT:
@@ -214,6 +214,7 @@ EXPLAINED: tuple[Explained, ...] = (
 )
 
 
+# Our conditions and delta-spark's for the same rejected struct.
 _SAME_MEANING = {
     ("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "FIELD_NOT_FOUND"),
     ("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "INTERNAL_ERROR"),  # delta-spark 4.4 has no text for its condition
@@ -225,7 +226,6 @@ _SAME_MEANING = {
     ("INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA", "DELTA_INSERT_COLUMN_ARITY_MISMATCH"),
     ("INCOMPATIBLE_DATA_FOR_TABLE.STRUCT_MISSING_FIELDS", "DELTA_INSERT_COLUMN_ARITY_MISMATCH"),
 }
-"""Conditions of ours and of delta-spark for the same rejected struct."""
 OF_STRUCTS: tuple[Explained, ...] = (
     Explained(
         path=r"outcome \d+",
@@ -262,7 +262,7 @@ OF_STRUCTS: tuple[Explained, ...] = (
 
 
 def is_explained(case: str, path: str, ours: Any, theirs: Any) -> bool:
-    """Whether some explanation holds for these values."""
+    """Returns whether some explanation holds for these values."""
     inner = re.sub(r"^\d+ ", "", path)
     return any(
         re.fullmatch(each.path, inner) and re.fullmatch(each.case, case) and each.holds(ours, theirs)

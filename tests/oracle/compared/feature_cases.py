@@ -1,4 +1,4 @@
-"""A table of every feature, written and changed."""
+"""A table for every feature, written and changed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Random cases: a table of random columns, features and layout, and random statements that change it.
+"""Random cases: a table with random columns, features and layout, and random statements that change it.
 
-A case is made from its seed alone. Statements are those that both engines run; some fail in both (a value that does not
-fit, a column that is not there), and the condition of the error is compared.
+A case depends on its seed only. Both engines run the statements; some fail in both (a value out of range, a missing
+column), and the error condition is compared.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Table:
     ids: int = 0
 
     def choose(self) -> None:
-        """A key, some columns, a layout of those that may partition, some properties."""
+        """Chooses a key, some columns, a layout with allowed partition columns, some properties."""
         types = self.random.sample(sorted(_TYPES), self.random.randrange(2, 6))
         self.columns = {"id": "BIGINT"} | {f"c{number}": sql_type for number, sql_type in enumerate(types)}
         flat = [name for name in self.columns if name != "id" and self.is_compared(name)]
@@ -103,7 +103,7 @@ class _Table:
         return f"INSERT OVERWRITE {{t}} {self.rows()}"
 
     def replace_where(self) -> str:
-        """Of rows that match: `id` is new."""
+        """Returns REPLACE WHERE with matching rows: `id` is new."""
         return f"INSERT INTO {{t}} REPLACE WHERE id >= {self.random.randrange(1, self.ids + 2)} {self.rows()}"
 
     def add_column(self) -> str:
@@ -118,8 +118,8 @@ class _Table:
         return f"ALTER TABLE {{t}} RENAME COLUMN {old} TO {new}"
 
     def switch_on(self) -> str:
-        """What is off, for delta-spark writes a version that changes nothing otherwise. Not row tracking: rows that are
-        there get ids in an order of files that each engine chooses.
+        """Enables a disabled feature, since delta-spark writes a version without changes otherwise. Not row tracking:
+        existing rows get ids in a file order that each engine chooses.
         """
         keys = [key for key in ("enableDeletionVectors", "enableTypeWidening") if key not in self.properties]
         if not keys:
@@ -144,7 +144,7 @@ class _Table:
 
 
 def random_case(seed: int) -> Case:
-    """The case of the seed."""
+    """Returns the seed's case."""
     table = _Table(Random(seed))
     table.choose()
     columns = ", ".join(f"{name} {kind}" for name, kind in table.columns.items())

@@ -1,4 +1,4 @@
-"""Runs cases with both engines, and gathers what each of them made, read and told."""
+"""Runs cases in both engines, and collects their tables, reads and answers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from tests.oracle.compared.commits import SET, Flat, commits_of
 from tests.oracle.conftest import ask_delta_spark
 from tests.oracle.exact_rows import exact_rows
 
+# Lake folders: one for our tables, the other for delta-spark's.
 OURS, THEIRS = "default", "spark-warehouse"
-"""Folders of the lake: one is where our tables are made, the other where delta-spark makes its own."""
 
+# delta-spark's settings: a statement writes one file, as ours do.
 _SETTINGS = {
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.files.minPartitionNum": "1",
@@ -31,33 +32,32 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-"""Of delta-spark: a statement writes one file, as with us."""
 
 _CHANGING = ("id", "name", "location", "createdAt", "lastModified", "timestamp", "sizeInBytes", "engineInfo")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
 
 Answers = Callable[[Iterable[str]], list[dict[str, Any]]]
+# A query's rows as texts, in order; or an error condition.
 Answer = list[str] | str | None
-"""The rows of a query as texts, in order; or the condition of an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What an engine made of a case."""
+    """An engine's result for a case."""
 
+    # For each step: `done`, or the error condition.
     outcomes: tuple[str, ...]
-    """Of each step: `done`, or the condition of the error."""
     commits: list[Flat]
+    # This engine's reads: query and table -> answer.
     reads: Mapping[str, Answer] = field(default_factory=dict)
-    """By this engine: what was asked of which table -> the answer."""
+    # Statement, row number and column -> the value's text, for the case's queries in this engine.
     told: Flat = field(default_factory=dict)
-    """Statement, number of the row and column -> the text of the value, for what the case asks this engine."""
 
 
 def run_selected(
     cases: Mapping[str, Case], request: pytest.FixtureRequest, spark_driver: SparkDriver, lake: Path
 ) -> dict[str, list[Made]]:
-    """`run_cases` for the cases whose tests, in the module of the request, are selected."""
+    """`run_cases` for the cases whose tests, in the request's module, are selected."""
     selected = {item.callspec.params["name"] for item in request.session.items if item.module is request.module}
     (lake / OURS).mkdir()
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
@@ -72,7 +72,7 @@ def run_selected(
 
 
 def run_cases(cases: Mapping[str, Case], session: LakeSession, answers: Answers, lake: Path) -> dict[str, list[Made]]:
-    """What we made and what delta-spark made of each case; its working directory has to be the lake's folder."""
+    """Returns our and delta-spark's result for each case; its working directory must be the lake's folder."""
     names = {name: f"c{number}" for number, name in enumerate(cases)}
 
     def run_ours() -> dict[str, list[str]]:
@@ -82,7 +82,7 @@ def run_cases(cases: Mapping[str, Case], session: LakeSession, answers: Answers,
         }
 
     def asked() -> Iterator[str]:
-        """Of delta-spark, which makes its tables while we make ours."""
+        """Yields statements for delta-spark, which creates its tables while we create ours."""
         yield from (f"SET {key} = {value}" for key, value in _SETTINGS.items())
         yield from (step.replace("{t}", names[name]) for name, case in cases.items() for step in case.steps)
         running.result()
@@ -121,7 +121,7 @@ def _our_names(name: str) -> dict[str, str]:
 
 
 def _reads(case: Case, tables: Mapping[str, str]) -> dict[str, str]:
-    """What is asked -> in which words; `tables` are the names of the two tables."""
+    """Returns read -> query text; `tables` are the two tables' names."""
     reads = {}
     for schema in (OURS, THEIRS) if case.is_read else ():
         name = tables.get(schema, "")
@@ -156,7 +156,7 @@ def _asked(session: LakeSession, text: str) -> Answer:
 
 
 def _told(session: LakeSession, text: str) -> dict[str, Any]:
-    """What we answer, in the form of delta-spark's process."""
+    """Returns our answer, in the form of delta-spark's process."""
     try:
         found = table(session, text)
     except SqlError as error:
@@ -166,7 +166,7 @@ def _told(session: LakeSession, text: str) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str | None:
-    """A value as Spark casts it to a string."""
+    """Returns a value as Spark casts it to a string."""
     match value:
         case None | str():
             return value
@@ -181,7 +181,7 @@ def as_text(value: Any) -> str | None:
 
 
 def _flat(answers: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Statement, number of a row and column -> text; what changes from run to run is `SET`."""
+    """Returns statement, row number and column -> text; values that vary between runs are `SET`."""
     flat: dict[str, Any] = {}
     for ask, answer in answers:
         if "error" in answer:

@@ -1,4 +1,4 @@
-"""The statistics of files, of columns of every type and of those that a table chooses."""
+"""File statistics, for columns with every type and for a table's selected columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MAPPED = {"columnMapping__mode": "name"}
 
 
 def _typed(sql_type: str, *values: str, **properties: str) -> Case:
-    """A file with all values and a NULL, and a file of only NULL."""
+    """Creates a file with all values and a NULL, and a file with only NULL."""
     rows = " UNION ALL ".join(f"SELECT CAST({value} AS {sql_type})" for value in (*values, "NULL"))
     asked = f"SELECT /*+ COALESCE(1) */ * FROM ({rows}) AS v(c)"
     return made(f"c {sql_type}", *files_of(asked, f"SELECT CAST(NULL AS {sql_type})"), **properties)

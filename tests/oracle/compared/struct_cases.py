@@ -1,8 +1,8 @@
-"""Structs whose fields are in another order than the column's, or are others: in UPDATE, MERGE and INSERT.
+"""Structs whose fields are ordered differently than the column's, or differ: in UPDATE, MERGE and INSERT.
 
-The scenarios are those of Delta's suites UpdateSuiteBase, MergeIntoSuiteBase, MergeIntoSchemaEvolutionSuite,
+The scenarios are from Delta's suites UpdateSuiteBase, MergeIntoSuiteBase, MergeIntoSchemaEvolutionSuite,
 MergeIntoStructEvolutionNullnessSuite, DeltaInsertIntoColumnOrderSuite and DeltaInsertIntoColumnOrderAdvancedSuite; many
-are rows of one table here. What is compared is which steps succeed, and the column `s` afterwards: values and type.
+are rows in one table here. Compared are the steps' success, and column `s` afterwards: values and type.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _EVOLVING = "MERGE WITH SCHEMA EVOLUTION INTO {t} t"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shape:
-    """A type around a struct: `type` and `value` with the struct's in the place of `{}`; `nulls` are values of `type`
-    that are NULL further outside.
+    """A type around a struct: `type` and `value` have `{}` for the struct's; `nulls` are values for `type` that are
+    NULL further outside.
     """
 
     type: str
@@ -67,7 +67,7 @@ _CLAUSES = {
 
 
 def _made(type_: str, *values: str) -> tuple[str, str]:
-    """A table with these values of `s`, by their numbers."""
+    """Returns a table with these values in `s`, by number."""
     rows = ", ".join(f"({number}, {value})" for number, value in enumerate(values, 1))
     return f"CREATE TABLE {{t}} (id INT, s {type_})", f"INSERT INTO {{t}} VALUES {rows}"
 
@@ -77,7 +77,7 @@ def _case(*steps: str) -> Case:
 
 
 def _of(forms: Mapping[str, str], shape: str, *kept: str) -> Mapping[str, str]:
-    """All forms for plain structs, the `kept` ones for others."""
+    """Returns all forms for plain structs, the `kept` ones for others."""
     return forms if shape == "struct" else {name: forms[name] for name in kept}
 
 
@@ -200,7 +200,7 @@ _ACTIONS = {
 
 
 def _nullness() -> Iterator[tuple[str, Case]]:
-    """Each value of the target with each of the source; and rows of either without a match."""
+    """Yields each target value with each source value; and unmatched rows on either side."""
     for shape_name, shape in _SHAPES.items():
         own, given = shape.type.format("STRUCT<y: INT, z: INT>"), shape.type.format(_TRIPLE)
         had = [value.replace("AS {}", f"AS {own}") for value in (*shape.values(*_HAD), "NULL")]

@@ -1,4 +1,4 @@
-"""Statements that make a table or change its definition, and what is told of it."""
+"""Statements that create a table or change its definition, and its description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client gets, byte for byte except for what differs with each statement: ids, times, the lake's folder."""
+"""A client's responses, byte for byte except for statement-specific parts: ids, times, the lake's folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MADE_ANEW = (
     (r"startTime=\d+", "startTime=n"),
     (r"((?:TimeMs|Bytes\w*)[\\\\\"]+: ?[\\\\\"]*)\d+", r"\1n"),
     (r"\d+ of \d+ bytes", "n bytes"),
-    # What is told of tasks depends on the moment in which it is asked.
+    # Task progress depends on the moment of the request.
     (r"'Spark: \d+ of \d+ tasks done, \d+ running', ", ""),
     (r"\['Spark', 'tasks', '\w+'(, '\d+')+\]", "<tasks>"),
     (r"TASKS: \d+/\d+", "<tasks>"),
@@ -36,7 +36,7 @@ _ROW_FAILS = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
 
 
 class Wires:
-    """bob's session over Thrift, and over HTTP, of one server."""
+    """bob's sessions in one server, over Thrift and over HTTP."""
 
     def __init__(self, house: SecureHouse, client: ThriftClient, folder: str) -> None:
         self._house, self._client, self._folder = house, client, folder
@@ -45,7 +45,7 @@ class Wires:
         self._http_session = answer["session_id"]
 
     def thrift(self, asked: Statement | MetadataCall) -> str:
-        """The states, the schema, the rows, the messages of the operation and its last state."""
+        """Returns the states, the schema, the rows, the operation's messages and its last state."""
         if isinstance(asked, Statement):
             request = t.TExecuteStatementReq(self._session, asked.text, runAsync=False)
             response = self._client.ExecuteStatement(request)
@@ -83,5 +83,5 @@ class Wires:
             text = _SIZE.sub('byte_count": n', text)
         shown = [value for value in HIDDEN_VALUES if value in text]
         assert not shown, f"{shown} in {text}"
-        # Of several visible rows that fail the one that Spark comes to first is told of; that depends on the files.
+        # If several visible rows fail, Spark reports its first one, which depends on the files.
         return "a row fails" if _ROW_FAILS.search(text) else text

@@ -1,8 +1,8 @@
-"""Random statements of a client that wants to know what it may not see; the same seed makes the same ones.
+"""Random statements by a client that probes for hidden data; the same seed generates the same ones.
 
-Whatever has several rows ends with ORDER BY ALL, and no function depends on time, chance or place: what is left that
-two lakes could answer differently is what bob may not see. In which order, and in how many files, rows are written is
-not defined, so the sizes of files and what a change copied are not asked for.
+Results with several rows end with ORDER BY ALL, and no function depends on time, randomness or location: any remaining
+difference between two lakes reveals hidden data. The order and number of files written is undefined, so statements read
+neither file sizes nor copied row counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class MetadataCall:
-    """A call of Thrift, by name, and the fields of its request."""
+    """A Thrift call, by name, and its request's fields."""
 
     name: str
     fields: dict[str, Any] = field(default_factory=dict)
@@ -90,7 +90,9 @@ class Statements:
         )
 
     def _condition(self) -> str:
-        """A subquery alone, or what may fail: Spark asks first what its estimates, thus sizes, find cheaper."""
+        """Returns a subquery alone, or a fallible condition: Spark evaluates first what its estimates, and so sizes,
+        make cheaper.
+        """
         relation = self._pick("shop.t", "shop.open")
         if self._random.random() < 0.2:
             return self._pick(
@@ -245,7 +247,7 @@ class Statements:
     # Changes
 
     def _changed(self) -> Statement:
-        """Of what bob may change, from what he sees."""
+        """Returns a change to a table that bob may change, from rows that he sees."""
         self._made += 1
         n, c = self._made, self._condition()
         return Statement(

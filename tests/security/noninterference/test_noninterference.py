@@ -1,6 +1,6 @@
-"""Over two lakes that differ only in what bob may not see, all of his statements are answered alike on every wire.
+"""Two lakes that differ only in data hidden from bob answer all his statements alike, on every wire.
 
-The slow test runs `NONINTERFERENCE_STATEMENTS` (2,000) for each seed of `NONINTERFERENCE_SEEDS`.
+The slow test runs `NONINTERFERENCE_STATEMENTS` (2,000) for each seed in `NONINTERFERENCE_SEEDS`.
 """
 
 from __future__ import annotations
@@ -54,6 +54,6 @@ def _compare(folder: Path, driver: SparkDriver, seed: int, count: int) -> None:
 
 
 def _difference(one: str, two: str) -> str:
-    """The first place, with what is around it."""
+    """Returns the first difference, with its context."""
     at = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     return "\n".join(text[max(at - 100, 0) : at + 200] for text in (one, two))

@@ -1,9 +1,9 @@
-"""Two lakes that differ only in what bob may not see: hidden rows, masked values, hidden objects; a server over each.
+"""Two lakes that differ only in data hidden from bob: hidden rows, masked values, hidden objects; a server over each.
 
-`shop.t` has a row filter and masks, `shop.v` is a view over it by its owner, `shop.open` is without policies and bob's
-to change, `mine` is a schema of bob's own. Both lakes have the same commits in the same order. The second has other
-hidden rows in those commits (more of them, other partitions, other extremes, nulls, values on which expressions fail),
-other values under the masks, and tables, views, functions, groups and a schema that bob has no right to.
+`shop.t` has a row filter and masks, `shop.v` is its owner's view over it, `shop.open` has no policies and bob may
+change it, `mine` is bob's own schema. Both lakes have the same commits in the same order. The second has other hidden
+rows in those commits (more rows, other partitions, other minimum and maximum values, nulls, values on which expressions
+fail), other values under the masks, and tables, views, functions, groups and a schema on which bob has no privilege.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tests.security.guarded_lake import GuardedLake
 from tests.security.house import SecureHouse
 from tests.security.people import People
 
+# Contained in every unique hidden text or number, and in none of bob's statements.
 HIDDEN_VALUES = ("zzone", "zztwo", "77000")
-"""In every hidden text or number of which there is one row, and in no statement of bob's."""
 COLUMNS = (
     "id BIGINT, tenant STRING, secret BIGINT, other BIGINT, ssn STRING, part INT, day DATE, amount DECIMAL(10,2), "
     "tags ARRAY<STRING>, st STRUCT<a: INT, b: STRING>"
@@ -69,7 +69,7 @@ _HIDDEN_OBJECTS = (
 
 
 def _seen(commit: int) -> list[str]:
-    """The rows of a commit that bob sees, with values under the masks that he does not."""
+    """Returns the rows in a commit that bob sees, with the masked values that he does not."""
     return [
         f"({commit * 10 + n}, 'a', {commit - 1}, {n - 2}, 'MASKED', {n}, DATE '202{n}-0{commit + 1}-1{n}', "
         f"{commit}.{n}5, array('x{n}', 'y'), named_struct('a', 0, 'b', 'MASKED'))"
@@ -89,7 +89,7 @@ def _hidden(commit: int, *, second: bool) -> list[str]:
 
 
 class Twin:
-    """A server over a lake, and sessions of its own beside it."""
+    """A server over a lake, and separate sessions."""
 
     def __init__(self, folder: Path, driver: SparkDriver, *, second: bool) -> None:
         (folder / "lake").mkdir(parents=True)
