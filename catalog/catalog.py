@@ -79,7 +79,7 @@ from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.policies.policies import NamedPolicy
 from catalog.policies.policy_changes import SetColumnMask, SetRowFilter
 from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
-from catalog.rest.asked import AskedSources, NotAsked
+from catalog.rest.change_names import AnswerMissing, ChangeSources
 from catalog.rest.changes import change_elsewhere, recorded_elsewhere
 from catalog.rest.names import RestCatalogs, is_rest
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
@@ -143,13 +143,15 @@ class Catalog:
         """Returns the newest generation that this server has seen, without a request to the store."""
         return self._view(self._store.newest())
 
-    def _view(self, state: CatalogState, asked: AskedSources | None = None) -> CatalogView:
-        """Returns a view of `state`. REST catalogs answer from `asked` if it is set, else by requests at each
+    def _view(self, state: CatalogState, change_sources: ChangeSources | None = None) -> CatalogView:
+        """Returns a view of `state`. REST catalogs answer from `change_sources` if it is set, else by requests at each
         lookup.
         """
         own: dict[CatalogName, NameSource] = {} if self._served is None else {DEFAULT_CATALOG_NAME: self._served}
         rest = self.rest.of(state.catalogs.values())
-        return CatalogView(state, {**(rest if asked is None else asked.of(rest)), **own}, self._places)
+        return CatalogView(
+            state, {**(rest if change_sources is None else change_sources.of(rest)), **own}, self._places
+        )
 
     def change(self, change: Change, condition: Condition | None = None) -> CatalogView:
         """Commits the change, and returns a view of the resulting generation.
@@ -191,25 +193,25 @@ class Catalog:
         """Returns the views before and after the change."""
         if self._served is not None:
             self._served.ensure_there()  # the catalog's own folder may be below it, and would be created again
-        change, asked = self._change_elsewhere(change, condition), AskedSources()
+        change, change_sources = self._change_elsewhere(change, condition), ChangeSources()
         for _ in range(CHANGE_ATTEMPTS_MAX):
             try:
                 with self._lock:  # threads of one server wait here instead of racing each other
-                    return self._record(change, condition, asked)
-            except NotAsked:
-                with asked.asking():  # without the lock, so that no thread waits for a remote server
-                    self._checked(self._view(self._store.load(), asked), change)
+                    return self._record(change, condition, change_sources)
+            except AnswerMissing:
+                with change_sources.asking():  # without the lock, so that no thread waits for a remote server
+                    self._checked(self._view(self._store.load(), change_sources), change)
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
     def _record(
-        self, change: Change, condition: Condition | None, asked: AskedSources
+        self, change: Change, condition: Condition | None, change_sources: ChangeSources
     ) -> tuple[CatalogView, CatalogView]:
-        """Commits a change as `_change` does, under the lock. Raises `NotAsked` if a REST catalog's answer is
+        """Commits a change as `_change` does, under the lock. Raises `AnswerMissing` if a REST catalog's answer is
         missing.
         """
         state = self._store.newest()  # a newer state, if any, makes the swap fail
         for attempt in range(CHANGE_ATTEMPTS_MAX):
-            base = self._view(state, asked)
+            base = self._view(state, change_sources)
             try:
                 if condition is not None:
                     ensure_met(base.state, condition)
@@ -337,8 +339,8 @@ class Catalog:
                 return [*(_adopt_schema(view, commented) if isinstance(commented, SchemaName) else ()), change]
             case GrantPrivileges(on=on) | SetOwner(on=on) | SetTags(on=on) | CreatePolicy(on=on) | DropPolicy(on=on):
                 return [*_adopt(view, on), change]
-            case SetRowFilter(table=policed) | SetColumnMask(table=policed):
-                return [*_adopt(view, Securable(Kind.TABLE, policed)), change]
+            case SetRowFilter(table=securable) | SetColumnMask(table=securable):
+                return [*_adopt(view, Securable(Kind.TABLE, securable)), change]
             case RevokePrivileges(on=on):
                 return [] if _adopt(view, on) else [change]
             case CreateFunction(function, _):
@@ -389,8 +391,8 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
             return (table.name.schema_name,)
         case CreateView(view_entry, _):
             return (view_entry.name.schema_name,)
-        case SetRowFilter(table=policed) | SetColumnMask(table=policed):
-            return (policed.schema_name,)
+        case SetRowFilter(table=securable) | SetColumnMask(table=securable):
+            return (securable.schema_name,)
         case (
             DropTable(table_name, _) | DropView(table_name) | SetLocation(table_name, _) | SetViewProperties(table_name)
         ):

@@ -362,8 +362,8 @@ def _put_relation(state: CatalogState, entry: Relation, may_replace: bool) -> Ca
         entry = replace(entry, tags=present.tags)
         if isinstance(entry, TableEntry) and isinstance(present, TableEntry):
             entry = replace(entry, policies=present.policies, named_policies=present.named_policies)
-    kept = {key: relation for key, relation in state.relations.items() if key != entry.name}
-    return replace(state, relations={**kept, entry.name: entry})
+    remaining = {key: relation for key, relation in state.relations.items() if key != entry.name}
+    return replace(state, relations={**remaining, entry.name: entry})
 
 
 def _record_clone(state: CatalogState, entry: CloneEntry) -> CatalogState:
@@ -414,18 +414,18 @@ def _view(state: CatalogState, name: TableName) -> ViewEntry:
 def _as_before(state: CatalogState, view: ViewEntry) -> ViewEntry:
     """Returns `view` with the attributes that ALTER VIEW AS preserves, from the existing view."""
     before = _view(state, view.name)
-    kept = replace(view, comment=before.comment, properties=before.properties)
-    return replace(kept, created_ms=before.created_ms, created_by=before.created_by)
+    unchanged = replace(view, comment=before.comment, properties=before.properties)
+    return replace(unchanged, created_ms=before.created_ms, created_by=before.created_by)
 
 
 def _with_properties(view: ViewEntry, change: SetViewProperties) -> ViewEntry:
     new, gone = dict(change.new), change.gone
     comment = new.pop(_COMMENT, None if _COMMENT in gone else view.comment)
-    kept = {key: value for key, value in view.properties if key not in gone}
+    remaining = {key: value for key, value in view.properties if key not in gone}
     comments = dict(change.column_comments)
     columns = tuple(replace(each, comment=comments.get(each.name, each.comment)) for each in view.columns)
     view = replace(view, altered_ms=change.altered_ms, altered_by=change.altered_by, columns=columns)
-    return replace(view, comment=comment, properties=tuple({**kept, **new}.items()))
+    return replace(view, comment=comment, properties=tuple({**remaining, **new}.items()))
 
 
 def _without_relation(state: CatalogState, name: TableName) -> CatalogState:

@@ -353,7 +353,7 @@ class RestViewsNotSupported(SqlError):
     catalog: str
     def __init__(self, catalog: str) -> None: ...
 
-class RestViewNotKept(SqlError):
+class RestViewNotStorable(SqlError):
     """REST_VIEW_NOT_KEPT, SQLSTATE 0A000"""
     view: str
     reason: str
@@ -535,7 +535,7 @@ class HistoryTruncationNotAllowed(SqlError):
     feature: str
     def __init__(self, feature: str) -> None: ...
 
-class ProtectionNeedsTruncation(SqlError):
+class ProtectionRequiresTruncation(SqlError):
     """DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION, SQLSTATE 55000"""
     def __init__(self) -> None: ...
 
@@ -1485,7 +1485,7 @@ class TableWithoutColumns(SqlError):
     table: str
     def __init__(self, table: str) -> None: ...
 
-class NoAuditTrail(SqlError):
+class NoAuditLog(SqlError):
     """AUDIT_TRAIL_NOT_KEPT, SQLSTATE 55000"""
     def __init__(self) -> None: ...
 
@@ -2105,7 +2105,7 @@ class LogPathNotAllowed(DeltaError):
     path: str
     def __init__(self, table: str, path: str) -> None: ...
 
-class LentCredentialsNotInSpark(DeltaError):
+class VendedCredentialsNotInSpark(DeltaError):
     """REST_CREDENTIALS_NOT_IN_SPARK, SQLSTATE 0A000"""
     location: str
     reason: str
@@ -2418,12 +2418,12 @@ class MappingNeededByNames(DeltaError):
     columns: str
     def __init__(self, columns: str) -> None: ...
 
-class RenameNeedsMapping(DeltaError):
+class RenameRequiresMapping(DeltaError):
     """DELTA_UNSUPPORTED_RENAME_COLUMN, SQLSTATE 0AKDC"""
     column: str
     def __init__(self, column: str) -> None: ...
 
-class DropNeedsMapping(ColumnChangeRefused):
+class DropRequiresMapping(ColumnChangeRefused):
     """DELTA_UNSUPPORTED_DROP_COLUMN, SQLSTATE 0AKDC"""
     column: str
     def __init__(self, column: str) -> None: ...
@@ -2796,7 +2796,7 @@ class IcebergMetadataTableNotFound(DeltaError):
     names: str
     def __init__(self, table: str, name: str, names: str) -> None: ...
 
-class IcebergChangesNotTold(DeltaError):
+class IcebergChangesNotReadable(DeltaError):
     """ICEBERG_CHANGES_NOT_AVAILABLE, SQLSTATE 22003"""
     table: str
     reason: str
@@ -2930,12 +2930,12 @@ class AuditNotWritten(SqlError):
     reason: str
     def __init__(self, folder: str, reason: str) -> None: ...
 
-class AuditTrailInUse(SqlError):
+class AuditLogInUse(SqlError):
     """AUDIT_TRAIL_IN_USE, SQLSTATE 55006"""
     folder: str
     def __init__(self, folder: str) -> None: ...
 
-class AuditTrailBroken(SqlError):
+class AuditLogBroken(SqlError):
     """AUDIT_TRAIL_BROKEN, SQLSTATE XX001"""
     file: str
     reason: str

@@ -7,7 +7,8 @@ managed table owns is visible under that table's name only, so a renamed table d
 The explicit entries are from one generation and do not change. Folders are listed on demand, once, while the statement
 is bound.
 
-A view may be restricted to one principal (:meth:`CatalogView.seen_by`): objects that are not visible to the principal
+A view may be restricted to one principal (:meth:`CatalogView.visible_to`): objects that are not visible to the
+principal
 are absent from lookups, lists and hints alike. Checks on new table locations use all objects.
 
 `own_grants` and `effective_grants` return the grants that a principal may see: all grants on objects that it manages,
@@ -113,7 +114,7 @@ class CatalogView:
         self._served = places.served
         self.rights = rights
 
-    def seen_by(self, caller: Caller) -> CatalogView:
+    def visible_to(self, caller: Caller) -> CatalogView:
         """Returns the same generation, restricted to objects that are visible to `caller`."""
         return CatalogView(self.state, self.sources, self._places, Rights(self.state, caller))
 

@@ -57,8 +57,8 @@ from engine.statements.row_changes.statement import Delete, Update
 from engine.statements.scripting.statement import RunnableStatement
 from engine.statements.spec import Retry
 from engine.statements.views.statement import CreateView
+from engine.tables.compaction import Compaction
 from engine.tables.formats import watched
-from engine.tables.rearrangement import Rearrangement
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ def _with_own_parameters(
 
 def _redacted(statement: RunnableStatement, outcome: Outcome, request: StatementRequest) -> Outcome:
     """Hides result rows that would reveal data protected by a row filter or column mask."""
-    if isinstance(statement, MultiInsert) or not (request.profile.hides_work and spec_of(statement).reports_work):
+    if isinstance(statement, MultiInsert) or not (request.profile.hides_metrics and spec_of(statement).reports_work):
         return outcome
     return replace(outcome, result=outcome.result.limited(0))
 
@@ -213,7 +213,7 @@ def _step_by_step(statement: Statement, first: FormatPlan, context: ExecutionCon
     """Returns the last step's outcome. Each step is planned on the newest version, with the remaining work."""
     policy = context.retries
     fresh: Plan | None = first
-    left: Rearrangement | None = None
+    left: Compaction | None = None
 
     def once() -> Outcome:
         nonlocal fresh
@@ -246,7 +246,7 @@ def _table_to_lock(plan: Plan) -> str | None:
         case CopyPlan(table=table):  # a concurrent one would load the same files
             return table.snapshot.table_root
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
-            return table.snapshot.table_root if table.snapshot.rules.identities else None
+            return table.snapshot.table_root if table.snapshot.table_config.identities else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan():
             return None
         case DeletePlan() | UpdatePlan() | TruncatePlan() | FormatPlan():

@@ -34,15 +34,15 @@ from catalog.store.interruption import interrupted_by
 from catalog.store.remote import open_files, open_tree
 from catalog.store.store import MemoryStore
 from engine.attempts import run_statement
-from engine.binding.sight import seen_by
 from engine.binding.sources import Sources
+from engine.binding.visibility import visible_to
 from engine.cache.result_cache import ResultCache
 from engine.delta.commit.transaction import Committed
 from engine.delta.log.file_table import use_compact_memory
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
-from engine.execution.writes.folder_marks import is_abandoned
+from engine.execution.writes.unlisted_folders import is_abandoned
 from engine.formats.delta.delta_format import DeltaFileSource, DeltaFormat
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
 from engine.formats.iceberg.iceberg_format import IcebergFormat
@@ -60,7 +60,7 @@ from engine.runtime.settings import TRACE_PARENT, declare_settings, find_setting
 from engine.runtime.statement import Statement
 from engine.script.immediate import execute_immediate, with_names
 from engine.script.interpreter import run_script
-from engine.script.road import Road, Scopes, Step
+from engine.script.statement_pipeline import Scopes, StatementPipeline, Step
 from engine.spark.execution_context import ExecutionContext
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions
 from engine.spool.budget import SpoolBudget
@@ -165,7 +165,9 @@ def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
             count += remove_catalog_leftovers(folder, older_than_s)
         if options.lake_folder and is_local(folder := configured_location(options.lake_folder)):
             count += remove_lake_leftovers(
-                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s, version_times)
+                folder,
+                older_than_s,
+                lambda marker_text: is_abandoned(marker_text, catalog, older_than_s, version_times),
             )
     except Exception:  # statements do not depend on the cleanup
         logger.warning("leftovers of killed servers stay for now", exc_info=True)
@@ -228,7 +230,7 @@ def open_sources(options: EngineOptions) -> Sources:
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         results=results,
-        measures=(partial(snapshot_metrics, snapshots), *([] if results is None else [results.metrics])),
+        metric_sources=(partial(snapshot_metrics, snapshots), *([] if results is None else [results.metrics])),
         close=close,
     )
 
@@ -284,7 +286,7 @@ class LakeEngine:
         self._sources = replace(self._sources, activity=activity)
 
     def metrics(self) -> Iterable[MetricFamily]:
-        for measure in self._sources.measures:
+        for measure in self._sources.metric_sources:
             yield from measure()
         yield from self._driver.metrics()
 
@@ -301,7 +303,7 @@ class LakeEngine:
 
         `may_lack_schema`: the schema may not exist yet.
         """
-        view = seen_by(self._sources.catalog.view(), identity)
+        view = visible_to(self._sources.catalog.view(), identity)
         name = SchemaName(catalog or DEFAULT_CATALOG, schema or DEFAULT_SCHEMA)
         try:
             name = view.schema(name).name
@@ -378,11 +380,11 @@ class LakeSession:
                 if any(parameter.name is None for parameter in parameters):
                     raise PositionalScriptParameters()
                 request.profile.enter(Stage.EXECUTE)
-                return run_script(script, self._road(request, is_script=True), parameters)
+                return run_script(script, self._pipeline(request, is_script=True), parameters)
             case ExecuteImmediate() as immediate:
-                return execute_immediate(immediate, self._road(request), (), parameters).result
+                return execute_immediate(immediate, self._pipeline(request), (), parameters).result
             case NamedByExpressions() as named:
-                return self._execute(*with_names(named, self._road(request), (), parameters), request)
+                return self._execute(*with_names(named, self._pipeline(request), (), parameters), request)
             case Statement() | MultiInsert() as statement:
                 request.on_parsed(may_answer_rows(statement))
                 return self._take(statement, (), parameters, request).result
@@ -397,7 +399,7 @@ class LakeSession:
     def close(self) -> None:
         self._executor.close()
 
-    def _road(self, request: StatementRequest, *, is_script: bool = False) -> Road:
+    def _pipeline(self, request: StatementRequest, *, is_script: bool = False) -> StatementPipeline:
         """Returns the operations for inner statements; each statement in a script has its own timeout, as if it had
         been sent alone.
         """
@@ -413,7 +415,7 @@ class LakeSession:
             finally:
                 request.profile.end_part(own.profile)
 
-        return Road(parse=parse_statement, take=take, cancel=request.cancel)
+        return StatementPipeline(parse=parse_statement, take=take, cancel=request.cancel)
 
     def _take(
         self, statement: RunnableStatement, scopes: Scopes, parameters: Sequence[Parameter], request: StatementRequest

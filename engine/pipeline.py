@@ -26,13 +26,13 @@ from catalog.errors import SqlError
 from catalog.store.remote import look_again
 from engine.authorization.accesses import access_of
 from engine.authorization.authorize import authorize
-from engine.authorization.policies import hides_texts, hides_work
+from engine.authorization.policies import hides_metrics, hides_texts
 from engine.binding.bind import bind
 from engine.binding.binder import Binder
 from engine.binding.bound import AuthorizedStatement, BoundStatement, BoundTable, FreeName, Outcome
 from engine.binding.time_travel import Constants
 from engine.concurrency.retry import RetryPolicy
-from engine.enforcement.rules import enforce
+from engine.enforcement.enforce import enforce
 from engine.execution.execute import execute
 from engine.execution.writes.commit import commit, follow_up
 from engine.formats.registry import PLANNERS
@@ -168,7 +168,7 @@ def plan_on_newest(statement: Statement, context: ExecutionContext, resolved: Ta
     enter(Stage.AUTHORIZE)
     authorized = authorize_statement(bound)
     request.on_authorized(access_of(authorized, spec_of(statement).use))
-    if hides_work(authorized.bound):
+    if hides_metrics(authorized.bound):
         request.profile.hide_work(texts=hides_texts(authorized.bound))
     enter(Stage.ANALYZE)
     analyzed = analyze_statement(authorized, context)

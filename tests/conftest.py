@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.chosen import beside_diagonals
 from tests.no_java import refuse_java
 from tests.paths import HAS_CONSOLE, HAS_NODE_MODULES, HAS_TESTDATA, MAY_MOUNT, MINIO, SLAPD, TESTDATA
+from tests.samples import beside_diagonals
 from tests.scheduling import FileScheduling, UnitsSeen
 
 pytest_plugins = ["tests.fix_spark", "tests.clients.fix_server"]

@@ -66,16 +66,16 @@ def mutate(package: str, copy: Path, sample: int, minutes: float, seed: int) -> 
     with use_db(database, mode=WorkDB.Mode.open) as work:
         items = sorted(work.pending_work_items, key=lambda item: str(item.mutations))
         tried = [item for item in items if not any("BitOr" in each.operator_name for each in item.mutations)]
-        chosen = {item.job_id for item in random.Random(seed).sample(tried, min(sample, len(tried)))}
+        selected = {item.job_id for item in random.Random(seed).sample(tried, min(sample, len(tried)))}
         for item in items:
-            if item.job_id not in chosen:
+            if item.job_id not in selected:
                 work.set_result(item.job_id, WorkResult(worker_outcome=WorkerOutcome.SKIPPED))
     try:
         subprocess.run([*ray, "exec", "mutation.toml", "mutation.sqlite"], cwd=copy, check=True, timeout=60 * minutes)
     except subprocess.TimeoutExpired:
         print(f"{package}: stopped after {minutes} minutes")
     with use_db(database, mode=WorkDB.Mode.open) as work:
-        done = [(item, result) for item, result in work.completed_work_items if item.job_id in chosen]
+        done = [(item, result) for item, result in work.completed_work_items if item.job_id in selected]
     return [
         f"{change.module_path}:{change.start_pos[0]} {change.operator_name}"
         for item, result in done

@@ -71,7 +71,7 @@ class ServedFolder:
         self._tree = tree
         self._roots = AllowedRoots((tree.root, *allowed_roots))
         self._top = _Folder(tree.root, DEFAULT_SCHEMA)
-        self._is_own_told = False
+        self._is_own_reported = False
 
     def ensure_there(self) -> None:
         """Raises LakeNotAvailable if the folder is missing."""
@@ -85,11 +85,11 @@ class ServedFolder:
         """Returns the table that the served folder itself is; the server's log reports it once."""
         format_ = self._tree.table_format(self.root)
         if format_ is None:
-            self._is_own_told = False
+            self._is_own_reported = False
             return None
         own = _entry(self._top, Child(self.root.rpartition("/")[2], self.root), format_)
-        if not self._is_own_told:
-            self._is_own_told = True
+        if not self._is_own_reported:
+            self._is_own_reported = True
             logger.warning(
                 "the served folder %s is a table itself, served as %s beside the tables below it; none can be "
                 "made below it. If that is no intention, move its %s away.",

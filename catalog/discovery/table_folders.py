@@ -73,7 +73,7 @@ class TableFolders:
                 others += (folder for folder in self._places.tables_around(location) if folder != location)
         if not self._places.rest.is_reserved(location):
             own = self._places.rest.of(table.location)
-            for address, place in self._asked_places() if asks else self._places_at(location):
+            for address, place in self._requested_places() if asks else self._places_at(location):
                 is_same = own is not None and own.uuid is not None and own.uuid == place.uuid
                 if address != table.location and not is_same:
                     others.append(place.location)
@@ -133,7 +133,7 @@ class TableFolders:
     def _recorded(self) -> Iterator[TableEntry]:
         return (entry for entry in self._state.relations.values() if isinstance(entry, TableEntry))
 
-    def _asked_places(self) -> Iterator[tuple[str, RestPlace]]:
+    def _requested_places(self) -> Iterator[tuple[str, RestPlace]]:
         for source in self._sources.values():
             if isinstance(source, RestNames):
                 yield from source.all_places()

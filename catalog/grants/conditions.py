@@ -43,7 +43,7 @@ class Definer:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequiredPrivilege:
     """A privilege on an object, and USE on its containers, required for the principal or for a `definer`."""
 
     privilege: Privilege
@@ -52,12 +52,12 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class AdminNeed:
+class RequiredAdmin:
     """Administration rights on the server."""
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerNeed:
+class RequiredOwnership:
     """A new owner for a view or function, whose text is then read with `owner`'s rights.
 
     Only an administrator may assign another owner, since that owner might be allowed to read more than the text's
@@ -68,14 +68,14 @@ class OwnerNeed:
 
 
 @dataclass(frozen=True, slots=True)
-class NameNeed:
+class RequiredVisibility:
     """MANAGE on the object that has the name when the change is applied, if there is one: it is replaced."""
 
     name: TableName
     is_function: bool = False
 
 
-AnyNeed = Need | AdminNeed | OwnerNeed | NameNeed
+Requirement = RequiredPrivilege | RequiredAdmin | RequiredOwnership | RequiredVisibility
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ class Condition:
     """Required privileges that a login must have."""
 
     login: Login
-    needs: tuple[AnyNeed, ...]
+    required: tuple[Requirement, ...]
 
 
 def ensure_met(state: CatalogState, condition: Condition) -> None:
     """Raises the error for the first required privilege that is missing."""
-    _Check(state, condition.login).ensure(condition.needs)
+    _Check(state, condition.login).ensure(condition.required)
 
 
 class _Check:
@@ -100,23 +100,23 @@ class _Check:
         self._rights = Rights(state, caller_of(state, login))
         self._definers: dict[Principal | None, Rights] = {}
 
-    def ensure(self, needs: Iterable[AnyNeed]) -> None:
-        for need in needs:
-            failure = self._failure(need)
+    def ensure(self, required: Iterable[Requirement]) -> None:
+        for requirement in required:
+            failure = self._failure(requirement)
             if failure is not None:
                 raise failure
 
-    def _failure(self, need: AnyNeed) -> SqlError | None:
-        match need:
-            case AdminNeed():
+    def _failure(self, requirement: Requirement) -> SqlError | None:
+        match requirement:
+            case RequiredAdmin():
                 return None if self._login.is_admin else AdministratorNeeded()
-            case OwnerNeed(owner):
+            case RequiredOwnership(owner):
                 is_allowed = self._login.is_admin or owner in self._rights.caller.principals
                 return None if is_allowed else OwnerNotYours(str(owner))
-            case NameNeed(name, is_function):
+            case RequiredVisibility(name, is_function):
                 there = self._state.functions.get(name) if is_function else self._state.relations.get(name)
-                return None if there is None else self._failure(Need(Privilege.MANAGE, there))
-            case Need(privilege, on, definer):
+                return None if there is None else self._failure(RequiredPrivilege(Privilege.MANAGE, there))
+            case RequiredPrivilege(privilege, on, definer):
                 rights = self._rights if definer is None else self._definer(definer.owner)
                 missing = rights.missing(privilege, current(self._state, on))
                 if missing is None:

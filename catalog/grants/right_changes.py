@@ -142,8 +142,8 @@ def apply_right(state: CatalogState, change: RightChange) -> CatalogState:
             _ensure_one_kind(state, principal)
             entry = recorded(state, on)
             new = [Grant(principal, each, grantor) for each in privileges]
-            kept = [each for each in entry.grants if each not in new]
-            return with_entry(state, replace(entry, grants=(*kept, *new)))
+            remaining = [each for each in entry.grants if each not in new]
+            return with_entry(state, replace(entry, grants=(*remaining, *new)))
         case RevokePrivileges(on, principal, privileges):
             entry = recorded(state, on)
             return with_entry(state, replace(entry, grants=_without(entry.grants, principal, privileges)))
@@ -312,8 +312,8 @@ def _group(state: CatalogState, name: str) -> GroupEntry:
 def _drop_group(state: CatalogState, gone: GroupEntry) -> CatalogState:
     principal = group(gone.name)
     for entry in _securables(state):
-        kept = tuple(each for each in entry.grants if each.principal != principal)
-        changed: SecurableEntry = entry if len(kept) == len(entry.grants) else replace(entry, grants=kept)
+        remaining = tuple(each for each in entry.grants if each.principal != principal)
+        changed: SecurableEntry = entry if len(remaining) == len(entry.grants) else replace(entry, grants=remaining)
         if not isinstance(changed, ServerEntry) and changed.owner_kind is PrincipalKind.GROUP:
             if changed.owner is not None and fold(changed.owner) == gone.key:
                 changed = replace(changed, owner=None, owner_kind=PrincipalKind.USER)

@@ -89,31 +89,31 @@ class TokenStore:
         self._stamp = stamp_of(path)
         self._adopt(self._load())
 
-    def create(self, asked: TokenRequest) -> tuple[str, TokenEntry]:
+    def create(self, request: TokenRequest) -> tuple[str, TokenEntry]:
         """Creates a token. Returns the token, which is not stored anywhere else, and its entry."""
         now_ms = int(self._clock() * 1000)
         limit_ms = now_ms + LIFETIME_DAYS_MAX * _DAY_MS
-        if asked.expires_ms_max is not None:
-            limit_ms = min(limit_ms, asked.expires_ms_max)
-        if asked.lifetime_s is None:
+        if request.expires_ms_max is not None:
+            limit_ms = min(limit_ms, request.expires_ms_max)
+        if request.lifetime_s is None:
             expires_ms = min(now_ms + LIFETIME_DAYS * _DAY_MS, limit_ms)
         else:
-            expires_ms = now_ms + int(asked.lifetime_s * 1000)
+            expires_ms = now_ms + int(request.lifetime_s * 1000)
         if not now_ms + 1000 <= expires_ms <= limit_ms:
             raise TokenLifetimeInvalid(LIFETIME_DAYS_MAX)
         token = _make_token()
         entry = TokenEntry(
             token_id=uuid.uuid4().hex,
             digest=_digest(token),
-            owner=asked.owner,
-            comment=asked.comment[:COMMENT_LENGTH_MAX],
-            is_read_only=asked.is_read_only,
+            owner=request.owner,
+            comment=request.comment[:COMMENT_LENGTH_MAX],
+            is_read_only=request.is_read_only,
             created_ms=now_ms,
             expires_ms=expires_ms,
         )
         with self._lock, locked(self._path, makes_folder=True):
             entries = {key: one for key, one in self._load().items() if one.expires_ms > now_ms}
-            if sum(one.owner.principal == asked.owner.principal for one in entries.values()) >= TOKENS_PER_OWNER_MAX:
+            if sum(one.owner.principal == request.owner.principal for one in entries.values()) >= TOKENS_PER_OWNER_MAX:
                 raise TooManyTokens(TOKENS_PER_OWNER_MAX)
             self._store({**entries, entry.digest: entry})
         return token, entry
@@ -155,10 +155,10 @@ class TokenStore:
         """Revokes all tokens that `owner` has, and returns their number."""
         with self._lock, locked(self._path):
             entries = self._load()
-            kept = {key: entry for key, entry in entries.items() if entry.owner.principal != owner}
-            if len(kept) < len(entries):
-                self._store(kept)
-        return len(entries) - len(kept)
+            remaining = {key: entry for key, entry in entries.items() if entry.owner.principal != owner}
+            if len(remaining) < len(entries):
+                self._store(remaining)
+        return len(entries) - len(remaining)
 
     def _newest(self) -> Mapping[str, TokenEntry]:
         with self._lock:

@@ -66,8 +66,8 @@ class Policies:
 
     def with_mask(self, column: str, call: PolicyFunction | None) -> Policies:
         """Returns the policies with this mask on a column, or with none on it."""
-        kept = tuple(mask for mask in self.masks if fold(mask.column) != fold(column))
-        return Policies(self.row_filter, kept if call is None else (*kept, ColumnMask(column, call)))
+        remaining = tuple(mask for mask in self.masks if fold(mask.column) != fold(column))
+        return Policies(self.row_filter, remaining if call is None else (*remaining, ColumnMask(column, call)))
 
 
 NO_POLICIES = Policies()

@@ -65,13 +65,13 @@ def ensure_unused(
 ) -> None:
     """Raises `FunctionUsedByPolicy` if a table outside `but` has a policy that uses one of the functions."""
     wanted = set(functions)
-    going: set[object] = set(but)
+    visited: set[object] = set(but)
     for level in levels(state):
         for policy in level.named_policies:
-            if policy.function in wanted and level.name not in going:
+            if policy.function in wanted and level.name not in visited:
                 raise FunctionUsedByPolicy(str(policy.function), f"tables, by the policy {policy.name}")
     for entry in state.relations.values():
-        if isinstance(entry, TableEntry) and entry.name not in going:
+        if isinstance(entry, TableEntry) and entry.name not in visited:
             for each in entry.policies.functions:
                 if each.function in wanted:
                     raise FunctionUsedByPolicy(str(each.function), str(entry.name))

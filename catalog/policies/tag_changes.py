@@ -60,17 +60,17 @@ def apply_tags(state: CatalogState, change: TagChange) -> CatalogState:
     level = _level(state, change.on)
     match change:
         case CreatePolicy(policy=policy):
-            kept = _without(level, policy.key)
-            if len(kept) < len(level.named_policies) and not change.replace:
+            remaining = _without(level, policy.key)
+            if len(remaining) < len(level.named_policies) and not change.replace:
                 raise PolicyAlreadyExists(policy.name, label_of(level))
             if policy.function not in state.functions:
                 raise FunctionNotFound(str(policy.function))
-            return with_entry(state, replace(level, named_policies=(*kept, policy)))
+            return with_entry(state, replace(level, named_policies=(*remaining, policy)))
         case DropPolicy(name=name):
-            kept = _without(level, name.casefold())
-            if len(kept) == len(level.named_policies):
+            remaining = _without(level, name.casefold())
+            if len(remaining) == len(level.named_policies):
                 raise PolicyNotFound(name, label_of(level))
-            return with_entry(state, replace(level, named_policies=kept))
+            return with_entry(state, replace(level, named_policies=remaining))
         case _:
             assert_never(change)
 

@@ -43,8 +43,8 @@ NO_TAGS = Tags()
 
 
 def _changed(tags: TagPairs, new: TagPairs, gone: tuple[str, ...]) -> TagPairs:
-    kept = {key: value for key, value in tags if key not in gone}
-    return tuple((kept | dict(new)).items())
+    remaining = {key: value for key, value in tags if key not in gone}
+    return tuple((remaining | dict(new)).items())
 
 
 @dataclass(frozen=True, slots=True)

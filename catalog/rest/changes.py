@@ -221,9 +221,9 @@ def _create_view(names: RestNames, view: ViewEntry, *, replaces: bool) -> None:
     metadata = None if found is None else names.client.load_view(namespace, spelled)
     try:
         if metadata is None:
-            is_kept = names.client.create_view(namespace, creation(view, namespace))
+            is_persistent = names.client.create_view(namespace, creation(view, namespace))
         else:
-            is_kept = names.client.replace_view(namespace, spelled, replacement(view, namespace, metadata))
+            is_persistent = names.client.replace_view(namespace, spelled, replacement(view, namespace, metadata))
     except RestConflict as error:
         if metadata is None:
             raise TableAlreadyExists(str(view.name)) from error
@@ -233,7 +233,7 @@ def _create_view(names: RestNames, view: ViewEntry, *, replaces: bool) -> None:
         if now is None or (now.text, now.current) != (view.text, view.current):
             raise
         return
-    if not is_kept:
+    if not is_persistent:
         raise RestViewsNotSupported(names.name.catalog)
 
 

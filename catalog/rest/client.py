@@ -38,7 +38,7 @@ _WAIT_S_MAX = 10.0
 _BUSY = frozenset([429, 502, 503, 504])
 _PAGES_MAX = 10_000
 # Maximum total size for cached metadata texts; as values they take several times as much memory.
-_KEPT_BYTES_MAX = 32 << 20
+_CACHE_BYTES_MAX = 32 << 20
 _SEPARATOR = "%1F"
 _CREDENTIALS = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
 _VIEWS = "GET /v1/{prefix}/namespaces/{namespace}/views"
@@ -78,8 +78,8 @@ class RestClient:
         self._lock = threading.Lock()
         self._config: Mapping[str, str] | None = None
         self._endpoints: frozenset[str] = frozenset()
-        self._kept: OrderedDict[tuple[Namespace, str], RestTable] = OrderedDict()
-        self._kept_bytes = 0
+        self._tables: OrderedDict[tuple[Namespace, str], RestTable] = OrderedDict()
+        self._cached_bytes = 0
 
     def ensure_answers(self) -> None:
         """Raises `RestCatalogNotAvailable`, `RestCatalogRefused` if the catalog cannot be used."""
@@ -183,15 +183,15 @@ class RestClient:
     def load(self, namespace: Namespace, table: str) -> RestTable | None:
         """Loads a table; returns None if it does not exist."""
         key = (namespace, table)
-        kept = self._kept.get(key)
+        cached = self._tables.get(key)
         # Vended credentials may have expired although the table is unchanged.
-        headers = {"If-None-Match": kept.etag} if kept is not None and kept.etag and not self.vends else {}
+        headers = {"If-None-Match": cached.etag} if cached is not None and cached.etag and not self.vends else {}
         answer = self._get(self._table_path(namespace, table), {"snapshots": "all"}, {**headers, **self._delegation})
         if answer is None:
             self._keep(key, None)
             return None
-        if answer.status == HTTPStatus.NOT_MODIFIED and kept is not None:
-            return kept
+        if answer.status == HTTPStatus.NOT_MODIFIED and cached is not None:
+            return cached
         return self._loaded(key, answer)
 
     def credentials(self, namespace: Namespace, table: str) -> GivenCredentials:
@@ -308,13 +308,13 @@ class RestClient:
 
     def _keep(self, key: tuple[Namespace, str], table: RestTable | None) -> None:
         with self._lock:
-            before = self._kept.pop(key, None)
-            self._kept_bytes -= 0 if before is None else before.size
+            before = self._tables.pop(key, None)
+            self._cached_bytes -= 0 if before is None else before.size
             if table is not None and table.etag:
-                self._kept[key] = table
-                self._kept_bytes += table.size
-            while self._kept_bytes > _KEPT_BYTES_MAX:
-                self._kept_bytes -= self._kept.popitem(last=False)[1].size
+                self._tables[key] = table
+                self._cached_bytes += table.size
+            while self._cached_bytes > _CACHE_BYTES_MAX:
+                self._cached_bytes -= self._tables.popitem(last=False)[1].size
 
     # --- Requests ---
 
@@ -353,8 +353,8 @@ class RestClient:
     ) -> Iterator[Any]:
         token: str | None = ""
         for _ in range(_PAGES_MAX):
-            asked = {**query, **({"pageToken": token} if token else {})}
-            answer = self._get(path, asked, not_there=not_there)
+            parameters = {**query, **({"pageToken": token} if token else {})}
+            answer = self._get(path, parameters, not_there=not_there)
             if answer is None:
                 return
             found = answer.body.get(key)

@@ -29,7 +29,7 @@ from catalog.rest.connections import RestPolicy, options_of
 from catalog.rest.credentials import options_for
 from catalog.rest.options import RestOptions
 from catalog.rest.places import RestPlace, RestPlaces, place_in
-from catalog.rest.vended import LentOptions, StorageOptions, now_ms, storage_options
+from catalog.rest.vended import StorageOptions, VendedOptions, now_ms, storage_options
 from catalog.rest.views import listed_view, view_entry
 from catalog.store.interruption import held
 
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 SCHEME = "iceberg-rest://"
 _SEPARATOR = "\x1f"
 _LEVELS_MAX = 8
-_LENT_MAX = 1000
+_VENDED_MAX = 1000
 # Minimum time in seconds between searches for new tables in a whole catalog, to find the table at a path.
 _LISTED_S = 60.0
 # Time in seconds for which table locations are valid there before each table is requested again.
@@ -247,7 +247,7 @@ class RestCatalogs:
         self._recorded: Mapping[CatalogName, tuple[CatalogEntry, RestNames]] = {}
         # Keyed by client too: another catalog may have the same name and tables as an earlier one that vended
         # credentials.
-        self._lent: OrderedDict[tuple[RestClient, str, str], LentOptions] = OrderedDict()
+        self._vended: OrderedDict[tuple[RestClient, str, str], VendedOptions] = OrderedDict()
         self._lock = Lock()
 
     @property
@@ -261,7 +261,7 @@ class RestCatalogs:
         with self._lock:
             known = self._recorded
             if {name: each.rest for name, each in wanted.items()} != {
-                name: kept[0].rest for name, kept in known.items()
+                name: rest[0].rest for name, rest in known.items()
             }:
                 self._recorded = {
                     name: known[name]
@@ -270,7 +270,7 @@ class RestCatalogs:
                     for name, each in wanted.items()
                 }
                 clients = {each.client for each in self.names.values()}
-                self._lent = OrderedDict((key, lent) for key, lent in self._lent.items() if key[0] in clients)
+                self._vended = OrderedDict((key, vended) for key, vended in self._vended.items() if key[0] in clients)
             return self.names
 
     def ensure_answers(self, entry: CatalogEntry) -> None:
@@ -323,14 +323,14 @@ class RestCatalogs:
         if place is None:
             return
         with self._lock:
-            lent = self._lent.get((client, without_place(address), place.location))
-        if lent is None:
+            vended = self._vended.get((client, without_place(address), place.location))
+        if vended is None:
             return
         newest = storage_options(str(table_at(address).name), place.location, table.given)
         if newest is not None:
-            lent.take(newest)
+            vended.take(newest)
 
-    def lent_options(self, address: str, location: str) -> LentOptions | None:
+    def vended_options(self, address: str, location: str) -> VendedOptions | None:
         """Returns the vended credentials for the table at an address, with its files at a location, unless the server
         has its own credentials for that location. Raises `RestSigningNotSupported`.
         """
@@ -340,18 +340,18 @@ class RestCatalogs:
         label = str(table_at(address).name)
         key = (at.client, without_place(address), location)
         with self._lock:
-            if key in self._lent:
-                self._lent.move_to_end(key)
-                return self._lent[key]
+            if key in self._vended:
+                self._vended.move_to_end(key)
+                return self._vended[key]
         given = at.client.given(at.namespace, at.table)
         first = None if given is None else storage_options(label, location, given)
         if first is None:
             return None
         with self._lock:
-            lent = self._lent.setdefault(key, LentOptions(first, _asker(at, label, location), self._clock))
-            while len(self._lent) > _LENT_MAX:
-                self._lent.popitem(last=False)
-            return lent
+            vended = self._vended.setdefault(key, VendedOptions(first, _asker(at, label, location), self._clock))
+            while len(self._vended) > _VENDED_MAX:
+                self._vended.popitem(last=False)
+            return vended
 
     def keep_staged(self, address: str, location: str, staged: RestTable) -> None:
         """Caches the credentials vended for a staged table, for its files at a location; they cannot be requested again
@@ -363,7 +363,7 @@ class RestCatalogs:
         if not at.client.vends or options_for(location) or given is None:
             return
         with self._lock:
-            self._lent[at.client, without_place(address), location] = LentOptions(
+            self._vended[at.client, without_place(address), location] = VendedOptions(
                 given, _asker(at, label, location), self._clock
             )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from catalog.conditions import RestViewNotKept
+from catalog.conditions import RestViewNotStorable
 from catalog.entries import ViewEntry
 from catalog.rest.client import Namespace
 from catalog.rest.views import DIALECT, QUERY_NAMES
@@ -41,13 +41,14 @@ _NAME = re.compile(r"`((?:[^`]|``)*)`|([^:]+)")
 
 
 def creation(entry: ViewEntry, namespace: Namespace) -> dict[str, Any]:
-    """Builds the request that creates a view. Raises `RestViewNotKept` for a type or property that Iceberg lacks."""
+    """Builds the request that creates a view. Raises `RestViewNotStorable` for a type or property that Iceberg
+    lacks."""
     properties = dict(entry.properties) | ({} if entry.comment is None else {"comment": entry.comment})
     properties.pop(QUERY_NAMES, None)  # a client's value is less reliable than the query's own columns
     sources, names = [each.source for each in entry.columns], [each.name for each in entry.columns]
     if sources != names:
         if any("," in each for each in sources):
-            raise RestViewNotKept(str(entry.name), "a column of its query has a name with a comma")
+            raise RestViewNotStorable(str(entry.name), "a column of its query has a name with a comma")
         properties[QUERY_NAMES] = ",".join(sources)
     return {
         "name": entry.name.table,
@@ -67,7 +68,9 @@ def replacement(entry: ViewEntry, namespace: Namespace, metadata: Mapping[str, A
         if version.get("version-id") == current:
             others = {str(each.get("dialect")).lower() for each in version.get("representations") or ()} - {DIALECT}
             if others:
-                raise RestViewNotKept(str(entry.name), f"it has a text in {', '.join(sorted(others))}, which would go")
+                raise RestViewNotStorable(
+                    str(entry.name), f"it has a text in {', '.join(sorted(others))}, which would go"
+                )
     made, (schema, last_id) = creation(entry, namespace), _schema(entry)
     newest = max((int(each["version-id"]) for each in metadata.get("versions") or ()), default=0) + 1
     gone = sorted({*(metadata.get("properties") or {})} & {"comment", QUERY_NAMES} - made["properties"].keys())
@@ -103,9 +106,9 @@ def _version(entry: ViewEntry, namespace: Namespace, version: int, schema: int) 
 def _schema(entry: ViewEntry) -> tuple[dict[str, Any], int]:
     """Returns the view's Iceberg schema and its largest field id."""
     ids = count(1)
-    numbered = [(next(ids), column) for column in entry.columns]
+    with_ids = [(next(ids), column) for column in entry.columns]
     fields = []
-    for number, column in numbered:
+    for number, column in with_ids:
         kind = _Types(column.type, ids, str(entry.name)).whole()
         doc = {} if column.comment is None else {"doc": column.comment}
         fields.append({"id": number, "name": column.name, "required": False, "type": kind, **doc})
@@ -141,7 +144,7 @@ class _Types:
             return f"decimal({found[1]}, {found[2]})"
         kind = "string" if _TEXT.fullmatch(name) else _TYPES.get(name)
         if kind is None:
-            raise RestViewNotKept(self._view, f"Iceberg has no type {name}")
+            raise RestViewNotStorable(self._view, f"Iceberg has no type {name}")
         return kind
 
     def _array(self) -> Any:
@@ -189,5 +192,5 @@ class _Types:
         if not self._takes(token):
             raise self._error()
 
-    def _error(self) -> RestViewNotKept:
-        return RestViewNotKept(self._view, f"the type {self._text} is not understood")
+    def _error(self) -> RestViewNotStorable:
+        return RestViewNotStorable(self._view, f"the type {self._text} is not understood")

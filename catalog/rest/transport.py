@@ -201,11 +201,11 @@ class Transport:
             return {"Authorization": f"Bearer {self._token}"} if self._token else {}
         with held(self._lock):  # only one waiting thread requests a token
             if not self._token or self._clock() >= self._token_ends:
-                self._token, lasts_s = self._asked_token()
+                self._token, lasts_s = self._request_token()
                 self._token_ends = self._clock() + max(lasts_s - _EARLY_S, lasts_s / 2)
             return {"Authorization": f"Bearer {self._token}"}
 
-    def _asked_token(self) -> tuple[str, float]:
+    def _request_token(self) -> tuple[str, float]:
         """Requests a token as `_new_token` does. After a failure, it is not requested again immediately."""
         if self._clock() < self._no_token_until:
             raise RestCatalogNotAvailable(self._options.name, self._no_token)

@@ -137,10 +137,10 @@ def now_ms() -> int:
     return round(time.time() * 1000)
 
 
-class LentOptions:
+class VendedOptions:
     """Vended credentials for one table's files, as options for fsspec and Spark, renewed in time. Thread-safe.
 
-    `lease` is a random name by which Spark's side requests them (`lent_by`).
+    `credentials_id` is a random name by which Spark's side requests them (`vended_by`).
     """
 
     def __init__(
@@ -150,12 +150,12 @@ class LentOptions:
         clock: Callable[[], int] = now_ms,
     ) -> None:
         """Starts with `first`; `ask` requests newer credentials, and may raise."""
-        self.lease = uuid.uuid4().hex
+        self.credentials_id = uuid.uuid4().hex
         self._ask = ask
         self._clock = clock
         self._lock = threading.Lock()
         self._use(first)
-        _leases[self.lease] = self
+        _vended_by_id[self.credentials_id] = self
 
     def __call__(self) -> Mapping[str, Any]:
         """Returns fsspec's options."""
@@ -196,12 +196,12 @@ class LentOptions:
         return max(options.ends_ms - _EARLY_MS, (self._clock() + options.ends_ms) // 2)
 
 
-_leases: WeakValueDictionary[str, LentOptions] = WeakValueDictionary()
+_vended_by_id: WeakValueDictionary[str, VendedOptions] = WeakValueDictionary()
 
 
-def lent_by(lease: str) -> StorageOptions:
-    """Returns the options for a lease, as `LentOptions.newest` does; raises KeyError if it is no longer in use."""
-    return _leases[lease].newest()
+def vended_by(credentials_id: str) -> StorageOptions:
+    """Returns the options for a lease, as `VendedOptions.newest` does; raises KeyError if it is no longer in use."""
+    return _vended_by_id[credentials_id].newest()
 
 
 _S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"

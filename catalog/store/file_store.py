@@ -15,12 +15,14 @@ generation's file with put-if-absent: that step is the commit. Therefore
    no generation names;
 4. an unknown outcome for the generation's file is resolved by reading it back: it contains its writer's token.
 
-The newest :data:`GENERATIONS_KEPT` generations are retained, as history and for recovery; an object's file is deleted
+The newest :data:`GENERATIONS_RETAINED` generations are retained, as history and for recovery; an object's file is
+deleted
 with the last generation that names it. A number among the newest ones has therefore never become free again, which
 proves a commit. A writer that was suspended so long that it created an older number detects that afterwards, deletes
 its file and starts over.
 
-On an object store, a listing is a request; generations are retained for :data:`KEPT_S` too. A writer that saw less than
+On an object store, a listing is a request; generations are retained for :data:`RETENTION_S` too. A writer that saw
+less than
 :data:`_SEEN_S` ago that its base was the newest generation can rely on the number being free without another listing.
 
 At startup, a server deletes files that killed servers left on this machine: temporary files, and objects' files that no
@@ -71,13 +73,13 @@ logger = logging.getLogger(__name__)
 FORMAT = 1
 
 # Part of the format: a release that retains fewer could free numbers that another one relies on.
-GENERATIONS_KEPT = 50
+GENERATIONS_RETAINED = 50
 
 # Minimum age difference in seconds, by the store's clock, between a generation on an object store and the newest one
-# before it is deleted. Part of the format, as `GENERATIONS_KEPT` is.
-KEPT_S = 60.0
+# before it is deleted. Part of the format, as `GENERATIONS_RETAINED` is.
+RETENTION_S = 60.0
 
-# Much less than `KEPT_S`: the clocks of a store's nodes may differ, and object times are whole seconds.
+# Much less than `RETENTION_S`: the clocks of a store's nodes may differ, and object times are whole seconds.
 _SEEN_S = 5.0
 
 # Number of changes on an object store between deletions of old generations.
@@ -191,13 +193,13 @@ class FileStore:
         """Returns True if the created file is a valid generation, not a late one below the retained ones."""
         if not self._files.lists_freely and self._has_just_seen(generation - 1):
             return True
-        kept = self._generations()
-        if kept == {generation} and generation > 1:
+        generations = self._generations()
+        if generations == {generation} and generation > 1:
             self._files.delete(_generation_file(generation))
             raise self._gone()
-        if max(kept, default=generation) - generation < GENERATIONS_KEPT:
+        if max(generations, default=generation) - generation < GENERATIONS_RETAINED:
             return True
-        if generation not in kept or generation + 1 in kept:
+        if generation not in generations or generation + 1 in generations:
             raise CatalogOutcomeUnknown(generation, "that generation has left the history since")
         self._files.delete(_generation_file(generation))
         return False
@@ -235,8 +237,8 @@ class FileStore:
         changed = [name for name, stamp in index.items() if known.index.get(name) != stamp]
         with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
             entries |= zip(changed, pool.map(lambda name: self._entry(name, index[name]), changed), strict=True)
-        kept = (entry for name, entry in entries.items() if name in index or name in _ALWAYS)
-        return _Loaded(_state(generation, kept), index)
+        selected = (entry for name, entry in entries.items() if name in index or name in _ALWAYS)
+        return _Loaded(_state(generation, selected), index)
 
     def _entry(self, name: str, stamp: str) -> Entry:
         path = _object_file(name, stamp)
@@ -283,10 +285,12 @@ class FileStore:
         """Deletes old generations after a commit; a failure is only logged, and the next change tries again."""
         try:
             ages_s = self._ages_s()
-            kept = sorted(ages_s)
-            for old, following in zip(kept, kept[1:], strict=False):
+            retained = sorted(ages_s)
+            for old, following in zip(retained, retained[1:], strict=False):
                 # A generation that was recently the newest may be the base of a concurrent writer.
-                if old <= kept[-1] - GENERATIONS_KEPT and (self._files.lists_freely or ages_s[following] >= KEPT_S):
+                if old <= retained[-1] - GENERATIONS_RETAINED and (
+                    self._files.lists_freely or ages_s[following] >= RETENTION_S
+                ):
                     self._forget(_generation_file(old), _generation_file(following))
         except FileNotFoundError:
             return  # another server is deleting it

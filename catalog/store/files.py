@@ -40,7 +40,7 @@ _VERSION = re.compile(r"\d{20}\.(?:json|checkpoint\.(?:.+\.)?(?:parquet|json))")
 _MODE, _FOLDER_MODE = 0o600, 0o700
 _FOLDERS_CACHED_MAX = 50_000
 # A folder can change twice within one clock tick, so a listing is cached only if the preceding change was older.
-_SETTLED_NS = 50_000_000
+_STABLE_NS = 50_000_000
 
 
 def is_version(name: str) -> bool:
@@ -250,15 +250,15 @@ class LocalTree:
     def children(self, location: str) -> tuple[Child, ...]:
         try:
             modified_ns = os.stat(location).st_mtime_ns
-            kept = self._listings.get(location)
-            if kept is not None and kept[0] == modified_ns:
-                return kept[1]
+            cached = self._listings.get(location)
+            if cached is not None and cached[0] == modified_ns:
+                return cached[1]
             with os.scandir(location) as entries:
                 found = [child for entry in entries if (child := _child_of(location, entry.name, entry)) is not None]
         except OSError:
             return ()
         listing = tuple(sorted(found, key=lambda child: child.name))
-        if time.time_ns() - modified_ns > _SETTLED_NS:
+        if time.time_ns() - modified_ns > _STABLE_NS:
             with self._lock:
                 if len(self._listings) >= _FOLDERS_CACHED_MAX:
                     self._listings.clear()

@@ -35,7 +35,7 @@ from catalog.store.files import (
 from catalog.store.store_requests import as_os_errors, delete_file, is_s3, list_s3, modified_s, read_file
 
 # Object stores have no folder modification time, so a listing is valid for this long, in seconds.
-LISTING_KEPT_S = 5.0
+LISTING_TTL_S = 5.0
 
 # The first character in all version file names.
 _VERSIONS = "0"
@@ -140,7 +140,7 @@ class RemoteTree:
     One request reads a folder's names, up to the page size. A statement that looks up a table lists its parent folders
     once (`one_look`): that shows which tables do not exist, and if the table's own folder exists. A table list costs a
     request for its folder and one for each child folder, several concurrently; tables are cached for
-    :data:`LISTING_KEPT_S`, or until this server changes something there (`forget_listings`). `child`, `table_format`
+    :data:`LISTING_TTL_S`, or until this server changes something there (`forget_listings`). `child`, `table_format`
     and `is_unlisted` use nothing older than the statement: the store's response decides if a table exists.
     """
 
@@ -164,22 +164,24 @@ class RemoteTree:
         with self._lock:
             self._changes += 1
             self._listings = {
-                folder: kept for folder, kept in self._listings.items() if not f"{location}/".startswith(f"{folder}/")
+                folder: cached
+                for folder, cached in self._listings.items()
+                if not f"{location}/".startswith(f"{folder}/")
             }
             self._found = {
-                folder: kept for folder, kept in self._found.items() if not f"{folder}/".startswith(f"{location}/")
+                folder: cached for folder, cached in self._found.items() if not f"{folder}/".startswith(f"{location}/")
             }
 
     def children(self, location: str) -> tuple[Child, ...]:
-        kept = self._listings.get(location)
-        if kept is None or self._clock() - kept.listed_s >= LISTING_KEPT_S:
+        cached = self._listings.get(location)
+        if cached is None or self._clock() - cached.listed_s >= LISTING_TTL_S:
             changes, page = self._changes, self._page_of(location)
             is_whole = page.last is None
             names = page.folders if is_whole else (_base_name(each) for each in _list(self._fs, location, "directory"))
-            kept = _Listing(self._clock(), tuple(Child(name, f"{location}/{name}") for name in sorted(names)))
-            self._keep(changes, lambda: self._listings.update({location: kept}))
-        made = _changed_in(location).difference(child.name for child in kept.children)
-        return (*kept.children, *(Child(name, f"{location}/{name}") for name in sorted(made)))
+            cached = _Listing(self._clock(), tuple(Child(name, f"{location}/{name}") for name in sorted(names)))
+            self._keep(changes, lambda: self._listings.update({location: cached}))
+        made = _changed_in(location).difference(child.name for child in cached.children)
+        return (*cached.children, *(Child(name, f"{location}/{name}") for name in sorted(made)))
 
     def child(self, location: str, name: str) -> Child | None:
         return Child(name, f"{location}/{name}") if self._may_exist(location, name) else None
@@ -195,7 +197,7 @@ class RemoteTree:
         stale = [
             (kind, each)
             for each, kind in kinds.items()
-            if _known(kind, each) is None and (kind == "page" or self._kept(each) is None)
+            if _known(kind, each) is None and (kind == "page" or self._cached_entry(each) is None)
         ]
         if not stale:
             return
@@ -212,14 +214,14 @@ class RemoteTree:
         return not self._listed(location).has_mark
 
     def _listed(self, location: str) -> _Found:
-        return self._kept(location) or _once("found", location, self._look_at)
+        return self._cached_entry(location) or _once("found", location, self._look_at)
 
     def ensure_there(self) -> None:
         """Does nothing: object stores have no folders, so an empty one counts as existing."""
 
-    def _kept(self, location: str) -> _Found | None:
-        kept = self._found.get(location)
-        return kept if kept is not None and self._clock() - kept.seen_s < LISTING_KEPT_S else None
+    def _cached_entry(self, location: str) -> _Found | None:
+        cached = self._found.get(location)
+        return cached if cached is not None and self._clock() - cached.seen_s < LISTING_TTL_S else None
 
     def _keep(self, changes: int, keep: Callable[[], None]) -> None:
         """Caches a result unless this server has made further changes since `changes`, and drops outdated ones."""
@@ -228,9 +230,9 @@ class RemoteTree:
             if changes != self._changes:  # something changed during the request
                 return
             if len(self._found) > _FOUND_MAX:
-                self._found = {key: each for key, each in self._found.items() if now - each.seen_s < LISTING_KEPT_S}
+                self._found = {key: each for key, each in self._found.items() if now - each.seen_s < LISTING_TTL_S}
                 self._listings = {
-                    key: each for key, each in self._listings.items() if now - each.listed_s < LISTING_KEPT_S
+                    key: each for key, each in self._listings.items() if now - each.listed_s < LISTING_TTL_S
                 }
             keep()
 

@@ -99,11 +99,11 @@ def list_s3(fs: Any, folder: str, after: str = "", *, recursive: bool = False) -
     """
     bucket, key = _place(fs, folder)
     prefix = f"{key}/" if key else ""
-    asked = {"Bucket": bucket, "Prefix": prefix, **({} if recursive else {"Delimiter": "/"})}
+    parameters = {"Bucket": bucket, "Prefix": prefix, **({} if recursive else {"Delimiter": "/"})}
     if after:
-        asked["StartAfter"] = f"{prefix}{after}"
+        parameters["StartAfter"] = f"{prefix}{after}"
     while True:
-        page = fs.call_s3("list_objects_v2", **asked)
+        page = fs.call_s3("list_objects_v2", **parameters)
         for found in page.get("CommonPrefixes", ()):
             yield {"name": f"{bucket}/{found['Prefix'].rstrip('/')}", "size": 0, "type": "directory"}
         for found in page.get("Contents", ()):
@@ -111,7 +111,7 @@ def list_s3(fs: Any, folder: str, after: str = "", *, recursive: bool = False) -
                 yield _file(bucket, found["Key"], found["Size"], found["LastModified"])
         if not page.get("IsTruncated"):
             return
-        asked = {**asked, "ContinuationToken": page["NextContinuationToken"]}
+        parameters = {**parameters, "ContinuationToken": page["NextContinuationToken"]}
 
 
 def find_files(fs: Any, folder: str) -> list[str]:

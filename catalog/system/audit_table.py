@@ -1,4 +1,4 @@
-"""`system.access.audit`: the audit log as a relation, for administrators. Pure, except :func:`trail_files`.
+"""`system.access.audit`: the audit log as a relation, for administrators. Pure, except :func:`log_files`.
 
 The columns from Databricks' table with that name come first, then additional ones; `system.audit` is a short name for
 it. Its rows are the lines in the audit log's files, one file per day, which the server writes (`gateway/audit`) and a
@@ -90,6 +90,6 @@ def day_of(path: Path) -> str:
     return path.stem.removeprefix("audit-")
 
 
-def trail_files(folder: Path) -> list[Path]:
+def log_files(folder: Path) -> list[Path]:
     """Returns the audit log's files, oldest first."""
     return sorted(folder.glob("audit-????-??-??.jsonl"))

@@ -14,17 +14,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from catalog.conditions import ScopeExceeded
-from catalog.grants.conditions import AnyNeed, Condition, ensure_met
-from engine.authorization.needs import definer_of, executions
+from catalog.grants.conditions import Condition, Requirement, ensure_met
 from engine.authorization.policies import Effect, ensure_hides
 from engine.authorization.policy_settings import ensure_settings_fit
+from engine.authorization.required_privileges import definer_of, executions
 from engine.binding.bound import AuthorizedStatement, BoundStatement
-from engine.binding.sight import login_of
+from engine.binding.visibility import login_of
 from engine.runtime.identity import Scope
 
 
 def authorize(
-    bound: BoundStatement, required: Callable[[], Iterable[AnyNeed]], effects: Iterable[Effect], *, is_read_only: bool
+    bound: BoundStatement,
+    required: Callable[[], Iterable[Requirement]],
+    effects: Iterable[Effect],
+    *,
+    is_read_only: bool,
 ) -> AuthorizedStatement:
     """Returns the statement, proven allowed for the session's principal.
 

@@ -24,15 +24,15 @@ from catalog.grants.privileges import Privilege
 from catalog.grants.rights import label_of
 from catalog.names import fold
 from engine.binding.bound import BoundInBody, BoundRelation, BoundStatement, BoundTable, tables_of
-from engine.binding.sight import is_hidden
+from engine.binding.visibility import is_hidden
 from engine.sql.expressions import parse_any_expression
 
 
-def hides_work(bound: BoundStatement) -> bool:
+def hides_metrics(bound: BoundStatement) -> bool:
     """Returns whether the statement's metrics must be hidden."""
-    if isinstance(bound.target, BoundTable) and bound.target.is_policed:
+    if isinstance(bound.target, BoundTable) and bound.target.is_protected:
         return True
-    return any(table.is_policed or is_hidden(bound.view, table) for table in tables_of(bound.relations))
+    return any(table.is_protected or is_hidden(bound.view, table) for table in tables_of(bound.relations))
 
 
 def hides_texts(bound: BoundStatement) -> bool:
@@ -55,24 +55,24 @@ def _ensure_hides(bound: BoundStatement, effect: Effect) -> None:
     target = bound.target if isinstance(bound.target, BoundTable) else None
     match effect.kind:
         case PolicyEffect.REVEALS_PLAN:
-            _refuse_if_policed(effect, tables_of(bound.relations))
+            _refuse_if_protected(effect, tables_of(bound.relations))
             _ensure_shows_plans(bound)
-            _refuse_if_policed(effect, () if target is None else (target,))
+            _refuse_if_protected(effect, () if target is None else (target,))
         case PolicyEffect.REVEALS_STORED_STATE_OF_SOURCES:
-            _refuse_if_policed(effect, tables_of(bound.relations))
+            _refuse_if_protected(effect, tables_of(bound.relations))
         case (
             PolicyEffect.REVEALS_STORED_STATE_OF_TARGET
             | PolicyEffect.REMOVES_OR_REPLACES_ROWS
             | PolicyEffect.CHECKS_STORED_ROWS
         ):
-            _refuse_if_policed(effect, () if target is None else (target,))
+            _refuse_if_protected(effect, () if target is None else (target,))
         case PolicyEffect.CHANGES_COLUMNS:
             for column in effect.columns:
                 if target is not None and target.is_used_by_policy(column):
                     raise ColumnUsedByPolicy(column, target.label)
         case PolicyEffect.CHANGES_VISIBLE_ROWS:
-            if target is not None and target.is_policed:
-                _ensure_rules_reveal_nothing(effect, target)
+            if target is not None and target.is_protected:
+                _ensure_constraints_reveal_nothing(effect, target)
         case (
             PolicyEffect.NONE
             | PolicyEffect.READS_THROUGH_POLICIES
@@ -86,9 +86,9 @@ def _ensure_hides(bound: BoundStatement, effect: Effect) -> None:
             assert_never(effect.kind)
 
 
-def _refuse_if_policed(effect: Effect, tables: Iterable[BoundTable]) -> None:
+def _refuse_if_protected(effect: Effect, tables: Iterable[BoundTable]) -> None:
     for table in tables:
-        if table.is_policed:
+        if table.is_protected:
             raise PolicyForbidsStatement(effect.what, table.label)
 
 
@@ -103,11 +103,11 @@ def _called(relation: BoundRelation) -> str:
     return label_of(relation.called) if isinstance(relation, BoundInBody) else relation.label
 
 
-def _ensure_rules_reveal_nothing(effect: Effect, table: BoundTable) -> None:
+def _ensure_constraints_reveal_nothing(effect: Effect, table: BoundTable) -> None:
     """Checks that constraints and generated columns, which are evaluated with a row's stored values, reveal nothing."""
     masked = {fold(mask.column) for mask in table.policies.masks}
-    rules = table.snapshot.rules
-    texts = [*(constraint.expression for constraint in rules.constraints), *rules.generations.values()]
+    table_config = table.snapshot.table_config
+    texts = [*(constraint.expression for constraint in table_config.constraints), *table_config.generations.values()]
     if masked and any(fold(path[0]) in masked for text in texts for path in parse_any_expression(text).columns):
         what = f"{effect.what}, where a constraint or generated column uses a masked column,"
         raise PolicyForbidsStatement(what, table.label)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from catalog.conditions import FunctionForbidsSetting, PolicyForbidsSetting
 from engine.binding.bound import BoundExpression, BoundInBody, BoundRelation, BoundStatement, BoundView, tables_of
-from engine.binding.sight import is_hidden
+from engine.binding.visibility import is_hidden
 from engine.sql.query.bodies import inlined_expression, readable
 
 _OF_SUBQUERIES = (

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from catalog.conditions import NoAuditTrail
-from catalog.system.audit_table import AUDIT_COLUMNS, AUDIT_TABLE, audit_view, day_of, trail_files
+from catalog.conditions import NoAuditLog
+from catalog.system.audit_table import AUDIT_COLUMNS, AUDIT_TABLE, audit_view, day_of, log_files
 from engine.binding.bound import BoundFiles, BoundView
 from engine.sql.parser import parse_stored_query
 from engine.tables.scan import NO_FILES, FileFormat, FileKind
@@ -23,16 +23,16 @@ from engine.types.schema import ArrayType, DataType, PrimitiveType, StructField,
 
 
 def audit_rows(folder: Path | None) -> BoundView:
-    """Returns the view over the existing files. Raises `NoAuditTrail`."""
+    """Returns the view over the existing files. Raises `NoAuditLog`."""
     if folder is None:
-        raise NoAuditTrail()
+        raise NoAuditLog()
     query = parse_stored_query(_TEXT)
     assert query is not None
     return BoundView(entry=audit_view(), query=query, relations=(_files(folder),))
 
 
 def _files(folder: Path) -> BoundFiles:
-    found = [(path, path.stat()) for path in trail_files(folder)]
+    found = [(path, path.stat()) for path in log_files(folder)]
     days = [day_of(path) for path, _ in found]
     ends = [_last_ms(day) for day in days]
     known = pa.struct([("time", pa.timestamp("us", "UTC"))])

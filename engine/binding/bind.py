@@ -28,6 +28,6 @@ def bind(statement: S, bind_names: Callable[[S, Binder], BoundNames], binder: Bi
         functions=functions,
         securable=names.securable,
         time_ms=names.time_ms,
-        is_kept=names.is_kept,
+        is_persistent=names.is_persistent,
         knows_user=binder.activity.knows_user,
     )

@@ -55,12 +55,12 @@ from engine.binding.bound import (
 from engine.binding.functions import Functions, ensure_names_known
 from engine.binding.information_rows import information_view
 from engine.binding.metadata_parts import branch_or_tag, relation_or_part
-from engine.binding.policies import bind_policies, ensure_same_columns, policed_at, policies_of
+from engine.binding.policies import bind_policies, ensure_same_columns, policies_of, protected_at
 from engine.binding.server_rows import server_rows
-from engine.binding.sight import hides_files, is_hidden, path_owners, seen_by
 from engine.binding.source_files import bind_files_at, volume_files, volume_files_of
 from engine.binding.sources import Sources
 from engine.binding.time_travel import Constants, load, read_bound
+from engine.binding.visibility import hides_files, is_hidden, path_owners, visible_to
 from engine.errors.table_errors import naming
 from engine.runtime.query_settings import DATES_AS_TEXTS
 from engine.runtime.session_state import SessionState, is_global, is_of_session, is_temporary
@@ -107,7 +107,7 @@ class Binder:
         self.formats = sources.formats
         self._catalog = sources.catalog
         view = sources.catalog.known_view() if is_known else sources.catalog.view()
-        self.view = seen_by(view, state.identity)
+        self.view = visible_to(view, state.identity)
         self.functions = Functions(self.view, state)
         self.files = sources.files
         self.audit_folder = sources.audit_folder
@@ -180,7 +180,7 @@ class Binder:
     def changes(
         self,
         parts: tuple[str, ...],
-        asked: ChangeRange,
+        change_range: ChangeRange,
         current: SchemaName,
         inside: tuple[ViewEntry, ...],
         view: CatalogView | None = None,
@@ -191,17 +191,17 @@ class Binder:
         table = self.relation(parts, None, current, inside, view)
         if not isinstance(table, BoundTable):
             raise TableExpected(table.label)
-        key = (table.entry.location, asked)
+        key = (table.entry.location, change_range)
         if key not in self.feeds:
             with naming(table.label):
-                self.feeds[key] = self._feed(table, asked)
+                self.feeds[key] = self._feed(table, change_range)
         if table.policy is not None:
             ensure_same_columns(table, self.feeds[key])
         return BoundChanges(table=table, feed=self.feeds[key])
 
-    def _feed(self, table: BoundTable, asked: ChangeRange) -> TableChanges:
-        start = read_bound(asked.start, self.constants)
-        end = None if asked.end is None else read_bound(asked.end, self.constants)
+    def _feed(self, table: BoundTable, change_range: ChangeRange) -> TableChanges:
+        start = read_bound(change_range.start, self.constants)
+        end = None if change_range.end is None else read_bound(change_range.end, self.constants)
         allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
         return self.formats[table.entry.format].changes(table.snapshot, start, end, allow_outside=allow_outside)
 
@@ -223,17 +223,17 @@ class Binder:
         path = path_of(parts)
         if path is not None:
             entry = view.resolve_path(path, path_format(parts))
-            owners = path_owners(view, entry.location) or policed_at(self.view, entry.location)
+            owners = path_owners(view, entry.location) or protected_at(self.view, entry.location)
             found_table = replace(
                 self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
             )
-            return self._policed(found_table, time_travel, is_read=is_read)
+            return self._with_policies(found_table, time_travel, is_read=is_read)
         found = self._temporary(parts, inside) or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
             found_table = replace(
                 self._bound(found.name, found, time_travel), shown_as=self._shown_as((found,), inside)
             )
-            return self._policed(found_table, time_travel, is_read=is_read)
+            return self._with_policies(found_table, time_travel, is_read=is_read)
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
         if is_system_schema(found.name.schema_name):
@@ -254,7 +254,7 @@ class Binder:
             return found
         return found if is_global(inside[-1].name) and is_global(found.name) else None
 
-    def _policed(self, table: BoundTable, time_travel: TimeTravel | None, *, is_read: bool) -> BoundTable:
+    def _with_policies(self, table: BoundTable, time_travel: TimeTravel | None, *, is_read: bool) -> BoundTable:
         """Adds the policies that apply to a reader of its rows; a path has the policies of its table.
 
         If its rows are not read, an undeterminable policy is not an error.
@@ -264,10 +264,10 @@ class Binder:
         except SqlError:
             if is_read and not self._is_in_policy:
                 raise
-            return replace(table, is_policed=True)
+            return replace(table, is_protected=True)
         if not policies:
             return table
-        table = replace(table, policies=policies, is_policed=True)
+        table = replace(table, policies=policies, is_protected=True)
         if not is_read or self._is_in_policy:
             return table
         if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
@@ -324,7 +324,7 @@ class Binder:
             return self.view
         owner = owner_of(inside[-1])
         if owner not in self._owned_views:
-            self._owned_views[owner] = self.view.seen_by(owning(self.view.state, owner))
+            self._owned_views[owner] = self.view.visible_to(owning(self.view.state, owner))
         return self._owned_views[owner]
 
     def described(self, parts: tuple[str, ...]) -> NamedRelation:
@@ -346,11 +346,11 @@ class Binder:
             return audit_rows(self.audit_folder)
         if is_server_schema(entry.name.schema_name):
             return server_rows(entry, self.view, self.state.identity, self.activity, self._look)
-        return information_view(entry, self.view, partial(self._readable, is_kept=False), self._look)
+        return information_view(entry, self.view, partial(self._readable, is_persistent=False), self._look)
 
     def _look(self, entry: TableEntry) -> BoundTable:
         """Returns a table from a long list, with its policies."""
-        return self._policed(self._loaded(entry), None, is_read=False)
+        return self._with_policies(self._loaded(entry), None, is_read=False)
 
     def _loaded(self, entry: TableEntry) -> BoundTable:
         """Returns a table from a long list, uncached: all tables may not fit into memory."""
@@ -422,7 +422,7 @@ class Binder:
         found = tuple(itertools.islice(self.view.find_relations(catalog, schemas, tables), _COMMENTED_MAX + 1))
         return tuple(self._readable(found)) if len(found) <= _COMMENTED_MAX else ()
 
-    def _readable(self, relations: Iterable[CatalogRelation], *, is_kept: bool = True) -> Iterator[NamedRelation]:
+    def _readable(self, relations: Iterable[CatalogRelation], *, is_persistent: bool = True) -> Iterator[NamedRelation]:
         """Yields relations for lists: views by their catalog entry alone, tables if log and schema can be read;
         otherwise the server's log has a line.
 
@@ -431,7 +431,7 @@ class Binder:
         for entry in relations:
             try:
                 if isinstance(entry, TableEntry):
-                    found = self._bound(entry.name, entry, None) if is_kept else self._loaded(entry)
+                    found = self._bound(entry.name, entry, None) if is_persistent else self._loaded(entry)
                     _ = found.snapshot.schema  # may have types that only other engines support
                     yield found
                 else:

@@ -28,10 +28,10 @@ from engine.runtime.statement import Statement
 from engine.runtime.variables import RowValues
 from engine.sql.query.values import FilesAt, Query
 from engine.tables.changes import TableChanges
+from engine.tables.compaction import Compaction
 from engine.tables.formats import TableFormat
 from engine.tables.given_rows import GivenRows
 from engine.tables.keys import ForeignKey, TableKey, keys_of
-from engine.tables.rearrangement import Rearrangement
 from engine.tables.scan import FileFormat
 from engine.tables.snapshot import MetadataTable, TableSnapshot
 from engine.types.schema import StructType
@@ -98,7 +98,7 @@ class BoundTable:
     # The policies that apply to the session's principal, on the table, or on all tables to which a path belongs.
     policies: Policies = NO_POLICIES
     # True if it has policies; also if they cannot be determined and no row is read.
-    is_policed: bool = False
+    is_protected: bool = False
     # The policy's bound form, if its rows are read by a query. Without one nothing is hidden.
     policy: BoundPolicy | None = None
     # The name in messages for a view's reader, if the view's sources are not visible to the reader.
@@ -365,7 +365,8 @@ class BoundNames:
     """A statement's resolved names: the table or name that it changes, the relations that it reads, and the object
     whose privileges or definition it concerns.
 
-    `time_ms` is a time that the statement computes, in ms since the epoch. `is_kept`: the text is stored in the catalog
+    `time_ms` is a time that the statement computes, in ms since the epoch. `is_persistent`: the text is stored in
+    the catalog
     and will be read as its owner. `statement` replaces the parsed one, if its meaning depends on the object that a name
     refers to.
     """
@@ -374,7 +375,7 @@ class BoundNames:
     relations: tuple[BoundRelation, ...] = ()
     securable: SecurableEntry | None = None
     time_ms: int | None = None
-    is_kept: bool = False
+    is_persistent: bool = False
     statement: Statement | None = None
 
 
@@ -398,7 +399,7 @@ class BoundStatement:
     # The time among a procedure's arguments, in milliseconds since the epoch.
     time_ms: int | None = None
     # True if the text is stored in the catalog and will be read as its owner.
-    is_kept: bool = False
+    is_persistent: bool = False
     # Returns whether a user with this name can log in, as far as the server can look up users.
     knows_user: Callable[[str], bool] = lambda _: False
     # The condition that a catalog change checks again. Set by `authorize`, if privileges apply.
@@ -456,5 +457,5 @@ class Outcome:
     result: ResultStream
     change: Callable[[SessionState], SessionState] | None = None
     values: RowValues | None = None
-    left: Rearrangement | None = None
+    left: Compaction | None = None
     resolved: TableSnapshot | None = None

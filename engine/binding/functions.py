@@ -216,7 +216,7 @@ class Functions:
         """
         if self._view.rights is None or is_temporary(entry.name):
             return self._view
-        return self._view.seen_by(owning(self._view.state, owner_of(entry)))
+        return self._view.visible_to(owning(self._view.state, owner_of(entry)))
 
     def _membership(self, query: Query, call: Call) -> str:
         texts = [query.text[span.start : span.end] for span in call.arguments]

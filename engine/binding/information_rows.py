@@ -23,7 +23,7 @@ from catalog.system.information_schema import RELATIONS
 from catalog.view import CatalogView, effective_grants
 from engine.binding.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
 from engine.binding.given_views import given_view, view_of_rows
-from engine.binding.sight import is_hidden, visible_keys
+from engine.binding.visibility import is_hidden, visible_keys
 from engine.tables.given_rows import GivenRows, Row, fixed_rows
 from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
@@ -57,7 +57,7 @@ def information_view(entry: ViewEntry, view: CatalogView, opened: Opened, look: 
         columns=RELATIONS[name],
         keys=keys,
         objects=partial(tables.names, keys),
-        make=lambda chosen: make(tables, tables.opened(chosen)),
+        make=lambda row_numbers: make(tables, tables.opened(row_numbers)),
     )
     return given_view(entry, rows)
 
@@ -85,8 +85,8 @@ class _Tables:
         places = [_PARTS[key.rpartition("_")[2]] for key in keys]
         return [tuple(relation.name.parts[at] for at in places) for relation in self.relations]
 
-    def opened(self, chosen: Sequence[int] | None) -> Iterable[NamedRelation]:
-        return self._opened(self.relations if chosen is None else [self.relations[at] for at in chosen])
+    def opened(self, row_numbers: Sequence[int] | None) -> Iterable[NamedRelation]:
+        return self._opened(self.relations if row_numbers is None else [self.relations[at] for at in row_numbers])
 
     def with_alterations(self, rows: Iterable[Row], used: Collection[str]) -> Iterator[Row]:
         """Adds each table's newest commit time and author.
@@ -100,7 +100,7 @@ class _Tables:
     def _alteration(self, entry: TableEntry, used: Collection[str]) -> Row:
         try:
             table = self._look(entry)
-            if table.is_policed or is_hidden(self.view, table):
+            if table.is_protected or is_hidden(self.view, table):
                 return None, None
             by = table.snapshot.history(1)["userName"].to_pylist() if "last_altered_by" in used else []
             return table.snapshot.details.modified_ms, next(iter(by), None)
@@ -139,7 +139,7 @@ def _table_rows(tables: _Tables) -> GivenRows:
     made = cache(lambda: tuple(_table_row(tables.view, entry) for entry in tables.relations))
     return replace(
         fixed_rows(RELATIONS["tables"], made),
-        make=lambda chosen: made() if chosen is None else [made()[at] for at in chosen],
+        make=lambda row_numbers: made() if row_numbers is None else [made()[at] for at in row_numbers],
         keys=_TABLE,
         objects=partial(tables.names, _TABLE),
         costly=("last_altered", "last_altered_by"),
@@ -169,18 +169,18 @@ def _views(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 
 
 def _row_filters(view: CatalogView, catalog: str | None) -> Iterator[Row]:
-    for entry in _policed(view, catalog):
+    for entry in _protected_tables(view, catalog):
         if (call := entry.policies.row_filter) is not None:
             yield *entry.name.parts, *_called(call), _listed(call)
 
 
 def _column_masks(view: CatalogView, catalog: str | None) -> Iterator[Row]:
-    for entry in _policed(view, catalog):
+    for entry in _protected_tables(view, catalog):
         for mask in entry.policies.masks:
             yield *entry.name.parts, mask.column, *_called(mask.call), _listed(mask.call)
 
 
-def _policed(view: CatalogView, catalog: str | None) -> Iterator[TableEntry]:
+def _protected_tables(view: CatalogView, catalog: str | None) -> Iterator[TableEntry]:
     """Yields the protected tables; only a table's managers see its policies."""
     for entry in view.find_relations(catalog, matches_all, matches_all):
         if isinstance(entry, TableEntry) and entry.policies and view.tells_all(entry):
@@ -388,8 +388,8 @@ def _referential_constraints(tables: _Tables, opened: Iterable[NamedRelation]) -
         if isinstance(key, ForeignKey):
             parent = tables.primary_key(TableName(*key.parent))
             unique = (*key.parent[:2], None if parent is None else parent.name)
-            rules = ("NONE", "NO ACTION", "NO ACTION")
-            yield *table.entry.name.schema_name.parts, key.name, *unique, *rules
+            actions = ("NONE", "NO ACTION", "NO ACTION")
+            yield *table.entry.name.schema_name.parts, key.name, *unique, *actions
 
 
 # Relations that open tables: columns that are known in advance, and the rows.

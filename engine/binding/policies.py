@@ -41,7 +41,7 @@ def policies_of(table: BoundTable, state: CatalogState, principals: Collection[P
     return next(filter(None, (effective_policies(state, each, principals, columns) for each in entries)), NO_POLICIES)
 
 
-def policed_at(view: CatalogView, location: str) -> tuple[TableEntry, ...]:
+def protected_at(view: CatalogView, location: str) -> tuple[TableEntry, ...]:
     """Returns the tables to which a path belongs that have, or may have, policies: used if privileges do not apply."""
     tables = view.unrestricted.tables_at(location)
     state = view.state

@@ -18,7 +18,7 @@ from catalog.system.server_views import SERVER_RELATIONS
 from catalog.view import CatalogView
 from engine.binding.bound import BoundTable, BoundView
 from engine.binding.given_views import given_view, view_of_rows
-from engine.binding.sight import is_hidden
+from engine.binding.visibility import is_hidden
 from engine.runtime.activity import ActivitySource, QueryRow, SessionRow
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
@@ -80,10 +80,10 @@ def _tables(columns: Columns, view: CatalogView, look: Callable[[TableEntry], Bo
         )
         return [entry.name.parts for entry in found]
 
-    def make(chosen: Sequence[int] | None) -> Iterator[_Row]:
-        if chosen is None:
+    def make(row_numbers: Sequence[int] | None) -> Iterator[_Row]:
+        if row_numbers is None:
             names()
-        for entry in found if chosen is None else [found[at] for at in chosen]:
+        for entry in found if row_numbers is None else [found[at] for at in row_numbers]:
             location = entry.location if view.tells_all(entry) else None
             yield *entry.name.parts, entry.owner, entry.format, location, *_state(view, entry, look)
 
@@ -94,7 +94,7 @@ def _state(view: CatalogView, entry: TableEntry, look: Callable[[TableEntry], Bo
     """Returns the newest version's state from the log, then the reason if it cannot be read."""
     try:
         table = look(entry)
-        if table.is_policed or is_hidden(view, table):
+        if table.is_protected or is_hidden(view, table):
             return (*(None,) * 6, None)
         snapshot = table.snapshot
         details = snapshot.details

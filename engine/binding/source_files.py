@@ -16,7 +16,7 @@ from catalog.names import fold
 from catalog.view import CatalogView
 from catalog.volumes.paths import VolumePath, is_volume_path, names_volume_files, parse_volume_path
 from engine.binding.bound import BoundFiles, PathOwner
-from engine.binding.sight import free_path_owners, volume_location, volume_of_path
+from engine.binding.visibility import free_path_owners, volume_location, volume_of_path
 from engine.sql.query.values import FilesAt, Properties
 from engine.tables.scan import NO_FILES, FileFormat, FileKind
 from engine.tables.source_files import FileSource, FolderFile
@@ -81,9 +81,9 @@ def reading_format(format_: FileFormat) -> FileFormat:
     """
     if format_.kind in (FileKind.PARQUET, FileKind.ORC):
         return replace(format_, options=(("mergeSchema", "true"),))
-    kept = {key.lower(): value for key, value in format_.options}
+    remaining = {key.lower(): value for key, value in format_.options}
     own = {"enforceschema": "false"} if says(format_.options, "header") else {}
-    return replace(format_, options=tuple({"mode": "FAILFAST", **kept, **own}.items()))
+    return replace(format_, options=tuple({"mode": "FAILFAST", **remaining, **own}.items()))
 
 
 def says(options: Properties, name: str) -> bool:

@@ -9,10 +9,10 @@ from pathlib import Path
 from catalog.catalog import Catalog
 from catalog.grants.tokens import TokenStore
 from engine.cache.result_cache import ResultCache
-from engine.concurrency.remembered import Remembered
+from engine.concurrency.table_cache import TableCache
 from engine.concurrency.table_locks import TableLocks
 from engine.concurrency.table_pins import TablePins
-from engine.concurrency.turns import Turns
+from engine.concurrency.write_queue import WriteQueue
 from engine.runtime.activity import ActivitySource, NoActivity
 from engine.runtime.global_views import GlobalViews
 from engine.runtime.metrics import MetricFamily
@@ -39,15 +39,15 @@ class Sources:
     # Called with each version that a statement committed.
     after_commit: Callable[[TableCommit], None] = lambda _: None
     # Metrics from the engine's components.
-    measures: tuple[Callable[[], Iterable[MetricFamily]], ...] = ()
+    metric_sources: tuple[Callable[[], Iterable[MetricFamily]], ...] = ()
     # Called with a table's location before its files are removed.
     before_removal: Callable[[str], None] = lambda _: None
     # Locks for statements that cannot commit concurrently, by table location.
     locks: TableLocks = field(default_factory=TableLocks)
     # Turns for commits to a table, by its location; None: commits race each other.
-    turns: Turns | None = field(default_factory=Turns)
+    write_queue: WriteQueue | None = field(default_factory=WriteQueue)
     # Tables whose log names no foreign files, for statements that remove files.
-    own_files: Remembered = field(default_factory=Remembered)
+    own_files: TableCache = field(default_factory=TableCache)
     # Tables in use by running statements, for statements that remove files.
     pins: TablePins = field(default_factory=TablePins)
     # The temporary views that sessions share.

@@ -29,10 +29,10 @@ from enum import Enum, auto
 import pyarrow as pa
 
 from catalog.errors import SqlError
-from engine.cache.kept_result import KeptResult, StoredResult
+from engine.cache.cached_result import CachedResult, StoredResult
 from engine.concurrency.cancel import CancelToken
 from engine.runtime.metrics import MetricFamily, MetricKind, counter, labelled
-from engine.runtime.results import FileQuestion, Repeatable
+from engine.runtime.results import FileListRequest, Repeatable
 from engine.spool.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -42,9 +42,9 @@ _LOST = (SqlError, pa.ArrowException, EOFError, OSError, MemoryError)
 # Maximum number of query texts with cached repeatability, about 150 bytes each.
 _TEXTS_MAX = 20_000
 # Maximum number of query texts with cached file requests.
-_QUESTIONS_MAX = 5_000
+_REQUESTS_MAX = 5_000
 # Maximum length for one query's file requests: conditions with a join's keys may be long.
-_QUESTIONS_CHARACTERS_MAX = 2_000
+_REQUEST_CHARACTERS_MAX = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class CacheCounts:
     """Counters since the start; entries and bytes are current values.
 
     `hits` are results from the cache, including `read_back`, those read from files. `misses` are lookups that ran the
-    query, `waits` counts waits for an identical query. `kept` results were cached, `stored` moved to files and
+    query, `waits` counts waits for an identical query. `cached` results were cached, `stored` moved to files and
     `evicted` removed for lack of space.
     """
 
@@ -60,7 +60,7 @@ class CacheCounts:
     read_back: int = 0
     misses: int = 0
     waits: int = 0
-    kept: int = 0
+    cached: int = 0
     stored: int = 0
     evicted: int = 0
     entries: int = 0
@@ -69,7 +69,7 @@ class CacheCounts:
     stored_bytes: int = 0
 
 
-class Turn(Enum):
+class WaitOutcome(Enum):
     """The next step of a statement that has waited for an in-flight query."""
 
     # Run separately.
@@ -78,7 +78,7 @@ class Turn(Enum):
     AGAIN = auto()
 
 
-class Flight:
+class InFlightQuery:
     """An in-flight query that runs for all statements with its key. Its leader ends it, once."""
 
     def __init__(self, cache: ResultCache, key: bytes) -> None:
@@ -90,7 +90,7 @@ class Flight:
 
     def end(self, *, alone: bool) -> None:
         """Ends the leader's run for waiting statements. `alone`: its result is not for them."""
-        self._cache.end_flight(self, self._key, alone=alone)
+        self._cache.end_in_flight(self, self._key, alone=alone)
 
 
 class ResultCache:
@@ -105,11 +105,11 @@ class ResultCache:
         self._spool = spool
         self.stored_bytes_max = stored_bytes_max if spool is not None else 0
         self._lock = threading.Lock()
-        self._entries: OrderedDict[bytes, KeptResult] = OrderedDict()
+        self._entries: OrderedDict[bytes, CachedResult] = OrderedDict()
         self._stored: OrderedDict[bytes, StoredResult] = OrderedDict()
-        self._flights: dict[bytes, Flight] = {}
+        self._in_flight: dict[bytes, InFlightQuery] = {}
         self._repeatable: OrderedDict[bytes, Repeatable] = OrderedDict()
-        self._questions: OrderedDict[bytes, tuple[FileQuestion, ...]] = OrderedDict()
+        self._file_requests: OrderedDict[bytes, tuple[FileListRequest, ...]] = OrderedDict()
         self._files: OrderedDict[bytes, bytes] = OrderedDict()
         self._counts: Counter[str] = Counter()
 
@@ -133,20 +133,20 @@ class ResultCache:
             if len(self._repeatable) > _TEXTS_MAX:
                 self._repeatable.popitem(last=False)
 
-    def questions(self, asker: bytes) -> tuple[FileQuestion, ...] | None:
+    def file_requests(self, asker: bytes) -> tuple[FileListRequest, ...] | None:
         """Returns the files that the query with this digest last requested, or None if not cached."""
         with self._lock:
-            if asker in self._questions:
-                self._questions.move_to_end(asker)
-            return self._questions.get(asker)
+            if asker in self._file_requests:
+                self._file_requests.move_to_end(asker)
+            return self._file_requests.get(asker)
 
-    def note_questions(self, asker: bytes, asked: tuple[FileQuestion, ...]) -> None:
+    def note_file_requests(self, asker: bytes, file_requests: tuple[FileListRequest, ...]) -> None:
         with self._lock:
-            self._questions.pop(asker, None)
-            if sum(len(each.filters) for each in asked) <= _QUESTIONS_CHARACTERS_MAX:
-                self._questions[asker] = asked
-                if len(self._questions) > _QUESTIONS_MAX:
-                    self._questions.popitem(last=False)
+            self._file_requests.pop(asker, None)
+            if sum(len(each.filters) for each in file_requests) <= _REQUEST_CHARACTERS_MAX:
+                self._file_requests[asker] = file_requests
+                if len(self._file_requests) > _REQUESTS_MAX:
+                    self._file_requests.popitem(last=False)
 
     def files(self, versions: bytes) -> bytes | None:
         """Returns the recorded digest of the files that the requests select at the versions with this digest."""
@@ -164,92 +164,92 @@ class ResultCache:
         with self._lock:
             return key in self._entries or key in self._stored
 
-    def claim(self, key: bytes, cancel: CancelToken) -> KeptResult | Flight | Turn:
+    def claim(self, key: bytes, cancel: CancelToken) -> CachedResult | InFlightQuery | WaitOutcome:
         """Returns the entry, or a flight that the caller leads and must end.
 
         If another statement leads, waits for its end. Raises the reason of `cancel` as soon as it is canceled.
         """
         with self._lock:
-            kept = self._entries.get(key)
-            flight = self._flights.get(key)
+            cached = self._entries.get(key)
+            in_flight = self._in_flight.get(key)
             stored = None
-            if kept is not None:
+            if cached is not None:
                 self._entries.move_to_end(key)
                 self._counts["hits"] += 1
-                return kept
+                return cached
             # No query with this key is in flight: the caller leads, and reads the file if there is one.
-            if flight is None:
-                led = self._flights[key] = Flight(self, key)
+            if in_flight is None:
+                led = self._in_flight[key] = InFlightQuery(self, key)
                 stored = self._stored.pop(key, None)
                 self._counts["stored_bytes"] -= stored.file.size if stored is not None else 0
                 self._counts["misses"] += stored is None
             else:
                 over = threading.Event()
-                flight.waiting.append(over)
+                in_flight.waiting.append(over)
                 self._counts["waits"] += 1
-        if flight is None:
+        if in_flight is None:
             return led if stored is None else self._read_back(key, stored, led)
         _await(over, cancel)
-        return Turn.ALONE if flight.is_for_leader_alone else Turn.AGAIN
+        return WaitOutcome.ALONE if in_flight.is_for_leader_alone else WaitOutcome.AGAIN
 
-    def _read_back(self, key: bytes, stored: StoredResult, flight: Flight) -> KeptResult | Flight:
+    def _read_back(self, key: bytes, stored: StoredResult, in_flight: InFlightQuery) -> CachedResult | InFlightQuery:
         """Reads an entry back from its file. If the file is lost, the query must run."""
         is_led = False
         try:
-            kept = stored.read()
+            cached = stored.read()
             with self._lock:
                 self._counts["hits"] += 1
                 self._counts["read_back"] += 1
-            self._put(key, kept)
-            flight.end(alone=False)
-            return kept
+            self._put(key, cached)
+            in_flight.end(alone=False)
+            return cached
         except _LOST as error:
             logger.warning("an answer that was kept in a file is lost: %s", error)
             with self._lock:
                 self._counts["misses"] += 1
             is_led = True
-            return flight
+            return in_flight
         finally:
             if not is_led:
-                flight.end(alone=True)  # if it has not ended yet
+                in_flight.end(alone=True)  # if it has not ended yet
 
-    def end_flight(self, flight: Flight, key: bytes, *, alone: bool) -> None:
-        """See :meth:`Flight.end`; a second call does nothing."""
+    def end_in_flight(self, in_flight: InFlightQuery, key: bytes, *, alone: bool) -> None:
+        """See :meth:`InFlightQuery.end`; a second call does nothing."""
         with self._lock:
-            if flight.is_over:
+            if in_flight.is_over:
                 return
-            flight.is_over, flight.is_for_leader_alone = True, alone
-            del self._flights[key]
-            waiting, flight.waiting = flight.waiting, []
+            in_flight.is_over, in_flight.is_for_leader_alone = True, alone
+            del self._in_flight[key]
+            waiting, in_flight.waiting = in_flight.waiting, []
         for each in waiting:
             each.set()
 
-    def put(self, key: bytes, kept: KeptResult) -> None:
+    def put(self, key: bytes, cached: CachedResult) -> None:
         """Caches a result, unless it alone exceeds the limit."""
-        if kept.num_bytes <= self.bytes_max:
+        if cached.num_bytes <= self.bytes_max:
             with self._lock:
-                self._counts["kept"] += 1
-            self._put(key, kept)
+                self._counts["cached"] += 1
+            self._put(key, cached)
 
-    def _put(self, key: bytes, kept: KeptResult) -> None:
+    def _put(self, key: bytes, cached: CachedResult) -> None:
         old = []
         with self._lock:
             before = self._entries.pop(key, None)
-            self._entries[key] = kept
-            self._counts["bytes"] += kept.num_bytes - (before.num_bytes if before else 0)
+            self._entries[key] = cached
+            self._counts["bytes"] += cached.num_bytes - (before.num_bytes if before else 0)
             while self._counts["bytes"] > self.bytes_max:
                 old.append(self._entries.popitem(last=False))
                 self._counts["bytes"] -= old[-1][1].num_bytes
         for each in old:
             self._store(*each)
 
-    def _store(self, key: bytes, kept: KeptResult) -> None:
+    def _store(self, key: bytes, cached: CachedResult) -> None:
         """Moves an entry to a file, if it fits after evicting older ones."""
         stored = None
-        if self._spool is not None and kept.num_bytes <= self.stored_bytes_max:
-            self._make_room(kept.num_bytes)
+        if self._spool is not None and cached.num_bytes <= self.stored_bytes_max:
+            self._evict(cached.num_bytes)
             try:
-                stored = StoredResult.write(kept, self._spool)
+                stored = StoredResult.write(cached, self._spool)
             except _LOST as error:
                 logger.warning("an answer is not kept in a file: %s", error)
         with self._lock:
@@ -263,7 +263,7 @@ class ResultCache:
         if before is not None:
             before.file.close()
 
-    def _make_room(self, num_bytes: int) -> None:
+    def _evict(self, num_bytes: int) -> None:
         """Evicts entries in files until `num_bytes` more fit."""
         gone = []
         with self._lock:
@@ -283,7 +283,7 @@ class ResultCache:
         name, text = "gateway_result_cache_lookups_total", "Queries looked up: answered from memory or a file, or run."
         yield labelled(MetricKind.COUNTER, name, text, looked_up)
         yield counter("gateway_result_cache_waits_total", "Queries that waited for the same one.", counts.waits)
-        yield counter("gateway_result_cache_kept_total", "Answers put into the cache.", counts.kept)
+        yield counter("gateway_result_cache_kept_total", "Answers put into the cache.", counts.cached)
         yield counter("gateway_result_cache_evictions_total", "Answers removed to make room.", counts.evicted)
         for unit, text, in_memory, in_files in (
             ("entries", "Answers that are kept.", counts.entries, counts.stored_entries),

@@ -30,7 +30,7 @@ class CancelToken:
         self._reason: Reason | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._is_sealed = False
-        self._kept_back: Reason | None = None
+        self._deferred: Reason | None = None
         self._follower: CancelToken | None = None
 
     @property
@@ -52,7 +52,7 @@ class CancelToken:
         with self._lock:
             is_sealed, follower = self._is_sealed, self._follower
             if is_sealed:
-                self._kept_back = self._kept_back or reason
+                self._deferred = self._deferred or reason
             callbacks = [] if is_sealed else self._throw(reason)
         for callback in callbacks:
             callback()
@@ -71,8 +71,8 @@ class CancelToken:
         with self._lock:
             self._is_sealed = False
             self._follower = None
-            kept_back, self._kept_back = self._kept_back, None
-            callbacks = self._throw(kept_back) if kept_back else []
+            deferred, self._deferred = self._deferred, None
+            callbacks = self._throw(deferred) if deferred else []
         for callback in callbacks:
             callback()
         self.ensure_live()
@@ -81,7 +81,7 @@ class CancelToken:
         """Returns a token that any cancellation request cancels, sealed or not, until this one is reopened."""
         follower = CancelToken()
         with self._lock:
-            reason = self._reason or self._kept_back
+            reason = self._reason or self._deferred
             self._follower = follower
         if reason is not None:
             follower.cancel(reason)

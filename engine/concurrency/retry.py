@@ -11,7 +11,8 @@ This module is the only place that decides between three answers:
   not repeated without the user's knowledge.
 - **Give up** with the conflict, if the policy allows no more attempts.
 
-This server's writers on one table do not race each other: they take turns (`engine.concurrency.turns`), and a waiting
+This server's writers on one table do not race each other: they take turns (`engine.concurrency.write_queue`), and a
+waiting
 writer rebases on the earlier ones' versions when its turn comes. A lost attempt wastes work and synced files. Turns
 only save this cost and leave room for writers elsewhere. Correctness does not depend on them, so no writer waits long
 for one whose storage or catalog does not respond.
@@ -32,7 +33,7 @@ from typing import TypeVar
 
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.concurrency.turns import Turns
+from engine.concurrency.write_queue import WriteQueue
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ T = TypeVar("T")
 _PATIENT_REBASES = 10
 
 
-class Loss(StrEnum):
+class RetryReason(StrEnum):
     """The retry reason after another writer's commit came first."""
 
     REBASE = "rebase"
@@ -50,7 +51,7 @@ class Loss(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
     """Limits on attempts, durations and pauses. Attempts to commit seal `cancel`; cancellation ends all retries.
-    `on_loss` is called for each retried attempt.
+    `on_retry` is called for each retried attempt.
     """
 
     rebases_max: int = 10_000
@@ -64,11 +65,11 @@ class RetryPolicy:
     # races too; a writer with longer pauses hardly commits anything against it.
     rebase_pause_max_s: float = 0.02
     cancel: CancelToken = field(default_factory=CancelToken)
-    on_loss: Callable[[Loss], None] = lambda _: None
+    on_retry: Callable[[RetryReason], None] = lambda _: None
     # The server's turns; None: do not wait for other writers.
-    turns: Turns | None = None
+    write_queue: WriteQueue | None = None
     # How long to wait for a turn, in seconds; afterwards the attempts race the holder's.
-    turn_s_max: float = 10.0
+    queue_s_max: float = 10.0
 
     def rebase(
         self,
@@ -84,14 +85,14 @@ class RetryPolicy:
         rebases on other commits after waiting for a turn.
         """
         self.cancel.reopen()  # may be sealed by the statement's earlier commit
-        if self.turns is None:
+        if self.write_queue is None:
             return self._rebase(attempt)
-        with self.turns.hold(table_root, self.cancel, self.turn_s_max) as has_waited:
+        with self.write_queue.hold(table_root, self.cancel, self.queue_s_max) as has_waited:
             if has_waited:
                 catch_up()
             done, attempts = self._rebase(attempt)
             if done is not None:
-                self.turns.committed(table_root, version_of(done))
+                self.write_queue.committed(table_root, version_of(done))
             return done, attempts
 
     def _rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:
@@ -103,7 +104,7 @@ class RetryPolicy:
             if done is not None:
                 return done, number
             self.cancel.reopen()
-            self.on_loss(Loss.REBASE)
+            self.on_retry(RetryReason.REBASE)
             if time.monotonic() - begun_s > self.rebase_s_max:
                 return None, number
             if number >= _PATIENT_REBASES:
@@ -119,7 +120,7 @@ class RetryPolicy:
             except SqlError as error:
                 if not is_lost_race(error) or time.monotonic() - begun_s > self.runs_s_max:
                     raise
-            self.on_loss(Loss.RERUN)
+            self.on_retry(RetryReason.RERUN)
             self._pause(lost, self.pause_max_s)
         return run()
 

@@ -23,11 +23,11 @@ from dataclasses import replace
 
 from catalog.conditions import IdentityExhausted, IdentityValueGiven
 from engine.planning.plans.write_plan import WritePlan
-from engine.tables.column_metadata import GREATEST, LEAST, IdentityColumn
+from engine.tables.column_metadata import LONG_MAX, LONG_MIN, IdentityColumn
 from engine.tables.definition_changes import SetColumnMetadata, set_high_water_mark
 
 # By column: the minimum and maximum written value.
-Extremes = Mapping[str, tuple[int, int]]
+MinMaxValues = Mapping[str, tuple[int, int]]
 
 
 def generate_identities(plan: WritePlan) -> WritePlan:
@@ -38,7 +38,7 @@ def generate_identities(plan: WritePlan) -> WritePlan:
     missing = []
     for column in plan.config.identities:
         if column.name not in present:
-            if not LEAST <= column.next_value <= GREATEST:
+            if not LONG_MIN <= column.next_value <= LONG_MAX:
                 raise IdentityExhausted(column.name)
             missing.append(column)
         elif not column.allow_explicit:
@@ -46,7 +46,7 @@ def generate_identities(plan: WritePlan) -> WritePlan:
     return replace(plan, identities=tuple(missing))
 
 
-def with_values_taken(plan: WritePlan, taken: Extremes) -> WritePlan:
+def with_values_taken(plan: WritePlan, taken: MinMaxValues) -> WritePlan:
     """Returns the plan for another write in the same version, whose values continue after those in `taken`."""
     identities = []
     for column in plan.identities:
@@ -55,18 +55,20 @@ def with_values_taken(plan: WritePlan, taken: Extremes) -> WritePlan:
     return replace(plan, identities=tuple(identities))
 
 
-def joined(one: Extremes, other: Extremes) -> Extremes:
+def joined(one: MinMaxValues, other: MinMaxValues) -> MinMaxValues:
     """Combines minimum and maximum values from two writes."""
     both = {name: (min(one[name][0], other[name][0]), max(one[name][1], other[name][1])) for name in one.keys() & other}
     return {**one, **other, **both}
 
 
-def moved_high_water_marks(identities: Iterable[IdentityColumn], written: Extremes) -> tuple[SetColumnMetadata, ...]:
+def moved_high_water_marks(
+    identities: Iterable[IdentityColumn], written: MinMaxValues
+) -> tuple[SetColumnMetadata, ...]:
     """Returns the high-water mark changes that follow from the written values."""
     return tuple(_moved(identities, written))
 
 
-def _moved(identities: Iterable[IdentityColumn], written: Extremes) -> Iterable[SetColumnMetadata]:
+def _moved(identities: Iterable[IdentityColumn], written: MinMaxValues) -> Iterable[SetColumnMetadata]:
     for column in identities:
         if column.name in written:
             high_water_mark = column.high_water_mark_after(*written[column.name])

@@ -17,7 +17,7 @@ from typing import assert_never
 from catalog.conditions import NotNullViolated
 from catalog.names import quote
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
-from engine.tables.rules import Capability
+from engine.tables.config import Capability
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 
 

@@ -65,7 +65,7 @@ def takes_values_as_they_stand(rows: WritePlan) -> bool:
     return (
         isinstance(rows.arrangement, LiteralRows)
         and rows.source_columns is None
-        and rows.kept is None
+        and rows.copied_columns is None
         and not (rows.extra_columns or rows.identities or rows.generated or rows.stored_as)
         and all(check.present is not None for check in rows.checks)
         and not (config.partition_keys or config.sort_columns or config.stored_values)
@@ -91,11 +91,11 @@ def _columns(rows: WritePlan, values: Sequence[Sequence[PlainValue]]) -> pa.Tabl
             raise _NotPlain
         type_ = _arrow_type(stored.data_type)
         _ensure_one_kind(given[column.name])
-        kept = [_stored(value, stored.data_type) for value in given[column.name]]
+        stored_values = [_stored(value, stored.data_type) for value in given[column.name]]
         number = stored.metadata.get(FIELD_ID)
         metadata = None if number is None else {b"PARQUET:field_id": str(number).encode()}
         fields.append(pa.field(stored.name, type_, metadata=metadata))
-        columns.append(pa.array(kept, type_))
+        columns.append(pa.array(stored_values, type_))
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from catalog.conditions import ResultRowsDiffer, StatementCancelled, StatementEnded
-from engine.cache.kept_result import KeptResult, keep
-from engine.cache.result_cache import Flight, ResultCache, Turn
+from engine.cache.cached_result import CachedResult, keep
+from engine.cache.result_cache import InFlightQuery, ResultCache, WaitOutcome
 from engine.execution.read_key import ReadKey, files_digest, read_key
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.accesses import Lineage
 from engine.runtime.request import StatementRequest
-from engine.runtime.results import FileQuestion, Repeatable, ResultStream
+from engine.runtime.results import FileListRequest, Repeatable, ResultStream
 from engine.spark.execution_context import ExecutionContext
 from engine.spark.query import SessionFacts
 from engine.spool.spool_file import AnyBatch, batch_bytes
@@ -40,47 +40,49 @@ def cached_query(plan: ReadPlan, context: ExecutionContext) -> ResultStream:
     if versions is None:
         return context.executor.stream_query(plan, context.request, context.parameters)
     found = _claimed(versions, plan, cache, context)
-    if isinstance(found, KeptResult) and _answers(found, context):
-        return _told(found, context)
-    flight = found if isinstance(found, Flight) else None
+    if isinstance(found, CachedResult) and _answers(found, context):
+        return _replayed_result(found, context)
+    in_flight = found if isinstance(found, InFlightQuery) else None
     try:
-        return _Miss(plan=plan, context=context, cache=cache, versions=versions, facts=facts, flight=flight).answer()
+        return _Miss(
+            plan=plan, context=context, cache=cache, versions=versions, facts=facts, in_flight=in_flight
+        ).answer()
     except StatementEnded:
-        if flight is not None:
-            flight.end(alone=False)
+        if in_flight is not None:
+            in_flight.end(alone=False)
         raise
     finally:
-        if flight is not None:
-            flight.end(alone=True)  # if it has not ended yet
+        if in_flight is not None:
+            in_flight.end(alone=True)  # if it has not ended yet
 
 
 def _claimed(
     versions: ReadKey, plan: ReadPlan, cache: ResultCache, context: ExecutionContext
-) -> KeptResult | Flight | None:
+) -> CachedResult | InFlightQuery | None:
     """Returns the cached result, or a run that others wait for; None: an independent run."""
     while (known := cache.repeatable(versions.text)) is not Repeatable.NEVER:
         found = cache.claim(_key(versions, known, plan, cache), context.request.cancel)
-        if found is not Turn.AGAIN:
-            return None if found is Turn.ALONE else found
+        if found is not WaitOutcome.AGAIN:
+            return None if found is WaitOutcome.ALONE else found
     return None
 
 
 def _with_files(
-    versions: ReadKey, asked: tuple[FileQuestion, ...] | None, plan: ReadPlan, cache: ResultCache
+    versions: ReadKey, file_requests: tuple[FileListRequest, ...] | None, plan: ReadPlan, cache: ResultCache
 ) -> ReadKey:
     """Returns the key with the files that the query requests, if the requests are known."""
-    if asked is None:
+    if file_requests is None:
         return versions
-    found = versions.with_questions(asked)
+    found = versions.with_file_requests(file_requests)
     files = cache.files(found)
-    if files is None and (files := files_digest(plan, asked)) is not None:
+    if files is None and (files := files_digest(plan, file_requests)) is not None:
         cache.note_files(found, files)
     return versions.with_files(files)
 
 
 def _key(versions: ReadKey, known: Repeatable | None, plan: ReadPlan, cache: ResultCache) -> bytes:
     """Returns the lookup key."""
-    return _with_files(versions, cache.questions(versions.asker(known)), plan, cache).of(known)
+    return _with_files(versions, cache.file_requests(versions.asker(known)), plan, cache).of(known)
 
 
 def explained(plan: ReadPlan, context: ExecutionContext) -> str:
@@ -96,18 +98,18 @@ def explained(plan: ReadPlan, context: ExecutionContext) -> str:
     return f"result cache: {'the answer is there' if is_there else 'the answer is not there'}"
 
 
-def _answers(kept: KeptResult, context: ExecutionContext) -> bool:
+def _answers(cached: CachedResult, context: ExecutionContext) -> bool:
     """Returns whether the statement may use this result, and needs no more information than was cached with it."""
-    return kept.num_bytes <= context.request.result_bytes_max and (
-        context.request.on_lineage is None or kept.lineage is not None
+    return cached.num_bytes <= context.request.result_bytes_max and (
+        context.request.on_lineage is None or cached.lineage is not None
     )
 
 
-def _told(kept: KeptResult, context: ExecutionContext) -> ResultStream:
+def _replayed_result(cached: CachedResult, context: ExecutionContext) -> ResultStream:
     context.request.profile.note_cached()
-    if context.request.on_lineage is not None and kept.lineage is not None:
-        context.request.on_lineage(kept.lineage)
-    return kept.stream()
+    if context.request.on_lineage is not None and cached.lineage is not None:
+        context.request.on_lineage(cached.lineage)
+    return cached.stream()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,13 +124,13 @@ class _Miss:
     versions: ReadKey
     facts: SessionFacts
     # The single-flight run that others wait for.
-    flight: Flight | None
+    in_flight: InFlightQuery | None
     lineage: Lineage | None = None
-    asked: set[FileQuestion] = field(default_factory=set)
+    file_requests: set[FileListRequest] = field(default_factory=set)
     # Guards the two fields below.
     lock: threading.Lock = field(default_factory=threading.Lock)
     # The streaming result's consumer reads the rows.
-    is_announced: bool = False
+    is_streaming: bool = False
     # The rows are read here, or by the result's consumer.
     is_answered: bool = False
 
@@ -136,11 +138,11 @@ class _Miss:
         stream = self.context.executor.stream_query(self.plan, self._context(), self.context.parameters)
         self.cache.note_repeatable(self.versions.text, stream.repeatable)
         with self.lock:
-            self.is_answered = not self.is_announced
+            self.is_answered = not self.is_streaming
         if not self.is_answered or not self._may_keep(stream):
             return stream
         try:
-            return self._kept(stream)
+            return self._cached_stream(stream)
         except BaseException:
             stream.close()
             raise
@@ -159,15 +161,15 @@ class _Miss:
             with self.lock:
                 if self.is_answered:
                     return
-                self.is_announced = True
-            if self.flight is not None:
-                self.flight.end(alone=True)
+                self.is_streaming = True
+            if self.in_flight is not None:
+                self.in_flight.end(alone=True)
             assert on_rows is not None
-            on_rows(replace(stream, source=self._remembered(stream), on_close=stream.close))
+            on_rows(replace(stream, source=self._recording(stream), on_close=stream.close))
 
         return replace(
             request,
-            on_files_asked=self.asked.add,
+            on_files_requested=self.file_requests.add,
             on_lineage=None if on_lineage is None else note_lineage,
             on_rows=None if on_rows is None else note_rows,
         )
@@ -176,19 +178,19 @@ class _Miss:
         is_unchanged = self.facts.is_unchanged(self.context.executor.facts)
         return is_unchanged and stream.repeatable is not Repeatable.NEVER
 
-    def _kept(self, stream: ResultStream) -> ResultStream:
+    def _cached_stream(self, stream: ResultStream) -> ResultStream:
         """Returns the complete result from the cache; unchanged if it is too large."""
         pieces = deque(stream.pieces())
         _ensure_whole(stream, sum(piece.num_rows for piece in pieces))
         if sum(map(batch_bytes, pieces)) > self.cache.entry_bytes_max:
             return replace(stream, source=_taken(pieces, len(pieces)), on_close=partial(_give_up, pieces, stream))
-        kept = self._put(stream, tuple(pieces))
-        if self.flight is not None:
-            self.flight.end(alone=False)
+        cached = self._put(stream, tuple(pieces))
+        if self.in_flight is not None:
+            self.in_flight.end(alone=False)
         stream.close()
-        return kept.stream()
+        return cached.stream()
 
-    def _remembered(self, stream: ResultStream) -> Iterator[AnyBatch]:
+    def _recording(self, stream: ResultStream) -> Iterator[AnyBatch]:
         """Yields a streaming result's rows, and caches them when its client has read all."""
         read: list[AnyBatch] = []
         left, rows = self.cache.entry_bytes_max, 0
@@ -203,13 +205,13 @@ class _Miss:
         if left >= 0 and self._may_keep(stream):
             self._put(stream, read)
 
-    def _put(self, stream: ResultStream, read: Sequence[AnyBatch]) -> KeptResult:
-        kept = keep(stream, read, self.lineage)
-        asked = tuple(sorted(self.asked, key=repr))
-        self.cache.note_questions(self.versions.asker(stream.repeatable), asked)
-        key = _with_files(self.versions, asked, self.plan, self.cache)  # from this run's own file requests
-        self.cache.put(key.of(stream.repeatable), kept)
-        return kept
+    def _put(self, stream: ResultStream, read: Sequence[AnyBatch]) -> CachedResult:
+        cached = keep(stream, read, self.lineage)
+        file_requests = tuple(sorted(self.file_requests, key=repr))
+        self.cache.note_file_requests(self.versions.asker(stream.repeatable), file_requests)
+        key = _with_files(self.versions, file_requests, self.plan, self.cache)  # from this run's own file requests
+        self.cache.put(key.of(stream.repeatable), cached)
+        return cached
 
 
 def _taken(pieces: deque[AnyBatch], count: int) -> Iterator[AnyBatch]:

@@ -66,7 +66,7 @@ from engine.planning.plans.reads import (
     SchemaPlan,
 )
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
-from engine.planning.rules.expression_checks import ensure_checked, ensure_examined, ensure_kept
+from engine.planning.semantics.expression_checks import ensure_checked, ensure_examined, ensure_satisfied
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.variables import VisibleVariables
@@ -169,7 +169,7 @@ def _stage(plan: TablePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
         case AlterPlan(expression_checks=expression_checks, checks=checks):
             _ensure_checked(expression_checks, context)
             if checks is not None:
-                ensure_kept(checks, context.evaluate(checks.read))
+                ensure_satisfied(checks, context.evaluate(checks.read))
             yield alter_table(plan)
         case SyncIdentityPlan(read=read):
             yield sync_identity(plan, context.evaluate(read))

@@ -27,14 +27,14 @@ import pyarrow as pa
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
-from engine.runtime.results import FileQuestion, Repeatable
-from engine.spark.file_lists import chosen_files
+from engine.runtime.results import FileListRequest, Repeatable
+from engine.spark.file_lists import pruned_files
 from engine.spark.query import SessionFacts
 from engine.sql.query.equal_texts import has_literal_of_now, without_comments
 
 # Maximum number of files whose log entries are compared; reading more takes longer than the comparison may save.
 _FILES_MAX = 200
-_CHOSEN_FROM_MAX = 50_000
+_PRUNED_FROM_MAX = 50_000
 _NO_FILES = pa.table({})
 # Maximum characters of a text whose form without comments is cached.
 _TEXT_MAX = 20_000
@@ -57,9 +57,9 @@ class ReadKey:
         """Returns the scope in which file requests are equal: the query, or the query and the principal."""
         return _digest((self.text, *self.who)) if repeatable is Repeatable.SESSION else self.text
 
-    def with_questions(self, asked: Sequence[FileQuestion]) -> bytes:
+    def with_file_requests(self, file_requests: Sequence[FileListRequest]) -> bytes:
         """Returns the key under which the files for these requests are remembered."""
-        return _digest((self.always, tuple(asked)))
+        return _digest((self.always, tuple(file_requests)))
 
     def with_files(self, files: bytes | None) -> ReadKey:
         """Returns the key with the digest over files instead of versions; None: itself."""
@@ -85,7 +85,7 @@ def read_key(
     variables = request.variables
     settings = sorted(facts.settings.items())
     names_by_text = any(key.lower() == _NAMES_BY_TEXT for key in facts.settings)
-    asked = (
+    file_requests = (
         plan.text if names_by_text else _plain(plan.text),
         plan.views,
         tuple((given.relation, stamp and stamp()) for given, stamp in zip(plan.given, stamps, strict=True)),
@@ -96,29 +96,29 @@ def read_key(
         request.rows_wanted,
         request.bytes_wanted,
     )
-    text = _digest(asked)
+    text = _digest(file_requests)
     always = _digest((text, tuple(scan.pin for scan in plan.scans)))
     return ReadKey(text=text, always=always, who=(request.identity.principal, facts.current))
 
 
-def files_digest(plan: ReadPlan, asked: Sequence[FileQuestion]) -> bytes | None:
+def files_digest(plan: ReadPlan, file_requests: Sequence[FileListRequest]) -> bytes | None:
     """Digests the files that the requests select in the scans of `plan`, and how they are read. None if this takes
     longer than it may save, or if a scan had no request.
     """
     left = _FILES_MAX
-    parts: list[object] = [tuple(asked)]
+    parts: list[object] = [tuple(file_requests)]
     for number, scan in enumerate(plan.scans):
-        parts.append(replace(scan, files=_NO_FILES, pin=None, lease=None))
-        if scan.choice is None:
+        parts.append(replace(scan, files=_NO_FILES, pin=None, credentials_id=None))
+        if scan.pruning is None:
             parts.append(scan.pin)
             continue
         parts.append((scan.pin or "").partition(" ")[0])  # another table's files may have the same names
-        questions = [each for each in asked if each.scan == number]
-        if not questions or scan.files.num_rows > _CHOSEN_FROM_MAX:
+        scan_requests = [each for each in file_requests if each.scan == number]
+        if not scan_requests or scan.files.num_rows > _PRUNED_FROM_MAX:
             return None
-        for question in questions:
-            chosen = chosen_files(scan, question)
-            rows = None if chosen is None else chosen.rows
+        for file_request in scan_requests:
+            pruned = pruned_files(scan, file_request)
+            rows = None if pruned is None else pruned.rows
             left -= scan.files.num_rows if rows is None else len(rows)
             if left < 0:
                 return None
@@ -132,12 +132,12 @@ def _digest(value: object) -> bytes:
 
 
 def _plain(text: str) -> str:
-    return _remembered_plain(text) if len(text) <= _TEXT_MAX else without_comments(text)
+    return _cached_plain(text) if len(text) <= _TEXT_MAX else without_comments(text)
 
 
 def _means_now(text: str) -> bool:
-    return _remembered_means_now(text) if len(text) <= _TEXT_MAX else has_literal_of_now(text)
+    return _cached_means_now(text) if len(text) <= _TEXT_MAX else has_literal_of_now(text)
 
 
-_remembered_plain = lru_cache(_TEXTS_MAX)(without_comments)
-_remembered_means_now = lru_cache(_TEXTS_MAX)(has_literal_of_now)
+_cached_plain = lru_cache(_TEXTS_MAX)(without_comments)
+_cached_means_now = lru_cache(_TEXTS_MAX)(has_literal_of_now)

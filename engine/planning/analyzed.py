@@ -84,25 +84,26 @@ class InsertRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenRows:
-    """Rows of a query with `width` columns; the columns `kept` are written, others are left to the table; None: all are
+    """Rows of a query with `width` columns; the columns `selected_columns` are written, others are left to the
+    table; None: all are
     written.
 
     The query's last column has `number` for these rows; None: all rows.
     """
 
     rows: WritePlan
-    kept: tuple[int, ...] | None = None
+    selected_columns: tuple[int, ...] | None = None
     width: int = 0
     number: int | None = None
 
     def of(self, source: ReadPlan) -> ReadPlan:
         """Returns these rows of the edited query, without the columns that are left to the table."""
-        if self.kept is None:
+        if self.selected_columns is None:
             return source
         names = ", ".join(f"c{at}" for at in range(self.width))
-        kept = ", ".join(f"c{at}" for at in self.kept)
+        selected_columns = ", ".join(f"c{at}" for at in self.selected_columns)
         where = "" if self.number is None else f" WHERE c{self.width - 1} = {self.number}"
-        text = joined((f"SELECT {kept} FROM (", source.text, f"\n) AS given({names}){where}"))
+        text = joined((f"SELECT {selected_columns} FROM (", source.text, f"\n) AS given({names}){where}"))
         return replace(source, text=text)
 
 

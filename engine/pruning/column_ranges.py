@@ -100,11 +100,11 @@ def bounds_of_statistics(
         return _approximate_bounds(low, high, data_type)
     if data_type is PrimitiveType.TIMESTAMP or data_type is PrimitiveType.TIMESTAMP_NTZ:
         return _timestamp_bounds(low, high, data_type)
-    least, greatest = _limits(data_type)
+    minimum, maximum = _limits(data_type)
     return NumericBounds(
         data_type=data_type,
-        low=_integers(low, data_type, least),
-        high=_integers(high, data_type, greatest),
+        low=_integers(low, data_type, minimum),
+        high=_integers(high, data_type, maximum),
         exact=False,
     )
 

@@ -70,18 +70,19 @@ class Estimate:
 def estimate_columns(
     counted: CountedFiles,
     pruning: FilePruning,
-    kept: Rows | None,
+    selected: Rows | None,
     names: Iterable[str],
     distinct: DistinctCounts | None = None,
 ) -> tuple[int | None, dict[str, ColumnEstimate]]:
-    """Returns the row count for the files at the positions `kept` (None: all) and estimates for top-level columns."""
+    """Returns the row count for the files at the positions `selected` (None: all) and estimates for top-level
+    columns."""
     live = np.minimum(counted.live_rows(), _ROWS_MAX)
     rows_in_all = -1 if (live < 0).any() else int(live.sum())
-    live = live if kept is None else live[kept]
+    live = live if selected is None else live[selected]
     if (live < 0).any():
         return None, {}
     rows = int(live.sum())
-    positions = None if kept is None else pa.array(kept)
+    positions = None if selected is None else pa.array(selected)
     statistics = counted.statistics if positions is None else counted.statistics.take(positions)
     columns: dict[str, ColumnEstimate] = {}
     for name in names:
@@ -90,7 +91,7 @@ def estimate_columns(
             continue
         partition = pruning.partition_column((name,))
         if partition is not None:
-            columns[name] = _of_partitions(partition, live, kept)
+            columns[name] = _of_partitions(partition, live, selected)
         elif not column.is_partition:
             found = _of_statistics(column, statistics, rows)
             known = None if distinct is None else distinct.columns.get(name)
@@ -104,8 +105,8 @@ def _with_count(found: ColumnEstimate, distinct: int | None, rows: int) -> Colum
     return replace(found, distinct=max(1, min(*bounds, rows))) if distinct is not None else found
 
 
-def _of_partitions(column: PartitionColumn, live: npt.NDArray[np.int64], kept: Rows | None) -> ColumnEstimate:
-    codes = column.codes if kept is None else column.codes[kept]
+def _of_partitions(column: PartitionColumn, live: npt.NDArray[np.int64], selected: Rows | None) -> ColumnEstimate:
+    codes = column.codes if selected is None else column.codes[selected]
     null = column.null
     used = np.unique(codes)
     used = used[~null[used]]

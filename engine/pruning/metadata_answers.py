@@ -72,8 +72,8 @@ class CountedFiles:
         """Returns each file's rows that are in no deletion vector; -1 if unknown."""
         physical = self.statistics["num_records"]
         vectors = self.files["deletion_vector"]
-        marked = pc.if_else(vectors.is_valid(), pc.struct_field(vectors, "cardinality"), 0)
-        live: npt.NDArray[np.int64] = pc.subtract(physical, marked).fill_null(-1).to_numpy()
+        num_deleted = pc.if_else(vectors.is_valid(), pc.struct_field(vectors, "cardinality"), 0)
+        live: npt.NDArray[np.int64] = pc.subtract(physical, num_deleted).fill_null(-1).to_numpy()
         return np.maximum(live, -1)
 
     def has_vector(self) -> Mask:
@@ -86,11 +86,11 @@ class CountedFiles:
 
 def exact_selection(pruning: FilePruning, predicate: Predicate) -> Result[Mask]:
     """Returns the files whose rows all satisfy `predicate`, if no other file has a matching row."""
-    kept = pruning.prune(predicate)
-    mixed = int(np.count_nonzero(kept & ~pruning.matches_all(predicate)))
+    selected = pruning.prune(predicate)
+    mixed = int(np.count_nonzero(selected & ~pruning.matches_all(predicate)))
     if mixed:
-        return NoAnswer(f"the condition may hold for some rows only in {mixed} of {len(kept)} files")
-    return Answer(kept)
+        return NoAnswer(f"the condition may hold for some rows only in {mixed} of {len(selected)} files")
+    return Answer(selected)
 
 
 def count_rows(counted: CountedFiles, selected: Mask) -> Result[int]:

@@ -135,11 +135,11 @@ class FilePruning:
         rows = np.flatnonzero(can_be(truths, TRUE))
         if len(rows) == 0:
             return truths
-        asked = frozenset(found.physical_path[0] for path in _paths(data) if (found := self.columns.resolve(path)))
+        requested = frozenset(found.physical_path[0] for path in _paths(data) if (found := self.columns.resolve(path)))
         if self._statistics is None or len(rows) * _FEW_SHARE > len(self):
-            statistics = None if self._statistics is None else self._statistics(None, asked)
+            statistics = None if self._statistics is None else self._statistics(None, requested)
             return conjoin(truths, self._evaluate(data, None, statistics))
-        truths[rows] = conjoin(truths[rows], self._evaluate(data, rows, self._statistics(rows, asked)))
+        truths[rows] = conjoin(truths[rows], self._evaluate(data, rows, self._statistics(rows, requested)))
         return truths
 
     def _evaluate(self, predicate: Predicate, rows: Rows | None, statistics: pa.Table | None) -> Truths:

@@ -105,7 +105,7 @@ class OrderedBounds(ABC, Generic[P]):
         """Returns whether some value may be above; `numbers_only` excludes NaN."""
 
     @abstractmethod
-    def some_at_least(self, probe: P, *, numbers_only: bool = False) -> Mask: ...
+    def some_at_or_above(self, probe: P, *, numbers_only: bool = False) -> Mask: ...
 
     @abstractmethod
     def some_among(self, probes: Sequence[P]) -> Answers:
@@ -115,7 +115,7 @@ class OrderedBounds(ABC, Generic[P]):
         return False
 
     def some_equal(self, probe: P) -> Mask:
-        return self.some_at_most(probe) & self.some_at_least(probe, numbers_only=not self.is_nan(probe))
+        return self.some_at_most(probe) & self.some_at_or_above(probe, numbers_only=not self.is_nan(probe))
 
     def some_different(self, probe: P) -> Mask:
         return self.some_below(probe) | self.some_above(probe)
@@ -131,13 +131,13 @@ class OrderedBounds(ABC, Generic[P]):
             case Operator.NOT_EQUAL:
                 return Answers(self.some_different(probe), self.some_equal(probe))
             case Operator.LESS:
-                return Answers(self.some_below(probe), self.some_at_least(probe))
+                return Answers(self.some_below(probe), self.some_at_or_above(probe))
             case Operator.LESS_OR_EQUAL:
                 return Answers(self.some_at_most(probe), self.some_above(probe))
             case Operator.GREATER:
                 return Answers(self.some_above(probe, numbers_only=numbers_only), self.some_at_most(probe))
             case Operator.GREATER_OR_EQUAL:
-                return Answers(self.some_at_least(probe, numbers_only=numbers_only), self.some_below(probe))
+                return Answers(self.some_at_or_above(probe, numbers_only=numbers_only), self.some_below(probe))
             case _:
                 assert_never(operator)
 
@@ -163,7 +163,7 @@ class Probe:
     below: Any
     at_most: Any
     above: Any
-    at_least: Any
+    at_or_above: Any
 
     @classmethod
     def at(cls, key: Any) -> Probe:
@@ -210,18 +210,18 @@ class NumericBounds(OrderedBounds[Probe]):
     def some_above(self, probe: Probe, *, numbers_only: bool = False) -> Mask:
         return np.asarray(self._high(numbers_only) > probe.above, dtype=bool)
 
-    def some_at_least(self, probe: Probe, *, numbers_only: bool = False) -> Mask:
-        return np.asarray(self._high(numbers_only) >= probe.at_least, dtype=bool)
+    def some_at_or_above(self, probe: Probe, *, numbers_only: bool = False) -> Mask:
+        return np.asarray(self._high(numbers_only) >= probe.at_or_above, dtype=bool)
 
     def is_nan(self, probe: Probe) -> bool:
-        return self.data_type in FLOATING and bool(probe.at_least == NAN_KEY)
+        return self.data_type in FLOATING and bool(probe.at_or_above == NAN_KEY)
 
     def some_among(self, probes: Sequence[Probe]) -> Answers:
         has_nan = any(self.is_nan(probe) for probe in probes)
         if self.number_high is not None and has_nan:
             return Answers(np.asarray(True), np.asarray(True))
         # Empty for a literal between two column values, several for one between two doubles.
-        keys = _sorted_like({key for probe in probes for key in range(probe.at_least, probe.at_most + 1)}, self.low)
+        keys = _sorted_like({key for probe in probes for key in range(probe.at_or_above, probe.at_most + 1)}, self.low)
         high = self._high(True)
         found = np.searchsorted(keys, self.low, "left") < np.searchsorted(keys, high, "right")
         single = np.asarray(self.low == self._high(False), dtype=bool)
@@ -251,9 +251,9 @@ def _probe_on_grid(value: int | Decimal, column_type: DataType) -> Probe:
     numerator, denominator = value.as_integer_ratio()
     if isinstance(column_type, DecimalType):
         numerator *= 10**column_type.scale
-    floor = numerator // denominator
+    quotient = numerator // denominator
     ceiling = -(-numerator // denominator)
-    return Probe(below=ceiling, at_most=floor, above=floor, at_least=ceiling)
+    return Probe(below=ceiling, at_most=quotient, above=quotient, at_or_above=ceiling)
 
 
 def _probe_between_doubles(value: int | Decimal) -> Probe | None:
@@ -264,7 +264,7 @@ def _probe_between_doubles(value: int | Decimal) -> Probe | None:
         return Probe.at(_floating_key(nearest))
     under = _floating_key(math.nextafter(nearest, -math.inf))
     over = _floating_key(math.nextafter(nearest, math.inf))
-    return Probe(below=over, at_most=over, above=under, at_least=under)
+    return Probe(below=over, at_most=over, above=under, at_or_above=under)
 
 
 def _sorted_like(values: set[Any], like: Integers) -> Integers:
@@ -298,22 +298,22 @@ class BytesBounds(OrderedBounds[bytes]):
     def some_above(self, probe: bytes, *, numbers_only: bool = False) -> Mask:
         return self._reach(pc.greater, probe)
 
-    def some_at_least(self, probe: bytes, *, numbers_only: bool = False) -> Mask:
+    def some_at_or_above(self, probe: bytes, *, numbers_only: bool = False) -> Mask:
         return self._reach(pc.greater_equal, probe)
 
     def starts_with(self, prefix: bytes) -> Answers:
         end = _after_prefix(prefix)
         if end is None:
             return Answers(np.asarray(True), np.asarray(False))
-        found = self.some_below(end) & self.some_at_least(prefix)
-        return Answers(found, self.some_below(prefix) | self.some_at_least(end))
+        found = self.some_below(end) & self.some_at_or_above(prefix)
+        return Answers(found, self.some_below(prefix) | self.some_at_or_above(end))
 
     def some_among(self, probes: Sequence[bytes]) -> Answers:
         keys = np.empty(len(probes), dtype=object)
         keys[:] = sorted(probes)
         if self.low is None or self.high is None:
-            return Answers(self.some_at_most(keys[-1]) & self.some_at_least(keys[0]), np.asarray(True))
-        found = self.some_at_most(keys[-1]) & self.some_at_least(keys[0])
+            return Answers(self.some_at_most(keys[-1]) & self.some_at_or_above(keys[0]), np.asarray(True))
+        found = self.some_at_most(keys[-1]) & self.some_at_or_above(keys[0])
         near = np.flatnonzero(found)
         lows = [low or b"" for low in self.low.take(pa.array(near)).to_pylist()]
         highs = [self._end(high, keys[-1]) for high in self.high.take(pa.array(near)).to_pylist()]
@@ -324,9 +324,9 @@ class BytesBounds(OrderedBounds[bytes]):
             other[near] = first >= last
         return Answers(found, other)
 
-    def _reach(self, question: Any, probe: bytes) -> Mask:
+    def _reach(self, comparison: Any, probe: bytes) -> Mask:
         probe = probe if self.exact else probe[:_PREFIX_BYTES_MAX]
-        answer = _ask(question, self.high, probe)
+        answer = _ask(comparison, self.high, probe)
         if self.exact or self.high is None or len(probe) < CUT_STRING_BYTES_MIN:
             return answer
         # A long maximum string may be only a prefix of the true one, which may then be the literal or above it.
@@ -334,9 +334,9 @@ class BytesBounds(OrderedBounds[bytes]):
         cut = pc.is_in(self.high, value_set=pa.array(beginnings, pa.binary()))
         return np.asarray(answer | cut.to_numpy(zero_copy_only=False))
 
-    def _end(self, high: bytes | None, greatest: bytes) -> bytes:
+    def _end(self, high: bytes | None, maximum: bytes) -> bytes:
         if high is None:
-            return greatest
+            return maximum
         # UTF-8 text never contains the byte FF, so this is above everything that begins with `high`.
         return high + b"\xff" if not self.exact and len(high) >= CUT_STRING_BYTES_MIN else high
 
@@ -344,10 +344,10 @@ class BytesBounds(OrderedBounds[bytes]):
 Bounds: TypeAlias = NumericBounds | BytesBounds
 
 
-def _ask(question: Any, bounds: pa.Array | None, probe: bytes) -> Mask:
+def _ask(comparison: Any, bounds: pa.Array | None, probe: bytes) -> Mask:
     if bounds is None:
         return np.asarray(True)
-    answer: Mask = question(bounds, pa.scalar(probe, pa.binary())).fill_null(True).to_numpy(zero_copy_only=False)
+    answer: Mask = comparison(bounds, pa.scalar(probe, pa.binary())).fill_null(True).to_numpy(zero_copy_only=False)
     return answer
 
 

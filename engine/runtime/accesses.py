@@ -83,27 +83,27 @@ class Lineage:
     columns: tuple[ColumnLineage, ...] = ()
     others: tuple[ColumnSource, ...] = ()
     # The name under which later queries of the statement read the rows, if they are stored for these queries alone.
-    kept: str | None = None
+    materialized_as: str | None = None
 
 
-def resolved(told: Iterable[Lineage]) -> tuple[list[ColumnLineage], list[ColumnSource]]:
+def resolved(lineages: Iterable[Lineage]) -> tuple[list[ColumnLineage], list[ColumnSource]]:
     """Returns the columns of tables and results that a statement's queries produced, each once with all its sources,
     and the other columns that were read. Rows that were stored between two queries are replaced by their own sources.
     """
-    kept: dict[tuple[str, str], tuple[ColumnSource, ...]] = {}
+    origins: dict[tuple[str, str], tuple[ColumnSource, ...]] = {}
     sources: dict[tuple[str | None, str], dict[ColumnSource, None]] = {}
     others: dict[ColumnSource, None] = {}
 
     def own(found: Iterable[ColumnSource]) -> Iterator[ColumnSource]:
         for source in found:
-            for first in kept.get((source.relation, source.column), (source,)):
+            for first in origins.get((source.relation, source.column), (source,)):
                 yield replace(first, transformation=max(first.transformation, source.transformation, key=_ORDER.index))
 
-    for each in told:
+    for each in lineages:
         others.update(dict.fromkeys(own(each.others)))
         for column in each.columns:
-            if each.kept is not None:
-                kept[each.kept, column.column] = tuple(own(column.sources))
+            if each.materialized_as is not None:
+                origins[each.materialized_as, column.column] = tuple(own(column.sources))
             else:
                 sources.setdefault((column.target, column.column), {}).update(dict.fromkeys(own(column.sources)))
     columns = [ColumnLineage(target, name, tuple(found)) for (target, name), found in sources.items()]

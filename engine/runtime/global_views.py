@@ -66,8 +66,8 @@ class GlobalViews:
                 raise TableNotFound(str(name))
             if fold(renamed.name.table) in views:
                 raise TableAlreadyExists(str(renamed.name))
-            kept = {key: entry for key, entry in views.items() if key != fold(name.table)}
-            self._put(identity, {**kept, fold(renamed.name.table): renamed})
+            remaining = {key: entry for key, entry in views.items() if key != fold(name.table)}
+            self._put(identity, {**remaining, fold(renamed.name.table): renamed})
 
     def _put(self, identity: Identity, views: dict[str, ViewEntry]) -> None:
         if views:

@@ -101,7 +101,7 @@ class Profile:
         self._part: Profile | None = None
         # The number of statements of a script that started.
         self.parts = 0
-        self.hides_work = self.hides_texts = False
+        self.hides_metrics = self.hides_texts = False
         self.is_from_cache = False
 
     def enter(self, stage: Stage | None) -> None:
@@ -193,26 +193,26 @@ class Profile:
 
     def hide_work(self, *, texts: bool = False) -> None:
         """Hides reads, notes and tasks from now on. `texts`: errors do not show the running text either."""
-        self.hides_work, self.hides_texts = True, texts
+        self.hides_metrics, self.hides_texts = True, texts
 
     def add_read(self, read: TableRead) -> None:
         """Adds a read; a repeated request for the same files is not another read."""
         with self._lock:
-            if read not in self._entries and not self.hides_work:
+            if read not in self._entries and not self.hides_metrics:
                 self._entries.append(read)
                 self._log.append(str(read))
 
     def add_note(self, text: str) -> None:
         """Adds a sentence on how the statement was answered."""
         with self._lock:
-            if not self.hides_work:
+            if not self.hides_metrics:
                 self._entries.append(text)
                 self._log.append(text)
 
     def note_cached(self) -> None:
         """Notes that the result came from the result cache."""
         self.add_note(_FROM_CACHE)
-        self.is_from_cache = not self.hides_work
+        self.is_from_cache = not self.hides_metrics
 
     def forget_cached(self) -> None:
         """Forgets a cache hit, because another statement starts: the cached result only became a part of its text."""
@@ -227,7 +227,7 @@ class Profile:
 
     def count_tasks(self, tasks: TaskCounts) -> None:
         """Sets the task counts of the running query."""
-        if self.hides_work:
+        if self.hides_metrics:
             return
         with self._lock:
             if tasks != self._tasks:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 from catalog.grants.right_differences import RightDifference
 from engine.concurrency.cancel import CancelToken
-from engine.concurrency.retry import Loss
+from engine.concurrency.retry import RetryReason
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, SparkJob
-from engine.runtime.results import FileQuestion, ResultStream
+from engine.runtime.results import FileListRequest, ResultStream
 from engine.runtime.variables import VisibleVariables
 from engine.spool.spool import Spool
 from engine.storage.volume_files import FileTransfer
@@ -79,8 +79,8 @@ class StatementRequest:
     on_rows: Callable[[ResultStream], None] | None = None
     on_lineage: Callable[[Lineage], None] | None = None
     on_commit: Callable[[Commit], None] = _ignore
-    on_loss: Callable[[Loss], None] = _ignore
-    on_files_asked: Callable[[FileQuestion], None] | None = None
+    on_retry: Callable[[RetryReason], None] = _ignore
+    on_files_requested: Callable[[FileListRequest], None] | None = None
     on_jobs: Callable[[Sequence[SparkJob]], None] | None = None
     on_rights: Callable[[Sequence[RightDifference]], None] = _ignore
     stage: Callable[[FileTransfer], str] | None = None

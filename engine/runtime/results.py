@@ -78,7 +78,7 @@ class Repeatable(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FileQuestion:
+class FileListRequest:
     """The files of a scan that Spark requested while it planned a query; the result depends on them and on their rows.
 
     `scan` is the number of the scan in its plan, `filters` the pushed filters as JSON (`engine.spark.filters`), `zone`
@@ -197,8 +197,8 @@ def counts_as_row(stream: ResultStream) -> ResultStream:
     if stream.has_rows or stream.row_counts is None:
         return stream
     counts = stream.row_counts.named
-    told = [] if stream.row_counts.defines_table else [tuple(counts.values())]
-    counted = small_result(dict.fromkeys(counts, BIGINT), told)
+    rows = [] if stream.row_counts.defines_table else [tuple(counts.values())]
+    counted = small_result(dict.fromkeys(counts, BIGINT), rows)
     return replace(counted, row_counts=stream.row_counts, on_close=stream.close)
 
 

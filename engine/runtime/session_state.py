@@ -49,8 +49,8 @@ class SessionState:
 
     def without(self, key: str | None) -> SessionState:
         """Resets one setting, or all of them."""
-        kept = {name: value for name, value in self.values.items() if key is not None and name != key}
-        return replace(self, values=MappingProxyType(kept))
+        remaining = {name: value for name, value in self.values.items() if key is not None and name != key}
+        return replace(self, values=MappingProxyType(remaining))
 
     @property
     def current(self) -> SchemaName:
@@ -70,8 +70,8 @@ class SessionState:
         return replace(self, temporary_views=MappingProxyType(views))
 
     def without_temporary_view(self, name: TableName) -> SessionState:
-        kept = {key: entry for key, entry in self.temporary_views.items() if entry.name != name}
-        return replace(self, temporary_views=MappingProxyType(kept))
+        remaining = {key: entry for key, entry in self.temporary_views.items() if entry.name != name}
+        return replace(self, temporary_views=MappingProxyType(remaining))
 
     def temporary_function(self, parts: tuple[str, ...]) -> FunctionEntry | None:
         """Returns the session's own function with this name, which may be qualified as `session.f` or
@@ -84,8 +84,8 @@ class SessionState:
         return replace(self, temporary_functions=MappingProxyType(functions))
 
     def without_temporary_function(self, name: TableName) -> SessionState:
-        kept = {key: entry for key, entry in self.temporary_functions.items() if entry.name != name}
-        return replace(self, temporary_functions=MappingProxyType(kept))
+        remaining = {key: entry for key, entry in self.temporary_functions.items() if entry.name != name}
+        return replace(self, temporary_functions=MappingProxyType(remaining))
 
     @property
     def visible(self) -> VisibleVariables:

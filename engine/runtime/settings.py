@@ -126,7 +126,7 @@ def _limit(key: str, doc: str, check: Whole) -> Setting:
     return Setting(key=key, doc=doc, check=check, expected=check.expected)
 
 
-def _choice(key: str, doc: str, choices: tuple[str, ...]) -> Setting:
+def _option(key: str, doc: str, choices: tuple[str, ...]) -> Setting:
     return Setting(key=key, doc=doc, check=_one_of(*choices), expected=f"one of {', '.join(choices)}")
 
 
@@ -281,8 +281,8 @@ _ROWS = (
 
 _QUERY_ROWS = (
     *(_flag(key, doc) for key, doc in query_settings.FLAGS),
-    *(_limit(key, doc, Whole(least, most)) for key, doc, least, most in query_settings.LIMITS),
-    *(_choice(key, doc, choices) for key, doc, choices in query_settings.CHOICES),
+    *(_limit(key, doc, Whole(smallest, most)) for key, doc, smallest, most in query_settings.LIMITS),
+    *(_option(key, doc, choices) for key, doc, choices in query_settings.CHOICES),
 )
 
 # Spark settings that do not change the value of an expression: query planning, limits, writing.

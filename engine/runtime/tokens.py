@@ -30,14 +30,14 @@ def create_token(
     owner = TokenOwner(
         principal=identity.principal, groups=tuple(sorted(identity.groups)), method=_method_of_owner(store, identity)
     )
-    asked = TokenRequest(
+    request = TokenRequest(
         owner=owner,
         comment=comment,
         lifetime_s=lifetime_s,
         is_read_only=is_read_only,
         expires_ms_max=identity.expires_ms,
     )
-    return store.create(asked)
+    return store.create(request)
 
 
 def _method_of_owner(store: TokenStore, identity: Identity) -> str:

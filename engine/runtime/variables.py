@@ -89,8 +89,8 @@ class Scope:
         return self.with_variables([replace(self.variables[name], value=value)], or_replace=True)
 
     def without(self, name: str) -> Scope:
-        kept = {key: variable for key, variable in self.variables.items() if key != name}
-        return replace(self, variables=MappingProxyType(kept))
+        remaining = {key: variable for key, variable in self.variables.items() if key != name}
+        return replace(self, variables=MappingProxyType(remaining))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from catalog.conditions import (
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, empty_result, sql_type_of
 from engine.runtime.variables import RowValue, RowValues, Scope, Variable
-from engine.script.road import Road, Scopes, Step
+from engine.script.statement_pipeline import Scopes, StatementPipeline, Step
 from engine.sql.query.values import Query
 from engine.statements.scripting.grammar_identifiers import text_with_names
 from engine.statements.scripting.grammar_immediate import markers
@@ -42,27 +42,31 @@ _ROW_SCOPE = "row of a query"
 
 
 def execute_immediate(
-    statement: ExecuteImmediate, road: Road, scopes: Scopes, parameters: Sequence[Parameter] = (), depth: int = 1
+    statement: ExecuteImmediate,
+    pipeline: StatementPipeline,
+    scopes: Scopes,
+    parameters: Sequence[Parameter] = (),
+    depth: int = 1,
 ) -> Step:
     """Runs the evaluated text. Only INTO changes the scopes."""
     if depth > DEPTH_MAX:
         raise ExecuteTooDeep(DEPTH_MAX)
-    text = _text(statement, road, scopes, parameters)
+    text = _text(statement, pipeline, scopes, parameters)
     row = statement.arguments_row
-    arguments = () if row is None else argument_values(row, road, scopes, parameters)
-    made = road.parse(text)
+    arguments = () if row is None else argument_values(row, pipeline, scopes, parameters)
+    made = pipeline.parse(text)
     if isinstance(made, Script):
         raise ScriptInExecuteImmediate()
     given: Sequence[Parameter] = parameters_for(text, statement.arguments, arguments)
     if isinstance(made, NamedByExpressions):
-        made, given = with_names(made, road, (), given)
+        made, given = with_names(made, pipeline, (), given)
     assert not isinstance(made, Script | NamedByExpressions), "names are all that is new in it"
-    road.cancel.ensure_live()
+    pipeline.cancel.ensure_live()
     if statement.targets:
-        return _assign(statement.targets, _rows(made, road, given), road, scopes)
+        return _assign(statement.targets, _rows(made, pipeline, given), pipeline, scopes)
     if isinstance(made, ExecuteImmediate):
-        return Step(result=execute_immediate(made, road, (), given, depth + 1).result, scopes=scopes)
-    return Step(result=road.take(made, (), given).result, scopes=scopes)
+        return Step(result=execute_immediate(made, pipeline, (), given, depth + 1).result, scopes=scopes)
+    return Step(result=pipeline.take(made, (), given).result, scopes=scopes)
 
 
 def only_value(result: ResultStream) -> object:
@@ -74,8 +78,10 @@ def only_value(result: ResultStream) -> object:
     return values[0] if values else None
 
 
-def _text(statement: ExecuteImmediate, road: Road, scopes: Scopes, parameters: Sequence[Parameter]) -> str:
-    result = road.take(statement.source, scopes, parameters).result
+def _text(
+    statement: ExecuteImmediate, pipeline: StatementPipeline, scopes: Scopes, parameters: Sequence[Parameter]
+) -> str:
+    result = pipeline.take(statement.source, scopes, parameters).result
     sql_type = sql_type_of(result.schema.field(0))
     text = only_value(result)
     if not sql_type.startswith(TEXT_TYPES):
@@ -85,9 +91,11 @@ def _text(statement: ExecuteImmediate, road: Road, scopes: Scopes, parameters: S
     return text
 
 
-def argument_values(row: Query, road: Road, scopes: Scopes, parameters: Sequence[Parameter]) -> tuple[RowValue, ...]:
+def argument_values(
+    row: Query, pipeline: StatementPipeline, scopes: Scopes, parameters: Sequence[Parameter]
+) -> tuple[RowValue, ...]:
     """Returns the USING values, which are the only row in a query."""
-    return values_of(road.take(EvaluateQuery(query=row), scopes, parameters)).row(0)
+    return values_of(pipeline.take(EvaluateQuery(query=row), scopes, parameters)).row(0)
 
 
 def parameters_for(text: str, arguments: Sequence[Argument], values: Sequence[RowValue]) -> tuple[Parameter, ...]:
@@ -108,10 +116,10 @@ def parameters_for(text: str, arguments: Sequence[Argument], values: Sequence[Ro
     )
 
 
-def _rows(made: Executable, road: Road, parameters: Sequence[Parameter]) -> RowValues:
+def _rows(made: Executable, pipeline: StatementPipeline, parameters: Sequence[Parameter]) -> RowValues:
     if not isinstance(made, Query):
         raise NotAQueryForInto()
-    return values_of(road.take(EvaluateQuery(query=made), (), parameters))
+    return values_of(pipeline.take(EvaluateQuery(query=made), (), parameters))
 
 
 def values_of(step: Step) -> RowValues:
@@ -119,22 +127,24 @@ def values_of(step: Step) -> RowValues:
     return step.values
 
 
-def _assign(targets: tuple[Names, ...], found: RowValues, road: Road, scopes: Scopes) -> Step:
+def _assign(targets: tuple[Names, ...], found: RowValues, pipeline: StatementPipeline, scopes: Scopes) -> Step:
     if len(found.rows) > 1:
         raise TooManyRowsAssigned()
     if found.rows:
-        return assign_row(targets, found.row(0), road, scopes)
+        return assign_row(targets, found.row(0), pipeline, scopes)
     nothing = SetVariables(targets=targets, source=row_query(["NULL"] * len(found.names)))
-    return Step(result=empty_result(), scopes=road.take(nothing, scopes, ()).scopes)
+    return Step(result=empty_result(), scopes=pipeline.take(nothing, scopes, ()).scopes)
 
 
-def assign_row(targets: tuple[Names, ...], row: Sequence[RowValue], road: Road, scopes: Scopes) -> Step:
+def assign_row(
+    targets: tuple[Names, ...], row: Sequence[RowValue], pipeline: StatementPipeline, scopes: Scopes
+) -> Step:
     """Assigns a given row: executes SET from variables in a separate scope, so that Spark casts the values."""
     names = [f"column {number}" for number in range(len(row))]
     variables = {name: Variable(name=name, value=value, default="NULL") for name, value in zip(names, row, strict=True)}
     scope = Scope(label=_ROW_SCOPE, variables=MappingProxyType(variables))
     source = row_query([f"`{_ROW_SCOPE}`.`{name}`" for name in names])
-    step = road.take(SetVariables(targets=targets, source=source), (*scopes, scope), ())
+    step = pipeline.take(SetVariables(targets=targets, source=source), (*scopes, scope), ())
     return Step(result=empty_result(), scopes=step.scopes[:-1])
 
 
@@ -143,7 +153,7 @@ TEXT_TYPES = ("string", "char(", "varchar(")
 
 
 def with_names(
-    statement: NamedByExpressions, road: Road, scopes: Scopes, parameters: Sequence[Parameter]
+    statement: NamedByExpressions, pipeline: StatementPipeline, scopes: Scopes, parameters: Sequence[Parameter]
 ) -> tuple[Executable, Sequence[Parameter]]:
     """Returns the statement with its evaluated names, and the remaining parameters."""
     named = [parameter for parameter in parameters if parameter.name is not None]
@@ -152,12 +162,14 @@ def with_names(
     inside += [False] * (len(by_position) - len(inside))
     inner = [parameter for parameter, is_inner in zip(by_position, inside, strict=False) if is_inner]
     left = [parameter for parameter, is_inner in zip(by_position, inside, strict=False) if not is_inner]
-    text = text_with_names(statement, _names(statement, road, scopes, [*inner, *named]))
-    return road.parse(text), [*left, *named]
+    text = text_with_names(statement, _names(statement, pipeline, scopes, [*inner, *named]))
+    return pipeline.parse(text), [*left, *named]
 
 
-def _names(statement: NamedByExpressions, road: Road, scopes: Scopes, parameters: Sequence[Parameter]) -> list[str]:
-    result = road.take(statement.names, scopes, parameters).result
+def _names(
+    statement: NamedByExpressions, pipeline: StatementPipeline, scopes: Scopes, parameters: Sequence[Parameter]
+) -> list[str]:
+    result = pipeline.take(statement.names, scopes, parameters).result
     try:
         found = pa.Table.from_batches(result.batches(), result.schema)
     finally:

@@ -34,16 +34,16 @@ from engine.script.immediate import (
     values_of,
     with_names,
 )
-from engine.script.road import Road, Scopes
+from engine.script.statement_pipeline import Scopes, StatementPipeline
 from engine.sql.query.values import Query
 from engine.statements.insert.statement import MultiInsert
 from engine.statements.scripting.statement import (
     CASE_SCOPE,
     CASE_VALUE,
     Branch,
-    Choice,
     CloseCursor,
     Compound,
+    ConditionalPart,
     DeclareCursor,
     ExecuteImmediate,
     FetchCursor,
@@ -65,9 +65,9 @@ from engine.statements.variables.statement import EvaluateQuery, Names
 _UNCAUGHT_CLASSES = frozenset({"00", "01", "02", "XX"})
 
 
-def run_script(script: Script, road: Road, parameters: Sequence[Parameter] = ()) -> ResultStream:
+def run_script(script: Script, pipeline: StatementPipeline, parameters: Sequence[Parameter] = ()) -> ResultStream:
     """Runs `script` to its end and returns its last query's result."""
-    run = _Run(road, parameters)
+    run = _Run(pipeline, parameters)
     try:
         run.compound(script.body)
     except _Uncaught as uncaught:
@@ -111,8 +111,8 @@ class _Block:
 class _Run:
     """One script run; `result` is the result so far."""
 
-    def __init__(self, road: Road, parameters: Sequence[Parameter]) -> None:
-        self._road = road
+    def __init__(self, pipeline: StatementPipeline, parameters: Sequence[Parameter]) -> None:
+        self._pipeline = pipeline
         self._parameters = parameters
         self._blocks: list[_Block] = []
         self.result = empty_result()
@@ -136,7 +136,7 @@ class _Run:
     def _part(self, part: ScriptPart) -> None:
         """Runs `part`. Its own error is handled here; errors in inner parts were handled when they were raised."""
         try:
-            self._road.cancel.reopen()
+            self._pipeline.cancel.reopen()
             self._run(part)
         except SqlError as error:
             self._handle(error)
@@ -145,8 +145,8 @@ class _Run:
         match part:
             case Compound():
                 self.compound(part)
-            case Choice():
-                self._choice(part)
+            case ConditionalPart():
+                self._run_branch(part)
             case Loop():
                 self._loop(part)
             case For():
@@ -156,7 +156,7 @@ class _Run:
             case Iterate(label=label):
                 raise _Jump(label, again=True)
             case ExecuteImmediate():
-                step = execute_immediate(part, self._road, self._scopes, self._parameters)
+                step = execute_immediate(part, self._pipeline, self._scopes, self._parameters)
                 self._keep(step.scopes)
                 self._answer(step.result, is_query=step.result.has_rows)
             case NamedByExpressions():
@@ -171,7 +171,7 @@ class _Run:
                 assert_never(part)
 
     def _named(self, statement: NamedByExpressions) -> None:
-        made, parameters = with_names(statement, self._road, self._scopes, self._parameters)
+        made, parameters = with_names(statement, self._pipeline, self._scopes, self._parameters)
         assert not isinstance(made, ExecuteImmediate | NamedByExpressions | Script), "a statement of a script by itself"
         self._take(made, parameters)
 
@@ -179,9 +179,9 @@ class _Run:
         depth, cursor = self._find_cursor(statement.parts)
         match statement:
             case OpenCursor():
-                cursor.open(statement, self._road, self._scopes, self._scopes[: depth + 1], self._parameters)
+                cursor.open(statement, self._pipeline, self._scopes, self._scopes[: depth + 1], self._parameters)
             case FetchCursor():
-                self._keep(cursor.fetch(statement, self._road, self._scopes))
+                self._keep(cursor.fetch(statement, self._pipeline, self._scopes))
             case CloseCursor():
                 cursor.close()
             case _:
@@ -197,7 +197,7 @@ class _Run:
         raise CursorNotFound(".".join(parts))
 
     def _take(self, statement: RunnableStatement, parameters: Sequence[Parameter]) -> None:
-        step = self._road.take(statement, self._scopes, parameters)
+        step = self._pipeline.take(statement, self._scopes, parameters)
         self._keep(step.scopes)
         self._answer(step.result, is_query=isinstance(statement, Query))
 
@@ -208,24 +208,24 @@ class _Run:
         self.result.close()
         self.result = result
 
-    def _choice(self, choice: Choice) -> None:
-        if choice.subject is None:
-            chosen = next((branch.body for branch in choice.branches if self._is_true(branch)), choice.otherwise)
+    def _run_branch(self, part: ConditionalPart) -> None:
+        if part.subject is None:
+            body = next((branch.body for branch in part.branches if self._is_true(branch)), part.otherwise)
         else:
-            values = self._road.take(EvaluateQuery(query=choice.subject), self._scopes, self._parameters).values
+            values = self._pipeline.take(EvaluateQuery(query=part.subject), self._scopes, self._parameters).values
             assert values is not None, "an EvaluateQuery has values"
             subject = Variable(name=CASE_VALUE, value=values.row(0)[0], default="NULL")
             with self._block(Scope(label=CASE_SCOPE).with_variables([subject])):
-                chosen = next((branch.body for branch in choice.branches if self._is_true(branch)), choice.otherwise)
-        self._body(chosen)
+                body = next((branch.body for branch in part.branches if self._is_true(branch)), part.otherwise)
+        self._body(body)
 
     def _loop(self, loop: Loop) -> None:
         while loop.before is None or self._is_true(loop.before):
-            if not self._turn(loop.body, loop.label) or (loop.after is not None and self._is_true(loop.after)):
+            if not self._run_iteration(loop.body, loop.label) or (loop.after is not None and self._is_true(loop.after)):
                 return
 
     def _for(self, loop: For) -> None:
-        values = self._road.take(EvaluateQuery(query=loop.query), self._scopes, self._parameters).values
+        values = self._pipeline.take(EvaluateQuery(query=loop.query), self._scopes, self._parameters).values
         assert values is not None, "an EvaluateQuery has values"
         label = loop.variable or f"row {len(self._blocks)} of a script"
         for index in range(len(values.rows)):
@@ -234,12 +234,12 @@ class _Run:
                 for name, value in zip(values.names, values.row(index), strict=True)
             ]
             with self._block(Scope(label=label).with_variables(row)):
-                if not self._turn(loop.body, loop.label):
+                if not self._run_iteration(loop.body, loop.label):
                     return
 
-    def _turn(self, body: Sequence[ScriptPart], label: str | None) -> bool:
+    def _run_iteration(self, body: Sequence[ScriptPart], label: str | None) -> bool:
         """Runs a loop's body once; returns whether the loop continues."""
-        self._road.cancel.reopen()
+        self._pipeline.cancel.reopen()
         try:
             self._body(body)
         except _Jump as jump:
@@ -250,7 +250,7 @@ class _Run:
 
     def _is_true(self, branch: Branch) -> bool:
         """Returns whether the condition is true; NULL, and a subquery without rows, are not."""
-        result = self._road.take(branch.condition, self._scopes, self._parameters).result
+        result = self._pipeline.take(branch.condition, self._scopes, self._parameters).result
         sql_type = sql_type_of(result.schema.field(0))
         value = only_value(result)
         if sql_type != "boolean":
@@ -259,7 +259,7 @@ class _Run:
 
     def _handle(self, error: SqlError) -> None:
         """Runs the handler for `error`; returns if the script continues after the failed statement."""
-        if self._road.cancel.reason is not None:
+        if self._pipeline.cancel.reason is not None:
             raise _Uncaught(error) from None
         for depth in range(len(self._blocks) - 1, -1, -1):
             block = self._blocks[depth]
@@ -323,19 +323,24 @@ class OpenableCursor:
     next_row: int = 0
 
     def open(
-        self, statement: OpenCursor, road: Road, scopes: Scopes, own_scopes: Scopes, parameters: Sequence[Parameter]
+        self,
+        statement: OpenCursor,
+        pipeline: StatementPipeline,
+        scopes: Scopes,
+        own_scopes: Scopes,
+        parameters: Sequence[Parameter],
     ) -> None:
         """Opens the cursor; `scopes` apply to the arguments in OPEN, `own_scopes` to the declaration."""
         if self.rows is not None:
             raise CursorAlreadyOpen(self.name)
         given = parameters
         if statement.arguments_row is not None:
-            values = argument_values(statement.arguments_row, road, scopes, parameters)
+            values = argument_values(statement.arguments_row, pipeline, scopes, parameters)
             given = parameters_for(self.query.text, statement.arguments, values)
-        self.rows = values_of(road.take(EvaluateQuery(query=self.query), own_scopes, given))
+        self.rows = values_of(pipeline.take(EvaluateQuery(query=self.query), own_scopes, given))
         self.next_row = 0
 
-    def fetch(self, statement: FetchCursor, road: Road, scopes: Scopes) -> Scopes:
+    def fetch(self, statement: FetchCursor, pipeline: StatementPipeline, scopes: Scopes) -> Scopes:
         """Returns the scopes with the next row assigned."""
         if self.rows is None:
             raise CursorNotOpen(self.name)
@@ -343,7 +348,7 @@ class OpenableCursor:
             raise CursorNoMoreRows(self.name)
         row = self.rows.row(self.next_row)
         self.next_row += 1
-        return assign_row(statement.targets, row, road, scopes).scopes
+        return assign_row(statement.targets, row, pipeline, scopes).scopes
 
     def close(self) -> None:
         if self.rows is None:

@@ -46,7 +46,9 @@ class ExecutionContext:
     @property
     def retries(self) -> RetryPolicy:
         """Returns the retry policy for the statement's commits."""
-        return RetryPolicy(cancel=self.request.cancel, on_loss=self.request.on_loss, turns=self.sources.turns)
+        return RetryPolicy(
+            cancel=self.request.cancel, on_retry=self.request.on_retry, write_queue=self.sources.write_queue
+        )
 
     def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
         """Returns the result columns of `plan`; nothing runs."""

@@ -2,9 +2,10 @@
 estimated size, and rows that are not in files. While a query runs: disk space for its result, and credentials that a
 catalog vended for a table's files.
 
-Java's announcement of a statement's first rows is passed on to its result (`announced_result.py`). A statement is
+Java's announcement of a statement's first rows is passed on to its result (`streaming_result.py`). A statement is
 registered here only while it runs. An error in a callback fails the statement with the original error
-(`Asked.failure`), not with Java's view of it. A statement whose files exceed its limit fails this way, before any job.
+(`DriverCallbacks.failure`), not with Java's view of it. A statement whose files exceed its limit fails this way,
+before any job.
 
 Rows that are not in files are computed in the context of the statement's own thread (:class:`GivenAnswers`).
 """
@@ -24,22 +25,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.conditions import LentCredentialsNotInSpark, ScanLimitExceeded
-from catalog.rest.vended import lent_by
+from catalog.conditions import ScanLimitExceeded, VendedCredentialsNotInSpark
+from catalog.rest.vended import vended_by
 from engine.concurrency.cancel import CancelToken
 from engine.errors.table_errors import naming
 from engine.planning.plans.reads import ReadPlan, RowScan
 from engine.pruning.estimates import Estimate
 from engine.runtime.profile import Profile
 from engine.runtime.request import StatementRequest
-from engine.runtime.results import FileQuestion
+from engine.runtime.results import FileListRequest
 from engine.runtime.time_zones import find_zone
-from engine.spark.announced_result import AnnouncedResult
+from engine.spark.driver_callbacks import CallbackServer
 from engine.spark.filters import read_filters
-from engine.spark.questions import QuestionServer
 from engine.spark.scan import file_list
+from engine.spark.streaming_result import StreamingResult
 from engine.spool.budget import Reservation
-from engine.tables.scan import ChosenFiles, CountedChoice, Scan
+from engine.tables.scan import CountingPruning, PrunedFiles, Scan
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ class ScannedBytes:
             raise ScanLimitExceeded(self._total, self._bytes_max)
 
 
-class Asked:
+class DriverCallbacks:
     """A running statement's scans, and the first error in its callbacks."""
 
     def __init__(
@@ -81,13 +82,13 @@ class Asked:
         profile: Profile,
         scan_bytes_max: int = 0,
         disk: Reservation | None = None,
-        on_question: Callable[[FileQuestion], None] | None = None,
+        on_file_request: Callable[[FileListRequest], None] | None = None,
         given: GivenAnswers | None = None,
     ) -> None:
         """Registers scans; `disk` reserves bytes for its result's files (None: unlimited)."""
         self._scans = scans
         self._profile = profile
-        self._on_question = on_question
+        self._on_file_request = on_file_request
         self._given = given or GivenAnswers()
         self._counted = ScannedBytes(scan_bytes_max)
         self._disk = disk or Reservation(None, "")
@@ -97,72 +98,74 @@ class Asked:
     def failure(self) -> Exception | None:
         return self._failure or self._given.failure
 
-    def answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
+    def answer(self, callback: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
         """Returns the scan's files that match the filters, in the form of `file_list`, or an estimate; or the number of
         further bytes that may be written for the result; or Hadoop's settings for vended credentials.
         """
         try:
-            if "lease" in question:
-                return _lent(question["lease"], question["place"])
-            if "disk_bytes" in question:
-                return {"granted": self._disk.take(question["disk_bytes"], question["needed"])}
-            if "given" in question:
-                return self._given.answer(question)
-            scan = self._scans[question["scan"]]
+            if "lease" in callback:
+                return _vended_credentials(callback["lease"], callback["place"])
+            if "disk_bytes" in callback:
+                return {"granted": self._disk.take(callback["disk_bytes"], callback["needed"])}
+            if "given" in callback:
+                return self._given.answer(callback)
+            scan = self._scans[callback["scan"]]
             with naming(scan.label):
-                if "estimate" in question:
-                    return asdict(_estimate(scan, question))
-                chosen = self._chosen(scan, question)
-                rows = None if chosen is None else chosen.rows
+                if "estimate" in callback:
+                    return asdict(_estimate(scan, callback))
+                pruned = self._pruned_files(scan, callback)
+                rows = None if pruned is None else pruned.rows
                 self._counted.add(scan, rows)
                 files = file_list(scan, rows)
-                return files if chosen is None or not chosen.is_part else files.replace_schema_metadata(IS_PART)
+                return files if pruned is None or not pruned.is_part else files.replace_schema_metadata(IS_PART)
         except Exception as error:
             self._failure = error
             raise
 
-    def _chosen(self, scan: Scan, question: dict[str, Any]) -> ChosenFiles | None:
+    def _pruned_files(self, scan: Scan, callback: dict[str, Any]) -> PrunedFiles | None:
         """Returns the files that may match, or enough of them for the requested row count; None for all."""
-        asked = FileQuestion(question["scan"], json.dumps(question["filters"]), question["zone"], question.get("rows"))
-        if self._on_question is not None:
-            self._on_question(asked)
-        chosen = chosen_files(scan, asked)
-        if chosen is None:
+        request = FileListRequest(
+            callback["scan"], json.dumps(callback["filters"]), callback["zone"], callback.get("rows")
+        )
+        if self._on_file_request is not None:
+            self._on_file_request(request)
+        pruned = pruned_files(scan, request)
+        if pruned is None:
             return None
         if not scan.is_hidden:
-            self._profile.add_read(chosen.read)
-        return chosen
+            self._profile.add_read(pruned.read)
+        return pruned
 
 
-def chosen_files(scan: Scan, asked: FileQuestion) -> ChosenFiles | None:
+def pruned_files(scan: Scan, request: FileListRequest) -> PrunedFiles | None:
     """Returns the selected files for a request on a scan, possibly in another version; None: all its files."""
-    choice = scan.choice
-    if choice is None:
+    pruning = scan.pruning
+    if pruning is None:
         return None
-    filters = read_filters(json.loads(asked.filters))
-    zone = find_zone(asked.zone)
-    if asked.rows is not None and not scan.is_hidden and isinstance(choice, CountedChoice):
-        return choice.choose_rows(filters, zone, asked.rows)
-    return choice.choose(filters, zone)
+    filters = read_filters(json.loads(request.filters))
+    zone = find_zone(request.zone)
+    if request.rows is not None and not scan.is_hidden and isinstance(pruning, CountingPruning):
+        return pruning.choose_rows(filters, zone, request.rows)
+    return pruning.choose(filters, zone)
 
 
-def _lent(lease: str, place: str) -> dict[str, Any]:
-    """Returns credentials in the form for `Leases.java`. Raises `LentCredentialsNotInSpark`,
+def _vended_credentials(credentials_id: str, place: str) -> dict[str, Any]:
+    """Returns credentials in the form for `Leases.java`. Raises `VendedCredentialsNotInSpark`,
     `RestCatalogNotAvailable`.
     """
-    lent = lent_by(lease)
-    if lent.hadoop is None:
-        raise LentCredentialsNotInSpark(place, "Spark takes none of their kind")
-    return {"connector": lent.hadoop.connector, "settings": dict(lent.hadoop.settings), "ends_ms": lent.ends_ms}
+    vended = vended_by(credentials_id)
+    if vended.hadoop is None:
+        raise VendedCredentialsNotInSpark(place, "Spark takes none of their kind")
+    return {"connector": vended.hadoop.connector, "settings": dict(vended.hadoop.settings), "ends_ms": vended.ends_ms}
 
 
-def _estimate(scan: Scan, question: dict[str, Any]) -> Estimate:
+def _estimate(scan: Scan, callback: dict[str, Any]) -> Estimate:
     """Returns an estimate. For rows that policies hide, it contains only publicly visible information."""
-    if scan.choice is not None and not scan.is_hidden:
-        filters = read_filters(question["filters"])
-        zone = find_zone(question["zone"])
+    if scan.pruning is not None and not scan.is_hidden:
+        filters = read_filters(callback["filters"])
+        zone = find_zone(callback["zone"])
         try:
-            return scan.choice.estimate(filters, zone, question["estimate"])
+            return scan.pruning.estimate(filters, zone, callback["estimate"])
         except Exception:  # a real error is raised when the files are listed
             logger.exception("nothing is estimated of %s", scan.label)
     return Estimate(files=scan.files.num_rows, bytes=pc.sum(scan.files["size"]).as_py() or 0)
@@ -172,47 +175,47 @@ class FileLists:
     """The process-wide registry for running statements; see the module."""
 
     def __init__(self) -> None:
-        self._running: dict[str, Asked] = {}
-        self._announced: dict[str, AnnouncedResult] = {}
-        self.server = QuestionServer(self._answer, self._follow)
+        self._running: dict[str, DriverCallbacks] = {}
+        self._streaming: dict[str, StreamingResult] = {}
+        self.server = CallbackServer(self._answer, self._follow)
 
     @contextmanager
     def serving(
         self,
         request: StatementRequest,
         plan: ReadPlan,
-        announced: AnnouncedResult | None = None,
+        streaming: StreamingResult | None = None,
         disk: Reservation | None = None,
-    ) -> Iterator[Asked]:
-        """Answers callbacks for this statement, records the files in its profile, and passes first rows to `announced`;
+    ) -> Iterator[DriverCallbacks]:
+        """Answers callbacks for this statement, records the files in its profile, and passes first rows to `streaming`;
         `disk` reserves bytes for its result's files.
         """
-        asked = self._running[request.statement_id] = Asked(
+        callbacks = self._running[request.statement_id] = DriverCallbacks(
             plan.scans,
             request.profile,
             request.scan_bytes_max,
             disk,
-            request.on_files_asked,
+            request.on_files_requested,
             GivenAnswers(plan.given, request.cancel),
         )
-        if announced is not None:
-            self._announced[request.statement_id] = announced
+        if streaming is not None:
+            self._streaming[request.statement_id] = streaming
         try:
-            yield asked
+            yield callbacks
         finally:
             del self._running[request.statement_id]
-            self._announced.pop(request.statement_id, None)
+            self._streaming.pop(request.statement_id, None)
 
-    def _answer(self, question: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
-        asked = self._running.get(question["statement"])
-        if asked is None and "lease" in question:  # from a task that removes its files, after its statement
-            return _lent(question["lease"], question["place"])
-        return self._running[question["statement"]].answer(question)
+    def _answer(self, callback: dict[str, Any]) -> pa.Table | dict[str, Any] | Iterator[pa.RecordBatch]:
+        callbacks = self._running.get(callback["statement"])
+        if callbacks is None and "lease" in callback:  # from a task that removes its files, after its statement
+            return _vended_credentials(callback["lease"], callback["place"])
+        return self._running[callback["statement"]].answer(callback)
 
-    def _follow(self, question: dict[str, Any], lines: Iterable[bytes]) -> None:
-        announced = self._announced.get(question["statement"])
-        if announced is not None:  # otherwise it has ended
-            announced.follow(question["result"], lines)
+    def _follow(self, callback: dict[str, Any], lines: Iterable[bytes]) -> None:
+        streaming = self._streaming.get(callback["statement"])
+        if streaming is not None:  # otherwise it has ended
+            streaming.follow(callback["result"], lines)
 
 
 class GivenAnswers:
@@ -224,19 +227,19 @@ class GivenAnswers:
         self._context = copy_context()
         self.failure: Exception | None = None
 
-    def answer(self, question: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-        """Yields the keys of all objects, or the rows for the objects at the positions `chosen` (None: all), with
+    def answer(self, callback: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+        """Yields the keys of all objects, or the rows for the objects at the positions `pruned` (None: all), with
         values for the costly columns `used`.
         """
-        rows = self._given[question["given"]].rows
+        rows = self._given[callback["given"]].rows
         context = self._context.copy()
         try:
-            if "chosen" not in question:
+            if "chosen" not in callback:
                 objects = context.run(rows.objects)
                 columns = [pa.array([keys[at] for keys in objects], pa.string()) for at in range(len(rows.keys))]
                 yield pa.RecordBatch.from_arrays(columns, rows.keys)
                 return
-            batches = rows.batches(question["chosen"], question["used"])
+            batches = rows.batches(callback["chosen"], callback["used"])
             while (batch := context.run(next, batches, None)) is not None:
                 self._cancel.ensure_live()
                 yield batch

@@ -27,9 +27,9 @@ from py4j.protocol import Py4JError
 
 from catalog.conditions import SparkRestarting, SparkUnavailable
 from catalog.rest.credentials import hadoop_settings
+from engine.runtime.jvm_statistics import JvmStatistics, read_jobs
 from engine.runtime.profile import Profile, TaskCounts
 from engine.runtime.request import StatementRequest
-from engine.runtime.vitals import Vitals, read_jobs
 from engine.spark.class_files import find_class_files
 from engine.spark.expressions import ALLOWED_EXPRESSIONS
 from engine.spark.file_lists import FileLists
@@ -75,13 +75,13 @@ class SparkProcess:
         self._illness: str | None = None
         self._beat_at = time.monotonic()
         self._ended = threading.Event()
-        self._asked: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._left: Mapping[str, int] = MappingProxyType({})
         # From the last heartbeat.
-        self.vitals: Vitals | None = None
+        self.jvm_statistics: JvmStatistics | None = None
         # Profiles of running statements, by statement id.
         self._profiles: dict[str, Profile] = {}
-        for name, run in (("spark-beat", self._beat), ("spark-cancel", self._do_asked)):
+        for name, run in (("spark-beat", self._beat), ("spark-cancel", self._run_calls)):
             threading.Thread(target=run, name=name, daemon=True).start()
 
     @classmethod
@@ -92,10 +92,10 @@ class SparkProcess:
         gateway = None
         try:
             progress("starting Java")
-            kept = find_class_files()
-            gateway = launch_jvm(launch.conf if kept is None else kept.settings(launch.conf))
+            class_files = find_class_files()
+            gateway = launch_jvm(launch.conf if class_files is None else class_files.settings(launch.conf))
             progress("starting Spark")
-            driver = _start_spark(gateway, launch, None if kept is None else kept.jar)
+            driver = _start_spark(gateway, launch, None if class_files is None else class_files.jar)
             progress("warming up Spark")
             driver.warmUp()
         except BaseException as error:
@@ -134,9 +134,9 @@ class SparkProcess:
         beats = max(self._left.values(), default=0)
         return f"tasks of an ended statement have not stopped for {beats} s" if beats >= _LEFT_BEATS_MAX else None
 
-    def note_loss(self, loss: SparkRestarting) -> None:
+    def note_restart(self, error: SparkRestarting) -> None:
         """Records that a call to Java failed this way: waits briefly for the cause, so that `illness` reports it."""
-        if loss.reason == CONTEXT_STOPPED:
+        if error.reason == CONTEXT_STOPPED:
             self._illness = CONTEXT_STOPPED
         else:
             with suppress(TimeoutExpired):
@@ -157,20 +157,20 @@ class SparkProcess:
             finally:
                 with suppress(Py4JError, ConnectionError):
                     jobs = read_jobs(self.driver.jobs(request.statement_id))
-                    request.on_jobs(() if request.profile.hides_work else jobs)
+                    request.on_jobs(() if request.profile.hides_metrics else jobs)
         finally:
             self._profiles.pop(request.statement_id, None)
 
     def cancel(self, session: Any, statement_id: str) -> None:
         """Cancels a statement in a Java session; returns immediately."""
-        self._asked.put(partial(self._cancel, session, statement_id))
+        self._calls.put(partial(self._cancel, session, statement_id))
 
     def detach(self, session: Any) -> None:
         """Removes a Java session after the statements that were canceled before; returns immediately.
 
         Java does not find a removed session, and a statement in it would continue.
         """
-        self._asked.put(partial(self.gateway.detach, session))
+        self._calls.put(partial(self.gateway.detach, session))
 
     def kill(self) -> None:
         self._end()
@@ -182,7 +182,7 @@ class SparkProcess:
 
     def _end(self) -> None:
         self._ended.set()
-        self._asked.put(None)
+        self._calls.put(None)
 
     def _beat(self) -> None:
         while not self._ended.wait(_BEAT_EVERY_S):
@@ -196,7 +196,7 @@ class SparkProcess:
                 self._count_tasks()
                 left: str = self.driver.leftStatements()
                 self._left = {id: self._left.get(id, 0) + 1 for id in left.split()}
-                self.vitals = Vitals(*map(int, self.driver.vitals().split()))
+                self.jvm_statistics = JvmStatistics(*map(int, self.driver.jvm_statistics().split()))
 
     def _count_tasks(self) -> None:
         watched = dict(self._profiles)
@@ -206,10 +206,10 @@ class SparkProcess:
             statement_id, *numbers = line.split()
             watched[statement_id].count_tasks(TaskCounts(*map(int, numbers)))
 
-    def _do_asked(self) -> None:
-        while (asked := self._asked.get()) is not None:
+    def _run_calls(self) -> None:
+        while (call := self._calls.get()) is not None:
             try:
-                asked()
+                call()
             except Exception:  # noqa: BLE001  the next statement must still be canceled
                 _log.exception("a session of Spark could not be reached")
 
@@ -245,15 +245,15 @@ def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any
     hadoop = spark.sparkContext().hadoopConfiguration()
     for key, value in hadoop_settings().items():  # not in Spark's settings, which statements and logs may show
         hadoop.set(key, value)
-    questions = launch.file_lists.server
+    callback_server = launch.file_lists.server
     driver = gateway.jvm.deltagateway.GatewayDriver(
         spark,
         gateway.java_gateway_server,
         " ".join(launch.allowed_functions),
         " ".join(launch.allowed_table_functions),
         " ".join(ALLOWED_EXPRESSIONS),
-        questions.port,
-        questions.password,
+        callback_server.port,
+        callback_server.password,
     )
     driver.shareClasses(str(jar))
     return driver

@@ -40,12 +40,12 @@ from engine.runtime.parameters import MARKER, Parameter, named_by_position
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
-from engine.spark.announced_result import AnnouncedResult
-from engine.spark.file_lists import Asked, given_request
+from engine.spark.file_lists import DriverCallbacks, given_request
 from engine.spark.frame import read_columns, read_examination, read_result
 from engine.spark.process import SparkProcess
 from engine.spark.scan import scan_requests
 from engine.spark.spark_errors import Translation, restore_names, translated
+from engine.spark.streaming_result import StreamingResult
 from engine.spark.supervisor import Supervisor
 from engine.spark.variables import parameter_request, read_assignment, read_variables, variables_request
 from engine.spool.spool import Spool
@@ -71,7 +71,7 @@ class _Call(Generic[A, R]):
     read: Callable[[A], R]
     # Receives the statement's lineage, if requested and if the call may have one.
     lineage: LineageReader | None = None
-    announced: AnnouncedResult | None = None
+    streaming: StreamingResult | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +117,7 @@ class ExecSession:
         self._settings: Mapping[str, str] = MappingProxyType({})
         self._current: tuple[str, str] | None = None
         # The current schema in the opened session.
-        self._told: tuple[str, str] | None = None
+        self._current_objects: tuple[str, str] | None = None
         self._opened: _Opened | None = None
 
     @property
@@ -155,12 +155,12 @@ class ExecSession:
             return self._call(run, plan, request, parameters)
         on_rows = request.on_rows
 
-        def announced() -> _Call[bytes, ResultStream]:
+        def streaming() -> _Call[bytes, ResultStream]:
             owner = request.identity.principal
-            result = AnnouncedResult(on_rows, request.profile.add_steps, self._spool(request), owner)
+            result = StreamingResult(on_rows, request.profile.add_steps, self._spool(request), owner)
             return _Call(lambda session, data: session.run(data), result.complete, lineage_of_result, result)
 
-        return self._repeated(announced, plan, request, parameters)
+        return self._repeated(streaming, plan, request, parameters)
 
     def columns_of(
         self, plan: ReadPlan, request: StatementRequest, parameters: Sequence[Parameter] = ()
@@ -219,8 +219,8 @@ class ExecSession:
         parameters: Sequence[Parameter] = (),
     ) -> tuple[WrittenFile, ...]:
         """Writes the rows of `plan` as data files; after the errors of :meth:`run_query`, no file remains."""
-        asked = target_request(target)
-        write = _Call(lambda session, data: session.write(data, asked), read_written, lineage_of_write(target))
+        write_request = target_request(target)
+        write = _Call(lambda session, data: session.write(data, write_request), read_written, lineage_of_write(target))
         return self._call(write, plan, request, parameters)
 
     def check_write(
@@ -231,8 +231,8 @@ class ExecSession:
         parameters: Sequence[Parameter] = (),
     ) -> None:
         """Raises the errors of :meth:`write_files` that do not depend on rows; nothing runs."""
-        asked = target_request(target)
-        check = _Call(lambda session, data: session.checkWrite(data, asked), lambda answer: None)
+        write_request = target_request(target)
+        check = _Call(lambda session, data: session.checkWrite(data, write_request), lambda answer: None)
         self._call(check, plan, request, parameters)
 
     def set_setting(self, key: str, value: str | None) -> None:
@@ -291,12 +291,12 @@ class ExecSession:
                     session = process.driver.openSession()
                     for key, value in self._settings.items():
                         session.set(key, value)
-                self._opened, self._told = _Opened(process, session), None
+                self._opened, self._current_objects = _Opened(process, session), None
             opened, current = self._opened, self._current
-            if current is not None and current != self._told:
+            if current is not None and current != self._current_objects:
                 with _reached(process):
                     opened.session.setCurrentSchema(*current)
-                self._told = current
+                self._current_objects = current
             return opened
 
     def _tell(self, change: Callable[[Any], None]) -> None:
@@ -326,9 +326,9 @@ class ExecSession:
             try:
                 return self._call_once(opened, call, plan, request, parameters)
             except BaseException as error:
-                is_told = call.announced is not None and call.announced.fail(error)
+                is_reported = call.streaming is not None and call.streaming.fail(error)
                 is_lost = isinstance(error, SparkRestarting) and self._spark.was_condemned(opened.process)
-                if not is_lost or is_told or runs == _RUNS_MAX:
+                if not is_lost or is_reported or runs == _RUNS_MAX:
                     raise
                 logger.warning("statement %s runs again in the next Spark: %s", request.statement_id, error)
 
@@ -351,13 +351,13 @@ class ExecSession:
         try:
             with (
                 temporary_folder(process.spool_dir / request.statement_id) as folder,
-                process.file_lists.serving(request, plan, call.announced, disk) as asked,
+                process.file_lists.serving(request, plan, call.streaming, disk) as callbacks,
                 process.watching(request),
-                _own_failure(asked),
+                _own_failure(callbacks),
                 _reached(process, _translation(plan, request)),
             ):
                 lineage = call.lineage if request.on_lineage is not None else None
-                how = {"announces_rows": call.announced is not None, "tells_lineage": lineage is not None}
+                how = {"announces_rows": call.streaming is not None, "tells_lineage": lineage is not None}
                 answer = call.make(session, json.dumps(_request(plan, request, parameters, folder) | how))
                 disk.release()
                 result = call.read(answer)
@@ -373,11 +373,11 @@ class ExecSession:
             request.cancel.forget(cancel)
 
 
-def _tell_lineage(read: LineageReader, told: str | None, plan: ReadPlan, request: StatementRequest) -> None:
-    if told is None:
+def _tell_lineage(read: LineageReader, lineage_text: str | None, plan: ReadPlan, request: StatementRequest) -> None:
+    if lineage_text is None:
         logger.warning("which columns statement %s read is unknown", request.statement_id)
     elif request.on_lineage is not None:
-        request.on_lineage(read(told, plan.scans))
+        request.on_lineage(read(lineage_text, plan.scans))
 
 
 def _describe(session: Any, request: str) -> bytes:
@@ -396,18 +396,18 @@ def _reached(process: SparkProcess, translation: Translation = _NO_TRANSLATION) 
         with translated(process.gateway.jvm, translation):
             yield
     except SparkRestarting as loss:
-        process.note_loss(loss)
+        process.note_restart(loss)
         raise
 
 
 @contextmanager
-def _own_failure(asked: Asked) -> Iterator[None]:
+def _own_failure(callbacks: DriverCallbacks) -> Iterator[None]:
     """Raises the original error if Java failed because a callback failed."""
     try:
         yield
     except SqlError:
-        if asked.failure is not None:
-            raise asked.failure from None
+        if callbacks.failure is not None:
+            raise callbacks.failure from None
         raise
 
 
@@ -463,7 +463,7 @@ def _translation(plan: ReadPlan, request: StatementRequest) -> Translation:
 
 def _own_texts(plan: ReadPlan, request: StatementRequest) -> frozenset[str] | None:
     """Returns the texts whose errors may be reported in full; None: all."""
-    if not request.profile.hides_work:
+    if not request.profile.hides_metrics:
         return None
     if request.profile.hides_texts:
         return frozenset()

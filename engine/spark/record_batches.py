@@ -51,7 +51,7 @@ class RecordBatches:
         self._owner = owner
         # Guards the fields below.
         self._changed = threading.Condition()
-        self._announced: dict[tuple[str | None, int], int] = {}
+        self._streaming: dict[tuple[str | None, int], int] = {}
         self._files: dict[str, SpoolFile] = {}
         # The response's bytes.
         self._body = pa.py_buffer(b"")
@@ -124,8 +124,8 @@ class RecordBatches:
 
     def _news(self, segment: Segment) -> Iterator[Segment]:
         """Yields the parts of `segment` that were not announced before, for announcements in any order."""
-        known = self._announced.get((segment.path, segment.offset), 0)
-        self._announced[segment.path, segment.offset] = max(known, segment.length)
+        known = self._streaming.get((segment.path, segment.offset), 0)
+        self._streaming[segment.path, segment.offset] = max(known, segment.length)
         if segment.length > known:
             yield Segment(segment.path, segment.offset + known, segment.length - known)
 

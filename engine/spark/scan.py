@@ -50,7 +50,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "allowed_roots": list(scan.file_places.allowed),
         "excluded_roots": list(scan.file_places.excluded),
         "accepts_hard_links": scan.file_places.accepts_hard_links,
-        "lease": scan.lease,
+        "lease": scan.credentials_id,
         "source": source,
         "hidden": scan.is_hidden,
         "bytes": pc.sum(scan.files["size"]).as_py() or 0,

@@ -49,8 +49,8 @@ from types import MappingProxyType
 
 from catalog.conditions import SparkRestarting, SparkSettingFixed
 from catalog.errors import SqlError
+from engine.runtime.jvm_statistics import jvm_metrics
 from engine.runtime.metrics import MetricFamily, counter
-from engine.runtime.vitals import vital_metrics
 from engine.spark.class_files import JAVA_OPTIONS
 from engine.spark.file_lists import FileLists
 from engine.spark.jvm import EXIT_S
@@ -260,8 +260,8 @@ class SparkDriver:
         restarts = "Starts of Spark in the place of a process that failed."
         yield counter("gateway_spark_restarts_total", restarts, self._supervisor.restarts)
         with suppress(SparkRestarting):
-            if (vitals := self.process.vitals) is not None:
-                yield from vital_metrics(vitals)
+            if (jvm_statistics := self.process.jvm_statistics) is not None:
+                yield from jvm_metrics(jvm_statistics)
 
     def open_session(self) -> ExecSession:
         """Returns a session with its own settings and current schema."""

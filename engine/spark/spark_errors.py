@@ -30,7 +30,6 @@ from catalog.conditions import (
     DeletionVectorSizeMismatch,
     FunctionNotAvailable,
     IdentityExhausted,
-    LentCredentialsNotInSpark,
     LogFileNotFound,
     LogPathNotAllowed,
     MalformedLogEntry,
@@ -48,6 +47,7 @@ from catalog.conditions import (
     StatisticsExceeded,
     UnsupportedClause,
     ValueTooLarge,
+    VendedCredentialsNotInSpark,
     ViewChanged,
 )
 from catalog.errors import Position, SqlError
@@ -84,8 +84,8 @@ _NO_MEMORY = frozenset(
 _OF_DATA = ("21", "22", "23", "P0")
 
 _RAISED = "USER_RAISED_EXCEPTION"
-# The prefix in errors raised by a written table's rules (`engine.enforcement.row_rules`).
-_OF_RULE = re.compile(r"[0-9a-f]{32}:\d+:")
+# The prefix in errors raised by a written table's rules (`engine.enforcement.row_writing`).
+_RAISED_BY_CHECK = re.compile(r"[0-9a-f]{32}:\d+:")
 
 _HIDDEN = (
     "A view, function, row filter or column mask that the statement reads cannot be evaluated. What failed is told to "
@@ -216,8 +216,8 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
 def _is_own(known: Mapping[str, Any], own_texts: frozenset[str]) -> bool:
     """Returns whether an error refers to the user's own text, or reveals no row."""
     condition = known.get("condition")
-    of_rule = condition == _RAISED and _OF_RULE.match(_sentence(known["message"], condition))
-    if known.get("column") or of_rule:
+    raised_by_check = condition == _RAISED and _RAISED_BY_CHECK.match(_sentence(known["message"], condition))
+    if known.get("column") or raised_by_check:
         return True
     if known.get("text"):
         return known["text"] in own_texts
@@ -257,7 +257,7 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return LogPathNotAllowed(restore_names(root, labels), path)
         case "connector":
             place, _, connector = subject.partition("\n")
-            return LentCredentialsNotInSpark(restore_names(place, labels), f"Spark has no class {connector} for them")
+            return VendedCredentialsNotInSpark(restore_names(place, labels), f"Spark has no class {connector} for them")
         case "cell size":
             return ValueTooLarge(subject)
         case "no columns":

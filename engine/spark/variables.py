@@ -22,10 +22,14 @@ def variables_request(visible: VisibleVariables) -> dict[str, Any]:
 
 def parameter_request(parameter: Parameter) -> dict[str, Any]:
     """Returns the request that `Parameters.java` reads."""
-    asked = {"name": parameter.name, "value": parameter.value, "type": parameter.sql_type}
+    parameter_fields = {"name": parameter.name, "value": parameter.value, "type": parameter.sql_type}
     if parameter.members is not None:
-        return asked | {"text": literal_text(parameter)}
-    return asked if parameter.row_value is None else asked | {"row_value": asdict(parameter.row_value)}
+        return parameter_fields | {"text": literal_text(parameter)}
+    return (
+        parameter_fields
+        if parameter.row_value is None
+        else parameter_fields | {"row_value": asdict(parameter.row_value)}
+    )
 
 
 def read_assignment(answer: str) -> Assignment:

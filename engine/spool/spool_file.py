@@ -146,8 +146,8 @@ class StoredBatch:
     def slice(self, offset: int, length: int) -> StoredBatch:
         """Returns `length` rows from row `offset` on, or as many as exist."""
         first = min(offset, self.num_rows)
-        kept = min(length, self.num_rows - first)
-        return replace(self, first=self.first + first, num_rows=kept)
+        num_rows = min(length, self.num_rows - first)
+        return replace(self, first=self.first + first, num_rows=num_rows)
 
     def read(self) -> pa.RecordBatch:
         """Reads the rows into memory. Raises `SpooledRowsLost`."""

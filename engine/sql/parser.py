@@ -10,7 +10,7 @@ from catalog.conditions import SeveralStatements, StatementSyntaxError, Statemen
 from catalog.errors import SqlError
 from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
+from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, tokenize
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import Query
 
@@ -47,7 +47,7 @@ def parse_stored_query(text: str) -> Query | None:
 
     def parse_text(text: str) -> Query | None:
         cursor = Cursor(text, tokenize(text))
-        return parse_query(cursor) if next(iter(cursor.words(1)), "") in QUERY_HEADS else None
+        return parse_query(cursor) if next(iter(cursor.words(1)), "") in QUERY_LEADING_WORDS else None
 
     return guarded(text, parse_text)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from catalog.conditions import EmptyStatement
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
+from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, tokenize
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.refusals import REFUSED_SHOWS, REFUSED_STATEMENTS, WORDS_MAX, refused_kind
 from engine.sql.dialect.tokens import Token, TokenError, TokenType, unclosed_comment
@@ -22,23 +22,23 @@ from engine.sql.parser import guarded, several_statements
 from engine.sql.query.query import parse_query
 from engine.statements.explain.grammar import parse_after_with
 from engine.statements.insert.grammar import is_led_insert, parse_led_insert
-from engine.statements.registry import HEADS
+from engine.statements.registry import LEADING_WORDS
 from engine.statements.scripting.grammar import parse_script
 from engine.statements.scripting.grammar_identifiers import parse_named_by_expressions, with_literal_names
 from engine.statements.scripting.grammar_immediate import parse_execute_immediate
 from engine.statements.scripting.statement import Executable, NamedByExpressions, RunnableStatement
-from engine.statements.session.grammar import RAW_HEADS
+from engine.statements.session.grammar import RAW_LEADING_WORDS
 from engine.statements.variables.grammar import parse_declare, parse_drop_variable, parse_set_variables
 
-_SETTING_HEAD = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(SET|RESET)\b")
+_SETTING_START = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(SET|RESET)\b")
 
 # sqlglot appends the literal's position to its message.
 _UNCLOSED = re.compile(r":([0-9]+)$")
 
 # The first words of all known statements, including rejected ones.
-_ALL_HEADS = (
-    *((head,) for head in (*RAW_HEADS, *sorted(QUERY_HEADS - {"("}))),
-    *HEADS,
+_ALL_LEADING_WORDS = (
+    *((leading_words,) for leading_words in (*RAW_LEADING_WORDS, *sorted(QUERY_LEADING_WORDS - {"("}))),
+    *LEADING_WORDS,
     *REFUSED_STATEMENTS,
 )
 
@@ -46,12 +46,12 @@ _ALL_HEADS = (
 def _by_first_word() -> Mapping[str, list[tuple[tuple[str, ...], Callable[[Cursor], RunnableStatement]]]]:
     """Lists the longest head first: REVOKE TOKEN takes precedence over REVOKE."""
     found: dict[str, list[tuple[tuple[str, ...], Callable[[Cursor], RunnableStatement]]]] = {}
-    for head in sorted(HEADS, key=len, reverse=True):
-        found.setdefault(head[0], []).append((head, HEADS[head]))
+    for leading_words in sorted(LEADING_WORDS, key=len, reverse=True):
+        found.setdefault(leading_words[0], []).append((leading_words, LEADING_WORDS[leading_words]))
     return found
 
 
-_HEADS_BY_WORD = _by_first_word()
+_PARSERS_BY_WORD = _by_first_word()
 
 
 def parse(text: str) -> Executable:
@@ -108,7 +108,7 @@ def _parse_one(text: str, tokens: list[Token]) -> RunnableStatement:
         raise EmptyStatement()
     cursor = Cursor(text, tokens)
     word = tokens[0].text.upper() if tokens[0].token_type not in (TokenType.STRING, TokenType.IDENTIFIER) else ""
-    if word in RAW_HEADS and not _sets_catalog(cursor):
+    if word in RAW_LEADING_WORDS and not _sets_catalog(cursor):
         return _parse_setting(word, text, tokens)
     _ensure_one(text, tokens)
     if is_led_insert(cursor):
@@ -118,17 +118,17 @@ def _parse_one(text: str, tokens: list[Token]) -> RunnableStatement:
         changing = parse_after_with(cursor, body)
         if changing is not None:
             return changing
-    if word in QUERY_HEADS:
+    if word in QUERY_LEADING_WORDS:
         return parse_query(cursor)
-    for head, read in _HEADS_BY_WORD.get(word, ()):
-        if cursor.take(*head):
+    for leading_words, read in _PARSERS_BY_WORD.get(word, ()):
+        if cursor.take(*leading_words):
             statement = read(cursor)
             cursor.ensure_done()
             return statement
     if cursor.take("SHOW"):
         raise _refused_show(cursor)
     kind = refused_kind(cursor.words(WORDS_MAX))
-    raise cursor.fail_among(_ALL_HEADS) if kind is None else unsupported_statement(kind)
+    raise cursor.fail_among(_ALL_LEADING_WORDS) if kind is None else unsupported_statement(kind)
 
 
 def _refused_show(cursor: Cursor) -> Exception:
@@ -137,7 +137,7 @@ def _refused_show(cursor: Cursor) -> Exception:
         return unsupported_statement(f"SHOW {word}")
     if not word.isalpha():
         return cursor.fail("what to show is expected")
-    return cursor.fail_among((*(head[1:] for head, _ in _HEADS_BY_WORD["SHOW"]), *REFUSED_SHOWS))
+    return cursor.fail_among((*(leading_words[1:] for leading_words, _ in _PARSERS_BY_WORD["SHOW"]), *REFUSED_SHOWS))
 
 
 def _sets_catalog(cursor: Cursor) -> bool:
@@ -152,14 +152,14 @@ def _parse_setting(word: str, text: str, tokens: list[Token]) -> Statement:
         if token.token_type == TokenType.SEMICOLON:
             raise several_statements(text, token.end + 1)
     end = text.find(";", tokens[-1].end + 1)
-    return RAW_HEADS[word](text[tokens[0].end + 1 : end if end >= 0 else len(text)])
+    return RAW_LEADING_WORDS[word](text[tokens[0].end + 1 : end if end >= 0 else len(text)])
 
 
 def _parse_raw(text: str, error: TokenError) -> Statement:
     """Parses text that cannot be tokenized, which may still be a setting with an unpaired quote in its value."""
-    head = _SETTING_HEAD.match(text)
-    if head is not None:
-        return RAW_HEADS[head[1].upper()](text[head.end() :].rstrip(string.whitespace + ";"))
+    leading_words = _SETTING_START.match(text)
+    if leading_words is not None:
+        return RAW_LEADING_WORDS[leading_words[1].upper()](text[leading_words.end() :].rstrip(string.whitespace + ";"))
     comment = unclosed_comment(text)
     if comment is not None:
         raise SyntaxFailure("a comment is not closed", comment)

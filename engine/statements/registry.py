@@ -108,9 +108,9 @@ def spec_of(statement: Statement) -> StatementSpec[Any]:
 
 
 # A statement's first words, in upper case → the parser for the remaining text.
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] = MappingProxyType(
     {
-        head: read
+        leading_words: read
         for grammar in (
             alter_table_grammar,
             comments,
@@ -135,6 +135,6 @@ HEADS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] = Mapping
             views_grammar,
             volumes_grammar,
         )
-        for head, read in grammar.HEADS.items()
+        for leading_words, read in grammar.LEADING_WORDS.items()
     }
 )

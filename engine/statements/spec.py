@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Generic, Protocol, TypeVar
 
-from catalog.grants.conditions import AnyNeed
+from catalog.grants.conditions import Requirement
 from catalog.grants.privileges import Privilege
-from engine.authorization.needs import on_target
 from engine.authorization.policies import Effect, PolicyEffect
+from engine.authorization.required_privileges import on_target
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, Outcome
 from engine.formats.planning import FormatPlanners, FormatStatement, not_planned, own_plan
@@ -52,7 +52,7 @@ class StatementSpec(Generic[S]):
     syntax: str
     example: str
     bind: Callable[[S, Binder], BoundNames]
-    required_privileges: Callable[[BoundStatement, S], Iterable[AnyNeed]]
+    required_privileges: Callable[[BoundStatement, S], Iterable[Requirement]]
     policy_effects: Callable[[BoundStatement, S], Iterable[Effect]]
     analyze: Callable[[BoundStatement, S, Analyzer], AnalyzedStatement]
     plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan]
@@ -74,7 +74,7 @@ def names_nothing(_: Statement, __: Binder) -> BoundNames:
     return BoundNames()
 
 
-def needs_nothing(_: BoundStatement, __: Statement) -> Iterable[AnyNeed]:
+def requires_nothing(_: BoundStatement, __: Statement) -> Iterable[Requirement]:
     """Requires no privilege: the statement is about the session, or its result contains only visible objects."""
     return ()
 
@@ -110,7 +110,7 @@ def answered(
     syntax: str,
     example: str,
     bind: Callable[[S, Binder], BoundNames],
-    required_privileges: Callable[[BoundStatement, S], Iterable[AnyNeed]],
+    required_privileges: Callable[[BoundStatement, S], Iterable[Requirement]],
     policy_effects: Callable[[BoundStatement, S], Iterable[Effect]],
     answer: Callable[[BoundStatement, S], Outcome],
     answers_rows: bool = True,
@@ -143,7 +143,7 @@ def changing(
     syntax: str,
     example: str,
     bind: Callable[[S, Binder], BoundNames],
-    required_privileges: Callable[[BoundStatement, S], Iterable[AnyNeed]],
+    required_privileges: Callable[[BoundStatement, S], Iterable[Requirement]],
     policy_effects: Callable[[BoundStatement, S], Iterable[Effect]],
     plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan],
     answers_rows: bool,
@@ -186,9 +186,9 @@ class TableStatement(Protocol):
     def table_parts(self) -> tuple[str, ...]: ...
 
 
-def require_on_target(*privileges: Privilege) -> Callable[[BoundStatement, Statement], Iterable[AnyNeed]]:
+def require_on_target(*privileges: Privilege) -> Callable[[BoundStatement, Statement], Iterable[Requirement]]:
     """Requires privileges on the table that a statement changes."""
-    return lambda bound, _: (need for privilege in privileges for need in on_target(bound, privilege))
+    return lambda bound, _: (requirement for privilege in privileges for requirement in on_target(bound, privilege))
 
 
 def planned_bound(plan: Callable[[BoundStatement, S], Plan]) -> Callable[[AnalyzedStatement, S, FormatPlanners], Plan]:

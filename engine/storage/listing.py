@@ -48,14 +48,14 @@ def _s3_objects(fs: Any, path: str, start: str) -> Entries:
 
 def _gcs_objects(fs: Any, path: str, start: str) -> Entries:
     bucket, prefix = _place(fs, path)
-    asked = {"prefix": prefix, "delimiter": "/", "startOffset": f"{prefix}{start}"}
+    parameters = {"prefix": prefix, "delimiter": "/", "startOffset": f"{prefix}{start}"}
     while True:
-        page = fs.call("GET", "b/{}/o", bucket, json_out=True, **asked)
+        page = fs.call("GET", "b/{}/o", bucket, json_out=True, **parameters)
         for found in page.get("items", ()):
             yield _file(bucket, found["name"], found["size"], found["updated"])
         if not page.get("nextPageToken"):
             return
-        asked = {**asked, "pageToken": page["nextPageToken"]}
+        parameters = {**parameters, "pageToken": page["nextPageToken"]}
 
 
 def _azure_blobs(fs: Any, path: str, start: str) -> Entries:

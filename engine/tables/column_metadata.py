@@ -74,7 +74,7 @@ def _read(field: StructField) -> IdentityColumn:
 
 
 def _is_long(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and LEAST <= value <= GREATEST
+    return isinstance(value, int) and not isinstance(value, bool) and LONG_MIN <= value <= LONG_MAX
 
 
 def _shown(metadata: Mapping[str, Any]) -> str:
@@ -83,7 +83,7 @@ def _shown(metadata: Mapping[str, Any]) -> str:
 
 
 # The value range for an identity column.
-LEAST, GREATEST = -(2**63), 2**63 - 1
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

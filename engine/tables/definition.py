@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from engine.tables.rules import TableRules
+from engine.tables.config import TableConfiguration
 from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
 class TableDefinition(Protocol):
     """One table version's definition. Immutable."""
 
-    def config(self, table: str) -> TableRules:
+    def config(self, table: str) -> TableConfiguration:
         """Returns the rules that apply to a table with this definition; `table` is its name in messages."""
         ...
 

@@ -15,10 +15,10 @@ from catalog.conditions import UnknownTableFormat
 from engine.concurrency.table_pins import StatementPins
 from engine.storage.storage import Storage
 from engine.tables.changes import Bound, TableChanges
+from engine.tables.config import TableConfiguration
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription
-from engine.tables.rules import TableRules
 from engine.tables.snapshot import TableSnapshot
 from engine.tables.transaction import DataFile, NewFiles, TableTransaction
 from engine.types.schema import StructType
@@ -59,7 +59,11 @@ class TableFormat(Protocol):
         ...
 
     def describe_files(
-        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+        self,
+        folder: Storage,
+        table_config: TableConfiguration,
+        files: Sequence[DataFile],
+        measured: Collection[str] = (),
     ) -> NewFiles:
         """Returns written files in the form that the format adds to a table.
 

@@ -55,13 +55,13 @@ class GivenRows:
     # The result cache uses it for queries without costly columns.
     stamp: Callable[[], bytes] | None = None
 
-    def batches(self, chosen: Sequence[int] | None, used: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
+    def batches(self, row_numbers: Sequence[int] | None, used: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
         """Yields the rows for the objects at these positions, in batches of a few thousand. `used` are costly
         columns.
         """
         names = [name for name, _ in self.columns]
         types = [_ARROW_TYPES[kind] for _, kind in self.columns]
-        made = self.make(chosen)
+        made = self.make(row_numbers)
         rows = iter(self.complete(made, used) if used and self.complete is not None else made)
         while block := list(islice(rows, _BATCH_ROWS)):
             arrays = [_array(values, kind) for values, kind in zip(zip(*block, strict=True), types, strict=True)]

@@ -50,7 +50,7 @@ class CommitDescription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedWrite:
+class IdempotentWrite:
     """An idempotent write: an application id and version that take effect once, however often it is sent."""
 
     app_id: str

@@ -1,7 +1,7 @@
 """The file interface for row-level changes (DELETE, UPDATE, MERGE), implemented by each format.
 
 Rows are identified by their file and row index. Copy-on-write rewrites a file without the deleted rows. Merge-on-read,
-for tables with a capability such as `DELETED_ROW_MARKS`, keeps the file and records deleted rows next to it: in Delta's
+for tables with a capability such as `VECTORS_ON_DELETE`, keeps the file and records deleted rows next to it: in Delta's
 deletion vectors, or another format's equivalent. `files` are rows of `TableSnapshot.files`, or files that a concurrent
 commit added.
 """
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from engine.pruning.predicates import Predicate
 from engine.storage.deletion_vectors import Rows
-from engine.tables.rules import TableRules
+from engine.tables.config import TableConfiguration
 from engine.tables.scan import Scan
 from engine.types.arrow_types import Array, RecordBatch
 
@@ -26,7 +26,7 @@ FilePredicate: TypeAlias = Callable[[RecordBatch], Array]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarkedFiles:
+class FilesWithDeletedRows:
     """Merge-on-read result: `files` are live files with new deletion vectors; `num_updated` of them had one before.
 
     `rows` are the additionally deleted rows, by path. `written` are the files that store the vectors.
@@ -41,7 +41,7 @@ class MarkedFiles:
 class RowFiles(Protocol):
     """One snapshot's files, for row-level changes."""
 
-    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
+    def scan(self, table_config: TableConfiguration, files: pa.Table, relation: str, label: str) -> Scan:
         """Returns a scan over these files under these rules, without pruning."""
         ...
 
@@ -71,6 +71,6 @@ class RowFiles(Protocol):
         """Returns each file's deleted row indexes, ascending."""
         ...
 
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> MarkedFiles:
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> FilesWithDeletedRows:
         """Writes deletion vectors for these rows, for a commit; the files' live row counts must be known."""
         ...

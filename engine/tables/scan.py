@@ -71,7 +71,7 @@ class TableRead:
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenFiles:
+class PrunedFiles:
     """Selected files. `rows` are positions in a scan's files, ascending; None for all."""
 
     rows: pa.Array | None
@@ -80,10 +80,10 @@ class ChosenFiles:
     is_part: bool = False
 
 
-class Choice(Protocol):
+class Pruning(Protocol):
     """File pruning: selects a scan's files for a condition."""
 
-    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> PrunedFiles:
         """Returns the files that may contain rows that satisfy `predicate`; `zone` is the session's, None if
         unknown.
         """
@@ -95,10 +95,10 @@ class Choice(Protocol):
 
 
 @runtime_checkable
-class CountedChoice(Choice, Protocol):
+class CountingPruning(Pruning, Protocol):
     """File pruning with row counts, for limit pushdown."""
 
-    def choose_rows(self, predicate: Predicate, zone: tzinfo | None, rows: int) -> ChosenFiles:
+    def choose_rows(self, predicate: Predicate, zone: tzinfo | None, rows: int) -> PrunedFiles:
         """Returns files with `rows` rows that satisfy `predicate`, by statistics in the log, which other writers may
         have wrong; like :meth:`choose` if too few rows are known.
         """
@@ -170,7 +170,8 @@ class Scan:
     a timestamp without an offset is in the session's zone) and, with the fields of Delta's descriptor,
     `deletion_vector` if some rows are deleted, `selected_rows` if only these rows are read, and `told_rows` if all
     other rows have a negative row index; absolute paths in descriptors are decoded too. `file_places` are the folders
-    that files may be located in. `lease` identifies vended credentials for them; None: the server's are used. `choice`
+    that files may be located in. `credentials_id` identifies vended credentials for them; None: the server's are
+    used. `pruning`
     prunes `files` by a condition; None: all are read. `metadata` is the text's name for the hidden column with a row's
     position. `row_tracking` is set if rows have ids and the statement may read them: `files` then has, without nulls,
     `base_row_id` int64 and `default_row_commit_version` int64.
@@ -186,14 +187,14 @@ class Scan:
     # Columns in `schema` for which `layout` has another stored type; constants are excluded.
     read_as: Mapping[str, ReadColumn] = field(default_factory=lambda: MappingProxyType({}))
     file_places: FilePlaces = FilePlaces()
-    lease: str | None = None
+    credentials_id: str | None = None
     row_tracking: RowTracking | None = None
     metadata: str = FILE_METADATA
     # Set for files outside tables; None: a table's files.
     format: FileFormat | None = None
     # True if Spark infers the columns from the files, and `schema` is empty.
     infers: bool = False
-    choice: Choice | None = field(default=None, compare=False, repr=False)
+    pruning: Pruning | None = field(default=None, compare=False, repr=False)
     # Identifies, with `table_root`, a table version or its changes, and thereby the rows permanently. None: the rows
     # are not identified.
     pin: str | None = None

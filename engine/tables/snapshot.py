@@ -21,11 +21,11 @@ from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
+from engine.tables.config import Constraint, TableConfiguration
 from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import TableOperation
 from engine.tables.row_files import RowFiles
-from engine.tables.rules import Constraint, TableRules
 from engine.tables.scan import ComposedScan, Scan
 from engine.tables.shared_files import SharedFiles
 from engine.types.schema import StructType
@@ -43,7 +43,7 @@ class MetadataTable:
     rows: tuple[Mapping[str, Any], ...]
 
 
-class UnmarkedRows(Protocol):
+class UnresolvedDeletes(Protocol):
     """Deleted rows in a snapshot that are not in any `deletion_vector`: rows deleted by equality deletes.
 
     Row-level changes need row positions, so these rows are found first.
@@ -54,7 +54,7 @@ class UnmarkedRows(Protocol):
         """A query with the columns `PLACE_FILE` and `PLACE_ROW`; it may return a position twice."""
         ...
 
-    def marked(self, rows: Mapping[int, Rows]) -> TableSnapshot:
+    def with_deletes(self, rows: Mapping[int, Rows]) -> TableSnapshot:
         """Returns the snapshot whose `files` include these deleted rows, by file position, and no other deletes. A
         commit on top does not depend on how rows were deleted.
         """
@@ -95,7 +95,7 @@ class TableSnapshot(Protocol):
         ...
 
     @property
-    def rules(self) -> TableRules:
+    def table_config(self) -> TableConfiguration:
         """The rules for new rows."""
         ...
 
@@ -190,7 +190,7 @@ class TableSnapshot(Protocol):
         """The number and approximate bytes of live files that `narrowed` has pruned."""
         ...
 
-    def unmarked_rows(self, relation: str, label: str) -> UnmarkedRows | None:
+    def unresolved_deletes(self, relation: str, label: str) -> UnresolvedDeletes | None:
         """Returns rows with equality deletes; None if there are none. Relations in the query have names that begin with
         `relation`.
         """
@@ -241,7 +241,7 @@ class TableSnapshot(Protocol):
         ...
 
     def last_write_of(self, app_id: str) -> int | None:
-        """Returns the version of an application's last idempotent write (`NumberedWrite`); None without one."""
+        """Returns the version of an application's last idempotent write (`IdempotentWrite`); None without one."""
         ...
 
     def is_gone(self) -> bool:

@@ -13,8 +13,8 @@ from engine.concurrency.retry import RetryPolicy
 from engine.storage.deletion_vectors import Rows
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.operations import NumberedWrite
-from engine.tables.row_files import FilePredicate, MarkedFiles
+from engine.tables.operations import IdempotentWrite
+from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class NewFiles(Protocol):
     def num_bytes(self) -> int: ...
 
     @property
-    def extremes(self) -> Mapping[str, tuple[Any, Any]]:
+    def min_max_values(self) -> Mapping[str, tuple[Any, Any]]:
         """Measured column (logical name) -> minimum and maximum value; absent without values."""
         ...
 
@@ -98,7 +98,7 @@ class TableTransaction(Protocol):
         """Removes all files, written under the previous definition; the commit depends on all of them."""
         ...
 
-    def add_marked(self, marked: MarkedFiles) -> None:
+    def add_deleted_rows(self, updated: FilesWithDeletedRows) -> None:
         """Keeps files that were staged as removes, with other deletion vectors."""
         ...
 
@@ -120,13 +120,13 @@ class TableTransaction(Protocol):
         """
         ...
 
-    def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
+    def depend_on_rows_alone(self, rows_by_path: Mapping[str, Rows]) -> None:
         """Limits the dependence on files with new deletion vectors to these deleted rows, by path. Concurrent commits
         may delete other rows in the files.
         """
         ...
 
-    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+    def note_write(self, write: IdempotentWrite, now_ms: int) -> None:
         """Records the version as this idempotent write. Concurrent commits with the same application id conflict."""
         ...
 

@@ -25,9 +25,9 @@ from catalog.conditions import AuditNotWritten, InsufficientPermissions, TooMany
 from catalog.errors import SqlError
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
+from gateway.audit.audit_log import AuditLog
 from gateway.audit.lineage import traced
 from gateway.audit.lineage_sender import LineageEvents
-from gateway.audit.trail import Trail
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.observability.redaction import identifiers, redact, without_literals
 from gateway.observability.trace import Trace
@@ -95,14 +95,14 @@ class NoAudit:
     statement_began = statement_ended = link_followed = reloaded = close = _ignored
 
 
-class TrailAuditor:
+class LogAuditor:
     """Writes events to the audit log; thread-safe."""
 
     def __init__(
-        self, trail: Trail, *, text: StatementText, on_failure: OnFailure, events: LineageEvents | None = None
+        self, audit_log: AuditLog, *, text: StatementText, on_failure: OnFailure, events: LineageEvents | None = None
     ) -> None:
         """Opens an auditor; `events` are additionally sent to a lineage collector."""
-        self._trail = trail
+        self._audit_log = audit_log
         self._text = text
         self._on_failure = on_failure
         self._events = events
@@ -225,7 +225,7 @@ class TrailAuditor:
             self._write({"event": "config.reload", "outcome": "ok" if is_usable else "failed", "file": file})
 
     def close(self) -> None:
-        self._trail.close()
+        self._audit_log.close()
         if self._events is not None:
             self._events.close()
 
@@ -276,7 +276,7 @@ class TrailAuditor:
 
     def _write(self, fields: Mapping[str, Any]) -> None:
         try:
-            self._trail.write({key: value for key, value in fields.items() if value is not None})
+            self._audit_log.write({key: value for key, value in fields.items() if value is not None})
         except AuditNotWritten:
             logger.error("the audit trail could not be written", exc_info=True)
             if self._on_failure is OnFailure.REFUSE:

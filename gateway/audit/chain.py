@@ -4,7 +4,7 @@ A line is one JSON object in ASCII. Its field `prev` is the preceding line's dig
 newline) and `seq` a number that counts from 1, both across all files; the first line has :data:`ORIGIN` as `prev`. A
 line that is changed, removed, inserted or moved therefore breaks the chain after it. The chain cannot show that the
 last lines are missing: that requires the newest digest from another source (`delta-gateway audit verify` prints it), or
-signed heads (`heads.py`).
+signed heads (`signed_digests.py`).
 
 A killed process may leave a torn last line. The line after it is an event `gap`, which has the torn line's digest and
 continues the chain from the last whole line.
@@ -25,7 +25,7 @@ GAP = "gap"
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ChainEnd:
     """The log's newest line: its number and its digest."""
 
     seq: int = 0
@@ -46,37 +46,40 @@ def digest_of(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
-def format_line(head: Head, fields: Mapping[str, Any]) -> bytes:
-    """Returns the line that follows `head`, without its newline."""
-    content = {"v": VERSION, "seq": head.seq + 1, **fields, "prev": head.digest}
+def format_line(chain_end: ChainEnd, fields: Mapping[str, Any]) -> bytes:
+    """Returns the line that follows `chain_end`, without its newline."""
+    content = {"v": VERSION, "seq": chain_end.seq + 1, **fields, "prev": chain_end.digest}
     return json.dumps(content, separators=(",", ":"), default=str).encode("ascii")
 
 
-def follow(head: Head, line: bytes) -> Head:
-    """Returns the head after `line`. Raises ValueError with the reason if the line does not follow `head`."""
+def follow(chain_end: ChainEnd, line: bytes) -> ChainEnd:
+    """Returns the head after `line`. Raises ValueError with the reason if the line does not follow `chain_end`."""
     try:
         content = json.loads(line)
     except ValueError:
         raise ValueError("it is no JSON") from None
     if not isinstance(content, dict) or content.get("v") != VERSION:
         raise ValueError(f"it is no line of version {VERSION}")
-    if content.get("prev") != head.digest:
+    if content.get("prev") != chain_end.digest:
         raise ValueError("the line before it is not the one that it was written behind")
-    if content.get("seq") != head.seq + 1:
-        raise ValueError(f"its number is {content.get('seq')}, and {head.seq + 1} was to follow")
-    return Head(head.seq + 1, digest_of(line))
+    if content.get("seq") != chain_end.seq + 1:
+        raise ValueError(f"its number is {content.get('seq')}, and {chain_end.seq + 1} was to follow")
+    return ChainEnd(chain_end.seq + 1, digest_of(line))
 
 
 def verify(
-    files: Iterable[tuple[str, bytes]], head: Head | None = None, signed: Mapping[int, str] = MappingProxyType({})
-) -> tuple[Head, Broken | None]:
+    files: Iterable[tuple[str, bytes]],
+    chain_end: ChainEnd | None = None,
+    signed: Mapping[int, str] = MappingProxyType({}),
+) -> tuple[ChainEnd, Broken | None]:
     """Verifies the chain through `files` (names and contents, in order); returns the last valid head and the first
     break.
 
-    `head` precedes the first file. A torn line is valid if the next line is the gap that names it; the very last line
+    `chain_end` precedes the first file. A torn line is valid if the next line is the gap that names it; the very
+    last line
     may be torn. `signed` maps line numbers to digests from another source.
     """
-    at = head or Head()
+    at = chain_end or ChainEnd()
     cut: tuple[str, int, bytes] | None = None
     for name, content in files:
         for number, line in enumerate(content.splitlines(), 1):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from catalog.conditions import LineageWithoutAudit
 from catalog.rest.secret_files import read_secret
-from gateway.audit.auditor import Auditor, NoAudit, TrailAuditor
-from gateway.audit.heads import HeadSigner, private_key
+from gateway.audit.audit_log import AuditLog
+from gateway.audit.auditor import Auditor, LogAuditor, NoAudit
 from gateway.audit.lineage_sender import LineageEvents, LineageSender
-from gateway.audit.trail import Trail
+from gateway.audit.signed_digests import ChainSigner, private_key
 from gateway.configuration.config import AuditSection, LineageSection
 
 
@@ -21,11 +21,11 @@ def make_auditor(section: AuditSection, lineage: LineageSection) -> Auditor:
         return NoAudit()
     signer = None
     if section.signing_key:
-        heads = Path(section.heads_file or f"{section.folder}/heads.jsonl")
-        signer = HeadSigner(private_key(Path(section.signing_key)), heads)
-    trail = Trail(Path(section.folder), is_synced=section.synced, signer=signer)
+        chain_ends = Path(section.heads_file or f"{section.folder}/heads.jsonl")
+        signer = ChainSigner(private_key(Path(section.signing_key)), chain_ends)
+    audit_log = AuditLog(Path(section.folder), is_synced=section.synced, signer=signer)
     events = _events(lineage, section) if lineage.url else None
-    return TrailAuditor(trail, text=section.statement_text, on_failure=section.on_failure, events=events)
+    return LogAuditor(audit_log, text=section.statement_text, on_failure=section.on_failure, events=events)
 
 
 def _events(section: LineageSection, audit: AuditSection) -> LineageEvents:

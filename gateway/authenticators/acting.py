@@ -18,7 +18,7 @@ from gateway.authenticators.peer import Peer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProxyRule:
+class ProxyPolicy:
     """A program's permission: for these users and the members of these groups, from these networks (empty: any)."""
 
     users: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ class ProxyRule:
     networks: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, users: str, networks: str) -> ProxyRule:
+    def parse(cls, users: str, networks: str) -> ProxyPolicy:
         """Parses a rule; `users` is a list with names, @groups, or *."""
         names = [name.strip() for name in users.split(",") if name.strip()]
         return cls(
@@ -48,17 +48,17 @@ class ProxyRule:
 class Acting:
     """Impersonation rules by the folded name of the program's user."""
 
-    rules: Mapping[str, ProxyRule] = field(default_factory=dict)
+    policies: Mapping[str, ProxyPolicy] = field(default_factory=dict)
     directory: UserDirectory | None = None
 
     def identity(self, own: Identity, user: str, peer: Peer) -> Identity:
         """Returns the identity of `user`, impersonated by `own`, without rights that require the user's own login.
         Raises :class:`ProxyUserNotAllowed`, also for a user who does not exist.
         """
-        rule = self.rules.get(fold_name(own.principal))
-        if rule is None or own.real_user is not None or Scope.SQL not in own.scopes:
+        policy = self.policies.get(fold_name(own.principal))
+        if policy is None or own.real_user is not None or Scope.SQL not in own.scopes:
             raise ProxyUserNotAllowed(own.principal, user)
         found = self.directory.find(user) if self.directory else Identity(ensure_name(user))
-        if found is None or not rule.allows(found, peer):
+        if found is None or not policy.allows(found, peer):
             raise ProxyUserNotAllowed(own.principal, user)
         return replace(own, principal=found.principal, groups=found.groups, is_admin=False, real_user=own.principal)

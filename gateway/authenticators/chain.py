@@ -134,7 +134,7 @@ class Methods:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class ChainPolicy:
     """Administrators and transport rules. `admins` are principals, some with their method (`jwt:ann`), `admin_groups`
     are folded names; with `takes_plaintext` secrets may be sent unencrypted.
     """
@@ -149,7 +149,7 @@ class Chain:
     """The authenticator for a server with methods; see the module. Thread-safe."""
 
     methods: Methods
-    rules: Rules = Rules()
+    policy: ChainPolicy = ChainPolicy()
     acting: Acting = Acting()
     throttle: Throttle = field(default_factory=Throttle)
     recent: RecentLogIns = field(default_factory=RecentLogIns)
@@ -167,7 +167,7 @@ class Chain:
         """Returns the identity for a secret; `user` is None for a token without a user name. Raises an error in class
         28 or 53.
         """
-        if not (peer.is_encrypted or peer.is_loopback or self.rules.takes_plaintext):
+        if not (peer.is_encrypted or peer.is_loopback or self.policy.takes_plaintext):
             raise PlaintextRefused()
         try:
             if peer.certificate_names and (user, secret) in ((user, ""), _NOBODY):
@@ -181,7 +181,7 @@ class Chain:
 
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
         found = self.acting.identity(identity, user, peer)
-        is_named = any(name.rpartition(":")[2] == found.principal for name in self.rules.admins)
+        is_named = any(name.rpartition(":")[2] == found.principal for name in self.policy.admins)
         if is_named or self._is_admin(found):
             raise ProxyUserNotAllowed(identity.principal, user)
         return found
@@ -278,8 +278,8 @@ class Chain:
     def _is_admin(self, identity: Identity) -> bool:
         name, source = identity.principal, self._source(identity)
         # compared as spelled: a provider may have another principal with that name
-        is_named = f"{source}:{name}" in self.rules.admins or (source is self._home and name in self.rules.admins)
-        is_member = not self.rules.admin_groups.isdisjoint(map(fold_name, identity.groups))
+        is_named = f"{source}:{name}" in self.policy.admins or (source is self._home and name in self.policy.admins)
+        is_member = not self.policy.admin_groups.isdisjoint(map(fold_name, identity.groups))
         return (is_named or is_member) and Scope.SQL in identity.scopes
 
     @property

@@ -64,7 +64,7 @@ class Issuer:
         )
         self._keys_url = str(metadata.get("jwks_uri", ""))
         self._keys = self._fetch_keys()
-        self._fetched = self._asked = clock()
+        self._fetched = self._requested_at = clock()
 
     def key(self, key_id: str | None) -> PublicKey | None:
         """Returns the key with that id; the only key, if a token names none."""
@@ -81,10 +81,10 @@ class Issuer:
 
     def _refresh(self, age_s: float) -> None:
         """Fetches the keys if they are older than `age_s`; one caller does, and the others continue."""
-        if self._clock() - self._asked < age_s or not self._lock.acquire(blocking=False):
+        if self._clock() - self._requested_at < age_s or not self._lock.acquire(blocking=False):
             return
         try:
-            self._asked = self._clock()
+            self._requested_at = self._clock()
             self._keys = self._fetch_keys()
             self._fetched = self._clock()
         except IssuerUnusable as error:

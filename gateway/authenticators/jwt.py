@@ -35,7 +35,7 @@ _GROUPS_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JwtRules:
+class JwtPolicy:
     """Required token contents. `clients` are the permitted requesters; empty: any."""
 
     issuer: str
@@ -54,8 +54,8 @@ class _Refused(Exception):
 class JwtTokens:
     """Verifies tokens. Thread-safe; `clock` is in seconds since the epoch."""
 
-    def __init__(self, rules: JwtRules, issuer: Issuer, clock: Callable[[], float] = time.time) -> None:
-        self._rules = rules
+    def __init__(self, policy: JwtPolicy, issuer: Issuer, clock: Callable[[], float] = time.time) -> None:
+        self._policy = policy
         self._issuer = issuer
         self._clock = clock
 
@@ -75,7 +75,7 @@ class JwtTokens:
     def _verified(self, token: str) -> Mapping[str, Any]:
         header = _header(token)
         algorithm = header.get("alg")
-        if algorithm not in self._rules.algorithms:
+        if algorithm not in self._policy.algorithms:
             raise _Refused(f"the algorithm {str(algorithm)[:20]!r}")
         if brought := [name for name in _BRING_KEYS if name in header]:
             raise _Refused(f"the header {brought[0]}")
@@ -85,22 +85,22 @@ class JwtTokens:
         key = self._issuer.key(key_id)
         if key is None:
             raise _Refused("an unknown key")
-        claims = jwt.decode(token, key, algorithms=list(self._rules.algorithms)).claims
+        claims = jwt.decode(token, key, algorithms=list(self._policy.algorithms)).claims
         self._ensure_valid(claims)
         return claims
 
     def _ensure_valid(self, claims: Mapping[str, Any]) -> None:
-        now, rules = self._clock(), self._rules
-        if claims.get("iss") != rules.issuer:
+        now, policy = self._clock(), self._policy
+        if claims.get("iss") != policy.issuer:
             raise _Refused("the issuer")
-        if not set(_strings(claims.get("aud"))) & set(rules.audiences):
+        if not set(_strings(claims.get("aud"))) & set(policy.audiences):
             raise _Refused("the audience")
-        if now >= _seconds(claims["exp"]) + rules.leeway_s:
+        if now >= _seconds(claims["exp"]) + policy.leeway_s:
             raise _Refused("it has expired")
         for name in ("nbf", "iat"):
-            if name in claims and now < _seconds(claims[name]) - rules.leeway_s:
+            if name in claims and now < _seconds(claims[name]) - policy.leeway_s:
                 raise _Refused(f"{name} is in the future")
-        if rules.clients and _client(claims) not in rules.clients:
+        if policy.clients and _client(claims) not in policy.clients:
             raise _Refused("the client")
 
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
@@ -109,11 +109,11 @@ class JwtTokens:
             self._groups(claims),
             method=Method.JWT,
             client_id=_client(claims),
-            expires_ms=int((_seconds(claims["exp"]) + self._rules.leeway_s) * 1000),
+            expires_ms=int((_seconds(claims["exp"]) + self._policy.leeway_s) * 1000),
         )
 
     def _principal(self, claims: Mapping[str, Any]) -> str:
-        for name in self._rules.principal_claims:
+        for name in self._policy.principal_claims:
             value = _at(claims, name)
             if value is None or (name == "email" and claims.get("email_verified") is not True):
                 continue  # users can set any address in their provider profile
@@ -123,7 +123,7 @@ class JwtTokens:
         raise _Refused("no claim has the principal")
 
     def _groups(self, claims: Mapping[str, Any]) -> frozenset[str]:
-        name = self._rules.groups_claim
+        name = self._policy.groups_claim
         if name in (claims.get("_claim_names") or {}):
             raise _Refused("it has too many groups to name them")
         found = _strings(_at(claims, name))

@@ -51,7 +51,7 @@ _BUSY = (51, 52)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LdapRules:
+class LdapPolicy:
     """The directory's servers and schema.
 
     With `bind_template` a login needs no search; groups are then found with the user's own connection, unless there is
@@ -85,11 +85,11 @@ class LdapDirectory:
 
     generation = 0
 
-    def __init__(self, rules: LdapRules, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rules = rules
+    def __init__(self, policy: LdapPolicy, clock: Callable[[], float] = time.monotonic) -> None:
+        self._policy = policy
         self._clock = clock
         self._tls = ldap3.Tls(
-            validate=ssl.CERT_REQUIRED, ca_certs_file=rules.ca_file or None, version=ssl.PROTOCOL_TLS_CLIENT
+            validate=ssl.CERT_REQUIRED, ca_certs_file=policy.ca_file or None, version=ssl.PROTOCOL_TLS_CLIENT
         )
         self._lock = threading.Lock()
         self._out_until: dict[str, float] = {}
@@ -105,7 +105,7 @@ class LdapDirectory:
             raise CredentialsRefused() from None
         if not password or "\0" in password:
             raise CredentialsRefused()
-        identity = self._by_template(user, password) if self._rules.bind_template else self._by_search(user, password)
+        identity = self._by_template(user, password) if self._policy.bind_template else self._by_search(user, password)
         self._remember(identity.principal, identity)
         return identity
 
@@ -114,7 +114,7 @@ class LdapDirectory:
         seen, until = self._seen.get(fold_name(user), (None, 0.0))
         if self._clock() < until:
             return seen
-        if not self._rules.bind_dn:
+        if not self._policy.bind_dn:
             return None
         with self._service() as connection:
             entry = self._search_user(connection, user)
@@ -126,14 +126,14 @@ class LdapDirectory:
         """Raises :class:`LogInEnded` if the user is gone or has other groups, provided that an account can look them
         up.
         """
-        if not self._rules.bind_dn:
+        if not self._policy.bind_dn:
             return
         found = self.find(identity.principal)
         if found is None or found.groups != identity.groups or found.principal != identity.principal:
             raise LogInEnded()
 
     def _by_template(self, user: str, password: str) -> Identity:
-        template = self._rules.bind_template
+        template = self._policy.bind_template
         if "=" in template:
             name = escape_rdn(user)
         elif any(character in user for character in "@\\/"):
@@ -141,7 +141,7 @@ class LdapDirectory:
         else:
             name = user
         with self._own(template.replace("{}", name), password) as own:
-            if not self._rules.bind_dn:
+            if not self._policy.bind_dn:
                 return self._identity_of(own, user)
         with self._service() as connection:
             return self._identity_of(connection, user)
@@ -162,9 +162,9 @@ class LdapDirectory:
 
     def _search_user(self, connection: ldap3.Connection, user: str) -> _Entry | None:
         """Returns the single entry with that name; None if there are several."""
-        text = self._rules.user_filter.replace("{}", escape_filter_chars(user))
-        attribute = self._rules.user_attribute
-        found = list(_search(connection, self._rules.user_base, text, (attribute, *_OF_PRIMARY_GROUP), limit=2))
+        text = self._policy.user_filter.replace("{}", escape_filter_chars(user))
+        attribute = self._policy.user_attribute
+        found = list(_search(connection, self._policy.user_base, text, (attribute, *_OF_PRIMARY_GROUP), limit=2))
         if len(found) != 1:
             if found:
                 logger.warning("several entries of the directory have the name %.80r; nobody logs in by it", user)
@@ -184,20 +184,20 @@ class LdapDirectory:
 
     def _groups(self, connection: ldap3.Connection, entry: _Entry) -> set[str]:
         """Finds groups level by level; each group is expanded once, so cycles end."""
-        rules = self._rules
-        if not rules.group_base:
+        policy = self._policy
+        if not policy.group_base:
             return set()
         names: dict[str, str] = {}
         level = [entry]
         for _ in range(DEPTH_MAX):
             above: list[_Entry] = []
             for member in level:
-                text = rules.group_filter.replace("{dn}", escape_filter_chars(member.dn))
+                text = policy.group_filter.replace("{dn}", escape_filter_chars(member.dn))
                 text = text.replace("{uid}", escape_filter_chars(member.name) if member is entry else "\\00")
                 if member.primary_group is not None:
                     text = f"(|{text}(objectSid={escape_bytes(member.primary_group)}))"
-                for dn, attributes in _search(connection, rules.group_base, text, (rules.group_attribute,)):
-                    name = _first(attributes, rules.group_attribute)
+                for dn, attributes in _search(connection, policy.group_base, text, (policy.group_attribute,)):
+                    name = _first(attributes, policy.group_attribute)
                     if dn not in names and name is not None:
                         names[dn] = name
                         above.append(_Entry(dn, name))
@@ -220,7 +220,7 @@ class LdapDirectory:
     def _service(self) -> Iterator[ldap3.Connection]:
         """Opens a connection for the service account."""
         try:
-            connection = self._open(self._rules.bind_dn, self._rules.bind_password)
+            connection = self._open(self._policy.bind_dn, self._policy.bind_password)
         except _BindRefused:
             raise DirectoryUnavailable("the service account is refused") from None
         with _used(connection):
@@ -243,7 +243,7 @@ class LdapDirectory:
             connection = self._connection(url, dn, password)
             try:
                 connection.open(read_server_info=False)
-                if self._rules.start_tls and not connection.start_tls(read_server_info=False):
+                if self._policy.start_tls and not connection.start_tls(read_server_info=False):
                     raise LDAPException("StartTLS is refused")
                 is_bound = connection.bind(read_server_info=False)
             except (LDAPException, OSError) as error:
@@ -266,7 +266,7 @@ class LdapDirectory:
     def _in_order(self) -> Sequence[str]:
         """Returns the servers, with recently unreachable ones last."""
         now = self._clock()
-        return sorted(self._rules.urls, key=lambda url: self._out_until.get(url, 0.0) > now)
+        return sorted(self._policy.urls, key=lambda url: self._out_until.get(url, 0.0) > now)
 
     def _connection(self, url: str, dn: str, password: str) -> ldap3.Connection:
         server = ldap3.Server(url, tls=self._tls, get_info=ldap3.NONE, connect_timeout=_TIMEOUT_S)

@@ -17,14 +17,14 @@ from catalog.conditions import AuthenticationIncomplete, AuthenticationNotUsed, 
 from catalog.grants.tokens import TokenStore
 from catalog.rest.secret_files import ensure_private, make_private_folder, read_secret
 from engine.runtime.identity import Method
-from gateway.authenticators.acting import Acting, ProxyRule
+from gateway.authenticators.acting import Acting, ProxyPolicy
 from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.certificates import Certificates
-from gateway.authenticators.chain import Chain, Methods, PasswordMethod, Rules
+from gateway.authenticators.chain import Chain, ChainPolicy, Methods, PasswordMethod
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Issuer
-from gateway.authenticators.jwt import JwtRules, JwtTokens
-from gateway.authenticators.ldap import LdapDirectory, LdapRules
+from gateway.authenticators.jwt import JwtPolicy, JwtTokens
+from gateway.authenticators.ldap import LdapDirectory, LdapPolicy
 from gateway.authenticators.names import fold_name
 from gateway.authenticators.password_file import PasswordFile
 from gateway.authenticators.tokens import Tokens
@@ -59,7 +59,7 @@ def make_authenticator(
     if server.tls_certificate:
         ensure_private(Path(server.tls_key or server.tls_certificate))
     passwords = _password_method(config, on_reload)
-    jwt = JwtTokens(_jwt_rules(config), issuer) if issuer else None
+    jwt = JwtTokens(_jwt_policy(config), issuer) if issuer else None
     methods = Methods(
         password=passwords,
         token=Tokens(tokens, passwords) if tokens else None,
@@ -68,12 +68,12 @@ def make_authenticator(
     )
     return Chain(
         methods,
-        Rules(
+        ChainPolicy(
             admins=frozenset(section.admins),
             admin_groups=frozenset(map(fold_name, section.admin_groups)),
             takes_plaintext=Risk.CLEARTEXT in server.accepted_risks,
         ),
-        Acting(_proxy_rules(config), passwords),
+        Acting(_proxy_policies(config), passwords),
     )
 
 
@@ -93,7 +93,7 @@ def _ensure_used(config: Config) -> None:
 
 def _password_method(config: Config, on_reload: OnReload) -> PasswordMethod | None:
     if Method.LDAP in config.authentication.methods:
-        return LdapDirectory(_ldap_rules(config))
+        return LdapDirectory(_ldap_policy(config))
     if Method.PASSWORD not in config.authentication.methods:
         return None
     file = _needed(Method.PASSWORD, "authentication.password_file", config.authentication.password_file)
@@ -108,19 +108,19 @@ def _certificates(config: Config, users: PasswordMethod | None) -> Certificates 
     return Certificates(tuple(map(re.compile, config.authentication.certificate_names)), users)
 
 
-def _proxy_rules(config: Config) -> dict[str, ProxyRule]:
+def _proxy_policies(config: Config) -> dict[str, ProxyPolicy]:
     section = config.authentication
     hosts = {fold_name(name): networks for name, networks in section.proxy_hosts.items()}
-    rules = {
-        fold_name(name): ProxyRule.parse(users, hosts.pop(fold_name(name), ""))
+    proxies = {
+        fold_name(name): ProxyPolicy.parse(users, hosts.pop(fold_name(name), ""))
         for name, users in section.proxy_users.items()
     }
     if hosts:
         raise AuthenticationIncomplete(f"of {next(iter(hosts))} in proxy_hosts", "authentication.proxy_users")
-    return rules
+    return proxies
 
 
-def _ldap_rules(config: Config) -> LdapRules:
+def _ldap_policy(config: Config) -> LdapPolicy:
     """Builds the directory's rules; raises for a directory without encryption, or one that cannot be searched."""
     section = config.ldap
     for url in section.urls or [_needed(Method.LDAP, "ldap.urls", "")]:
@@ -135,7 +135,7 @@ def _ldap_rules(config: Config) -> LdapRules:
         file = _needed(Method.LDAP, "ldap.bind_password_file", section.bind_password_file)
         password = read_secret(Path(file)).decode("utf-8", "replace").rstrip("\r\n")
         _needed(Method.LDAP, "a password in ldap.bind_password_file", password)
-    return LdapRules(
+    return LdapPolicy(
         urls=section.urls,
         start_tls=section.start_tls,
         ca_file=section.ca_file,
@@ -171,11 +171,11 @@ def open_issuer(config: Config) -> Issuer | None:
     return Issuer(_needed(Method.JWT, "jwt.issuer", config.jwt.issuer), ca_file=config.jwt.ca_file)
 
 
-def _jwt_rules(config: Config) -> JwtRules:
+def _jwt_policy(config: Config) -> JwtPolicy:
     section = config.jwt
     if not section.audiences:
         raise AuthenticationIncomplete(Method.JWT, "jwt.audiences")
-    return JwtRules(
+    return JwtPolicy(
         issuer=section.issuer,
         audiences=section.audiences,
         algorithms=section.algorithms,

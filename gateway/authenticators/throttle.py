@@ -45,7 +45,7 @@ class _Failures:
 
 
 class Throttle:
-    """Counts failures. Thread-safe; `clock` is in seconds, `sleep` waits in seconds. Attempts wait at most `turn_s`
+    """Counts failures. Thread-safe; `clock` is in seconds, `sleep` waits in seconds. Attempts wait at most `wait_s`
     seconds for others.
     """
 
@@ -53,11 +53,11 @@ class Throttle:
         self,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        turn_s: float = 10.0,
+        wait_s: float = 10.0,
     ) -> None:
         self._clock = clock
         self._sleep = sleep
-        self._turn_s = turn_s
+        self._wait_s = wait_s
         self._ended = threading.Condition()
         self._failures: OrderedDict[_Key, _Failures] = OrderedDict()
         self._known: OrderedDict[_Pair, None] = OrderedDict()
@@ -89,7 +89,7 @@ class Throttle:
 
     def _begin(self, pair: _Pair) -> tuple[_Key, ...]:
         """Waits for a turn; returns the keys under which the attempt is counted."""
-        end = time.monotonic() + self._turn_s
+        end = time.monotonic() + self._wait_s
         with self._ended:
             while True:
                 now = self._clock()
@@ -97,7 +97,7 @@ class Throttle:
                 left = max(self._left_s(key, free, now) for key, free in counted.items())
                 if left > 0:
                     raise TooManyFailures(math.ceil(left))
-                if all(self._has_room(key, free, now) for key, free in counted.items()):
+                if all(self._has_capacity(key, free, now) for key, free in counted.items()):
                     break
                 if not self._ended.wait(max(0.0, end - time.monotonic())):
                     raise TooManyLogIns()
@@ -126,7 +126,7 @@ class Throttle:
                     self._count(key, now)
             self._ended.notify_all()
 
-    def _has_room(self, key: _Key, free: int, now: float) -> bool:
+    def _has_capacity(self, key: _Key, free: int, now: float) -> bool:
         failures = self._failures.get(key)
         if failures is None:
             return True

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from catalog.conditions import AuditKeyUnusable
+from gateway.audit.audit_log import log_contents
 from gateway.audit.chain import verify
-from gateway.audit.heads import public_key, read_heads
-from gateway.audit.trail import trail_contents
+from gateway.audit.signed_digests import public_key, read_chain_ends
 
 EXIT_BROKEN = 1
 
@@ -27,23 +27,23 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("--heads and --key belong together")
     try:
         signed = _signed(given.heads, given.key) if given.heads else {}
-        head, broken = verify(trail_contents(given.folder), signed=signed)
+        chain_end, broken = verify(log_contents(given.folder), signed=signed)
     except (ValueError, AuditKeyUnusable) as error:
         sys.stderr.write(f"delta-gateway: {given.heads}: {error}\n")
         return EXIT_BROKEN
     except OSError as error:
         sys.stderr.write(f"delta-gateway: {given.folder} cannot be read: {error.strerror}\n")
         return EXIT_BROKEN
-    sys.stdout.write(f"{head.seq} lines hold; the digest of the last one is {head.digest}\n")
+    sys.stdout.write(f"{chain_end.seq} lines hold; the digest of the last one is {chain_end.digest}\n")
     if broken is None:
         return 0
     sys.stderr.write(f"delta-gateway: the trail is broken in {broken.file}, line {broken.line}: {broken.reason}\n")
     return EXIT_BROKEN
 
 
-def _signed(heads: Path, key: Path) -> Mapping[int, str]:
-    with heads.open("rb") as lines:
-        return read_heads(lines, public_key(key))
+def _signed(chain_ends: Path, key: Path) -> Mapping[int, str]:
+    with chain_ends.open("rb") as lines:
+        return read_chain_ends(lines, public_key(key))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -118,9 +118,9 @@ class ApiClient:
         `on_wait`, if set, receives the statement's id each second until then.
         """
         wait = _WAIT if on_wait is None else _SHORT_WAIT
-        asked = {"statement": text, "catalog": catalog, "schema": schema, "session_id": session_id}
+        body = {"statement": text, "catalog": catalog, "schema": schema, "session_id": session_id}
         delivery = {"wait_timeout": wait, "disposition": "INLINE" if rows_inline else "EXTERNAL_LINKS"}
-        answer = self.ask("POST", _API, asked | delivery)
+        answer = self.ask("POST", _API, body | delivery)
         while answer["status"]["state"] in _UNFINISHED:
             if on_wait:
                 on_wait(answer["statement_id"])

@@ -34,13 +34,13 @@ class Completer:
         self._schema = schema
         self._names = list[str]()
         self._found: list[str] = []
-        self._asked = False
+        self._is_prompting = False
 
     def follow(self, catalog: str, schema: str) -> None:
         """Sets the session's current catalog and schema."""
         self._catalog = catalog
         self._schema = schema
-        self._asked = False
+        self._is_prompting = False
 
     def __call__(self, text: str, state: int) -> str | None:
         """Returns the completions for `text` one by one, as `readline` requests them."""
@@ -49,8 +49,8 @@ class Completer:
         return self._found[state] if state < len(self._found) else None
 
     def matches(self, text: str) -> list[str]:
-        if not self._asked:
-            self._asked = True
+        if not self._is_prompting:
+            self._is_prompting = True
             with contextlib.suppress(ClientError):
                 self._names = sorted(set(self._load()))
         keywords = [word if text[:1].isupper() or not text else word.lower() for word in _KEYWORDS]

@@ -76,14 +76,14 @@ class Console:
 
 def main(arguments: Sequence[str]) -> int:
     """Serves until a signal; returns the exit code."""
-    chosen = _parser().parse_args(arguments)
+    given = _parser().parse_args(arguments)
     gc.set_threshold(*_COLLECTED_EVERY)
     lifeline = take_lifeline()
     signals: SimpleQueue[int] = SimpleQueue()
     _listen_to_signals(signals)
     console = Console(sys.stderr, signals)
     try:
-        config = load_config(chosen.config, os.environ, _flags(chosen))
+        config = load_config(given.config, os.environ, _flags(given))
         set_up_log(config.log.level.upper(), config.log.format, sys.stderr)
         console.format = config.log.format
         lifeline.tell(log_format=config.log.format)

@@ -34,16 +34,16 @@ _PASSWORD, _TOKEN = "DELTA_GATEWAY_PASSWORD", "DELTA_GATEWAY_TOKEN"
 
 def main(arguments: Sequence[str]) -> int:
     """Runs one statement; returns the exit code."""
-    chosen = _parser().parse_args(arguments)
+    given = _parser().parse_args(arguments)
     try:
-        if chosen.statement is None and chosen.file is None and sys.stdin.isatty():
-            return _run_shell(chosen)
-        text = _read_statement(chosen)
-        with ApiClient(chosen.server, _authorization(chosen), chosen.ca_file) as client:
-            _run_once(client, chosen, text)
-            while chosen.watch is not None:
-                time.sleep(chosen.watch)
-                _run_once(client, chosen, text)
+        if given.statement is None and given.file is None and sys.stdin.isatty():
+            return _run_shell(given)
+        text = _read_statement(given)
+        with ApiClient(given.server, _authorization(given), given.ca_file) as client:
+            _run_once(client, given, text)
+            while given.watch is not None:
+                time.sleep(given.watch)
+                _run_once(client, given, text)
     except (ClientError, OSError) as error:
         if isinstance(error, BrokenPipeError):  # the output's reader has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
@@ -56,25 +56,25 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _run_once(client: ApiClient, chosen: argparse.Namespace, text: str) -> None:
-    statement = client.run(text, catalog=chosen.catalog, schema=chosen.schema, rows_inline=chosen.format in INLINE)
+def _run_once(client: ApiClient, given: argparse.Namespace, text: str) -> None:
+    statement = client.run(text, catalog=given.catalog, schema=given.schema, rows_inline=given.format in INLINE)
     try:
-        if chosen.watch is not None and sys.stdout.isatty():
+        if given.watch is not None and sys.stdout.isatty():
             sys.stdout.write(_CLEAR)
-        _WRITERS[chosen.format](statement, sys.stdout)
+        _WRITERS[given.format](statement, sys.stdout)
         sys.stdout.flush()
     finally:
         statement.close()
 
 
-def _run_shell(chosen: argparse.Namespace) -> int:
-    with ApiClient(chosen.server, _authorization(chosen), chosen.ca_file) as client:
+def _run_shell(given: argparse.Namespace) -> int:
+    with ApiClient(given.server, _authorization(given), given.ca_file) as client:
         sys.stdout.write("\\? lists the commands.\n")
-        completer = Completer(client, chosen.catalog, chosen.schema)
+        completer = Completer(client, given.catalog, given.schema)
         read = line_reader(completer)
-        shell = Shell(client, _WRITERS, sys.stdout, sys.stderr, read, join_history, chosen.format)
+        shell = Shell(client, _WRITERS, sys.stdout, sys.stderr, read, join_history, given.format)
         shell.on_place = completer.follow
-        return shell.run(chosen.catalog, chosen.schema)
+        return shell.run(given.catalog, given.schema)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from engine.runtime.statement_class import StatementClass
-from gateway.configuration.fields import Rule, setting
+from gateway.configuration.fields import Constraint, setting
 from gateway.sessions.admission_rules import DEFAULT_GROUP, METADATA_GROUP, AdmissionRules, GroupRules
 
 _CLASSES = (StatementClass.READ, StatementClass.WRITE, StatementClass.MAINTENANCE)
@@ -19,7 +19,7 @@ class GroupTable:
     name: str = setting(
         "",
         "What messages, the log and Spark's scheduler call it.",
-        rule=Rule(
+        constraint=Constraint(
             f"letters, digits, - and _, and not {DEFAULT_GROUP} or {METADATA_GROUP}",
             lambda name: re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) and name not in (DEFAULT_GROUP, METADATA_GROUP),
         ),
@@ -28,7 +28,7 @@ class GroupTable:
     classes: tuple[str, ...] = setting(
         (),
         f"Statements of which kinds: {', '.join(_CLASSES)}; empty: all.",
-        rule=Rule(f"a list of: {', '.join(_CLASSES)}", set(_CLASSES).issuperset),
+        constraint=Constraint(f"a list of: {', '.join(_CLASSES)}", set(_CLASSES).issuperset),
     )
     weight: int = setting(1, "Its share of the server, compared with the other groups'.", low=1, high=1000)
     running_max: int = setting(0, "Statements that run at once; 0: as many as statements.running_max.", low=0)
@@ -57,7 +57,7 @@ class AdmissionSection:
         "abandoned_max, scan_bytes_max. The first one that takes a statement has it; the settings here are those of "
         "all others. A script or an EXECUTE IMMEDIATE counts as a write, with the smallest scan_bytes_max of its "
         "user's groups.",
-        rule=Rule("a list of groups with a name each", _have_own_names),
+        constraint=Constraint("a list of groups with a name each", _have_own_names),
     )
     running_per_user_max: int = setting(
         0,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.runtime.identity import Method
-from gateway.configuration.fields import Rule, is_network, setting
+from gateway.configuration.fields import Constraint, is_network, setting
 
 _METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.LDAP, Method.TOKEN, Method.JWT, Method.CERTIFICATE)
 # Signature algorithms with public keys.
@@ -44,7 +44,9 @@ class AuthenticationSection:
         "Those that are accepted: anonymous (any name is believed, and nobody else is kept out; alone), or some of "
         "password (password_file) or ldap (a directory: section ldap), token (personal access tokens, beside another), "
         "jwt (tokens of an identity provider: section jwt), certificate (of a client: server.tls_client_authorities).",
-        rule=Rule(f"a list of: {', '.join(_METHODS)}; anonymous alone, and not both password and ldap,", _are_methods),
+        constraint=Constraint(
+            f"a list of: {', '.join(_METHODS)}; anonymous alone, and not both password and ldap,", _are_methods
+        ),
     )
     password_file: str = setting(
         "", "File of users, made by `delta-gateway users add`; of the mode 0600. It is read again when it changes."
@@ -56,7 +58,9 @@ class AuthenticationSection:
         ("email:(.+)",),
         "Regular expressions that a name of a certificate has to match as a whole, and whose group is the user: "
         "email:(.+)@example[.]com, uri:spiffe://example/(.+), cn:(.+).",
-        rule=Rule("a list of regular expressions with one group", lambda names: names and all(map(_has_group, names))),
+        constraint=Constraint(
+            "a list of regular expressions with one group", lambda names: names and all(map(_has_group, names))
+        ),
     )
     proxy_users: Mapping[str, str] = setting(
         {},
@@ -66,14 +70,16 @@ class AuthenticationSection:
     proxy_hosts: Mapping[str, str] = setting(
         {},
         'Where they do so from: {hue = "10.1.2.0/24, 10.9.9.9"}; from anywhere without an entry.',
-        rule=Rule("a table of lists of networks", lambda table: all(map(_are_networks, table.values()))),
+        constraint=Constraint("a table of lists of networks", lambda table: all(map(_are_networks, table.values()))),
     )
     admins: tuple[str, ...] = setting(
         (),
         "Users who administer the server: they manage and grant everything. Spelled as in the password file or the "
         'directory; users of an identity provider or of certificates beside one are "jwt:ann" and "certificate:ann", '
         "since the provider's ann may be somebody else.",
-        rule=Rule("a list of users, also after jwt: or certificate:,", lambda names: all(map(_is_admin, names))),
+        constraint=Constraint(
+            "a list of users, also after jwt: or certificate:,", lambda names: all(map(_is_admin, names))
+        ),
     )
     admin_groups: tuple[str, ...] = setting((), "Groups whose members administer the server.")
 
@@ -121,7 +127,9 @@ class JwtSection:
     algorithms: tuple[str, ...] = setting(
         ("RS256", "ES256"),
         "Algorithms of signatures that are accepted.",
-        rule=Rule(f"a list of: {', '.join(_ALGORITHMS)},", lambda names: names and set(names) <= set(_ALGORITHMS)),
+        constraint=Constraint(
+            f"a list of: {', '.join(_ALGORITHMS)},", lambda names: names and set(names) <= set(_ALGORITHMS)
+        ),
     )
     clients: tuple[str, ...] = setting((), "Clients (`azp`) whose tokens are accepted; empty: those of any.")
     principal_claims: tuple[str, ...] = setting(

@@ -11,7 +11,7 @@ from catalog.conditions import RestCatalogInvalid
 from catalog.names import DEFAULT_CATALOG, fold
 from catalog.rest.connections import RestPolicy, RestSecret, is_private
 from catalog.rest.options import RestOptions
-from gateway.configuration.fields import Rule, setting
+from gateway.configuration.fields import Constraint, setting
 from gateway.configuration.secrets import find_secret, is_reference
 
 _NAME = re.compile(r"[A-Za-z][\w-]{0,63}")
@@ -28,13 +28,15 @@ def _is_name(text: str) -> bool:
 class RestCatalogTable:
     """A REST catalog in catalogs.rest."""
 
-    name: str = setting("", "What it is called here.", rule=Rule("a name that no other catalog has", _is_name))
-    uri: str = setting("", "Where its paths begin, without /v1.", rule=Rule("a URL", _URL.fullmatch))
+    name: str = setting(
+        "", "What it is called here.", constraint=Constraint("a name that no other catalog has", _is_name)
+    )
+    uri: str = setting("", "Where its paths begin, without /v1.", constraint=Constraint("a URL", _URL.fullmatch))
     warehouse: str = setting("", "Which of its warehouses.")
     token: str = setting("", "A bearer token.")
     credential: str = setting("", "The id and secret of an OAuth2 client.")
     token_url: str = setting(
-        "", "Where tokens are given to it.", rule=Rule("a URL", re.compile(f"|{_URL.pattern}").fullmatch)
+        "", "Where tokens are given to it.", constraint=Constraint("a URL", re.compile(f"|{_URL.pattern}").fullmatch)
     )
     scope: str = setting("catalog", "What the token is asked for.")
     ca_file: str = setting("", "PEM file of the authorities of its certificate.")
@@ -76,19 +78,19 @@ class CatalogsSection:
         "connector on Spark's class path), timeout_s. token and "
         'credential are "file:/path" (of the mode 0600), "env:NAME" or "systemd:NAME", never themselves. Tables have '
         "to lie below lake.allowed_roots, not in lake.folder, and are read with the keys of storage.credentials.",
-        rule=Rule("a list of catalogs with a name of their own each, and a uri,", _have_own_names),
+        constraint=Constraint("a list of catalogs with a name of their own each, and a uri,", _have_own_names),
     )
     secrets: tuple[RestSecretTable, ...] = setting(
         (),
         "Secrets that CREATE CATALOG … USING rest may name as secret:<name>, each as [[catalogs.secrets]] with: name, "
         "value (a reference, as above, to a bearer token or an id:secret), urls (the beginnings of those that it may "
         "be shown to), ca_file.",
-        rule=Rule("a list of secrets with a name of their own each, a value and urls,", _are_whole),
+        constraint=Constraint("a list of secrets with a name of their own each, a value and urls,", _are_whole),
     )
     allowed_urls: tuple[str, ...] = setting(
         (),
         "Beginnings of URLs that CREATE CATALOG … USING rest may connect to without a secret.",
-        rule=Rule("a list of URLs", lambda urls: all(map(_URL.fullmatch, urls))),
+        constraint=Constraint("a list of URLs", lambda urls: all(map(_URL.fullmatch, urls))),
     )
 
 

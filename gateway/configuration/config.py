@@ -17,7 +17,7 @@ from engine.runtime.identity import Method
 from gateway.configuration.admission import AdmissionSection, admission_rules
 from gateway.configuration.authentication import AuthenticationSection, JwtSection, LdapSection
 from gateway.configuration.catalogs import CatalogsSection
-from gateway.configuration.fields import NETWORKS_RULE, Rule, setting
+from gateway.configuration.fields import NETWORKS_CONSTRAINT, Constraint, setting
 from gateway.configuration.storage import StorageSection
 from gateway.observability.log_format import LogFormat
 from gateway.process.umask import is_umask
@@ -76,19 +76,19 @@ def _is_usable_folder(text: str) -> bool:
     return True
 
 
-_MASTER_RULE = Rule(
+_MASTER_CONSTRAINT = Constraint(
     "local, local[N], local[*], spark://HOST:PORT, yarn or k8s://URL",
     re.compile(
         r"local(\[(\*|[1-9][0-9]*)(, *[1-9][0-9]*)?\])?|local-cluster\[[0-9]+, *[0-9]+, *[0-9]+\]"
         r"|spark://[^\s/:,]+:[0-9]+(,[^\s/:,]+:[0-9]+)*|yarn|k8s://\S+"
     ).fullmatch,
 )
-_MEMORY_RULE = Rule("a size from 512m to 4t, such as 2g,", _is_memory)
-_URL_RULE = Rule(
+_MEMORY_CONSTRAINT = Constraint("a size from 512m to 4t, such as 2g,", _is_memory)
+_URL_CONSTRAINT = Constraint(
     "a URL such as https://sql.example.com or https://example.com/sql",
     re.compile(r"(https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[^\s?#]*)?)?").fullmatch,
 )
-_FOLDER_RULE = Rule("a folder that exists and can be written", _is_usable_folder)
+_FOLDER_CONSTRAINT = Constraint("a folder that exists and can be written", _is_usable_folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class ServerSection:
         (),
         f'What may happen on an address that other machines reach: "{Risk.ANYBODY}" without authentication, '
         f'"{Risk.CLEARTEXT}" without TLS or beside it.',
-        rule=Rule(f"a list of: {', '.join(repr(str(risk)) for risk in Risk)}", set(Risk).issuperset),
+        constraint=Constraint(f"a list of: {', '.join(repr(str(risk)) for risk in Risk)}", set(Risk).issuperset),
     )
     thrift_port: int = setting(
         10000, "Port for HiveServer2 clients (beeline, PyHive, JDBC); 0 takes any.", low=0, high=65535
@@ -127,13 +127,13 @@ class ServerSection:
         (),
         "Addresses and networks of proxies, such as 127.0.0.1 or 10.0.0.0/8, whose headers X-Forwarded-Proto, -Host "
         "and -Prefix say how the links in answers begin. From other addresses these headers mean nothing.",
-        rule=NETWORKS_RULE,
+        constraint=NETWORKS_CONSTRAINT,
     )
     public_url: str = setting(
         "",
         "URL under which clients reach the HTTP port, such as https://sql.example.com behind a proxy; the links in "
         "answers begin with it. Empty: the URL that the client asked for.",
-        rule=_URL_RULE,
+        constraint=_URL_CONSTRAINT,
     )
     tls_certificate: str = setting(
         "",
@@ -180,7 +180,9 @@ class LakeSection:
         "Permissions that files and folders of tables are made without, as an octal number: with 0027 the group may "
         "read them, with 0077 nobody else, with 0022 everybody. Empty: those of the process's umask and of 0027. Files "
         "of the catalog are 0600 in any case.",
-        rule=Rule("empty or an octal number such as 0027, which leaves the owner's", lambda it: not it or is_umask(it)),
+        constraint=Constraint(
+            "empty or an octal number such as 0027, which leaves the owner's", lambda it: not it or is_umask(it)
+        ),
     )
     leftovers_age_s: float = setting(
         86_400.0,
@@ -298,10 +300,10 @@ class SparkSection:
     """The Spark session that reads and writes the data."""
 
     master: str = setting(
-        "local[*]", "Spark's master URL; local[*] runs in one process with all cores.", rule=_MASTER_RULE
+        "local[*]", "Spark's master URL; local[*] runs in one process with all cores.", constraint=_MASTER_CONSTRAINT
     )
     driver_memory: str = setting(
-        "2g", "Heap of Spark's driver, which is also the executor of a local master.", rule=_MEMORY_RULE
+        "2g", "Heap of Spark's driver, which is also the executor of a local master.", constraint=_MEMORY_CONSTRAINT
     )
     column_cache_percent: int = setting(
         12,
@@ -319,7 +321,7 @@ class SparkSection:
         "",
         "Folder for temporary files: what does not fit in memory, and results until they are fetched. Empty: the "
         "system's.",
-        rule=_FOLDER_RULE,
+        constraint=_FOLDER_CONSTRAINT,
     )
     silent_s: float = setting(
         5.0, "Seconds without a sign of life after which Spark counts as not ready, and statements wait for it.", low=2
@@ -383,7 +385,7 @@ class LineageSection:
     url: str = setting(
         "",
         "Where events are sent, such as http://marquez:5000/api/v1/lineage; each at least once. Empty: none are.",
-        rule=_URL_RULE,
+        constraint=_URL_CONSTRAINT,
     )
     namespace: str = setting("delta-gateway", "Namespace of jobs and datasets.")
     token_file: str = setting("", "File with a token that is sent as a bearer's; of the mode 0600.")
@@ -397,7 +399,7 @@ class TracingSection:
     url: str = setting(
         "",
         "Where spans are sent over OTLP/HTTP, such as http://collector:4318/v1/traces. Empty: none are.",
-        rule=_URL_RULE,
+        constraint=_URL_CONSTRAINT,
     )
     service: str = setting("delta-gateway", "Name of the service (service.name).")
     share: float = setting(
@@ -497,7 +499,7 @@ class Setting:
     doc: str
     low: float | None
     high: float | None
-    rule: Rule | None
+    constraint: Constraint | None
 
     @property
     def table(self) -> type | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Constraint:
     """A constraint on a value beyond its type; `expected` describes it in errors."""
 
     expected: str
@@ -17,10 +17,10 @@ class Rule:
 
 
 def setting(
-    default: Any, doc: str, *, low: float | None = None, high: float | None = None, rule: Rule | None = None
+    default: Any, doc: str, *, low: float | None = None, high: float | None = None, constraint: Constraint | None = None
 ) -> Any:
     """Declares a documented setting; `low` and `high` are a number's inclusive bounds."""
-    metadata = {"doc": doc, "low": low, "high": high, "rule": rule}
+    metadata = {"doc": doc, "low": low, "high": high, "constraint": constraint}
     if isinstance(default, Mapping):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -34,4 +34,4 @@ def is_network(text: str) -> bool:
     return True
 
 
-NETWORKS_RULE = Rule("a list of IP addresses and networks", lambda items: all(map(is_network, items)))
+NETWORKS_CONSTRAINT = Constraint("a list of IP addresses and networks", lambda items: all(map(is_network, items)))

@@ -119,9 +119,9 @@ def _typed(setting: Setting, entry: Given) -> object:
         raise ConfigInvalidValue(setting.name, entry.source, shown, _expected(setting)) from error
     if isinstance(value, int | float) and not _is_within(value, setting):
         raise ConfigInvalidValue(setting.name, entry.source, shown, _expected(setting))
-    if setting.rule and not setting.rule.holds(value):
+    if setting.constraint and not setting.constraint.holds(value):
         shown = "what is there" if setting.table else shown  # tables may contain a secret
-        raise ConfigInvalidValue(setting.name, entry.source, shown, setting.rule.expected)
+        raise ConfigInvalidValue(setting.name, entry.source, shown, setting.constraint.expected)
     return value
 
 

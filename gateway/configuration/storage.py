@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from catalog.conditions import CredentialInvalid
 from catalog.rest.credentials import Credential
-from gateway.configuration.fields import Rule, setting
+from gateway.configuration.fields import Constraint, setting
 from gateway.configuration.secrets import find_secret, is_reference
 
 _SECRET = re.compile(r"(?i)secret|password|token|(?<!public_)key(?!_?id$|file)|sas|signature|credential")
@@ -23,12 +23,12 @@ class CredentialTable:
     """A credential in storage.credentials."""
 
     name: str = setting(
-        "", "What the log and errors call it.", rule=Rule("a name", re.compile(r"[\w.-]{1,64}").fullmatch)
+        "", "What the log and errors call it.", constraint=Constraint("a name", re.compile(r"[\w.-]{1,64}").fullmatch)
     )
     urls: tuple[str, ...] = setting(
         (),
         "Beginnings of URLs that it is for: s3a://bucket, abfss://container@account.dfs.core.windows.net/path.",
-        rule=Rule("a list of URLs", lambda urls: bool(urls) and all(map(_URL.fullmatch, urls))),
+        constraint=Constraint("a list of URLs", lambda urls: bool(urls) and all(map(_URL.fullmatch, urls))),
     )
     access_key_id: str = setting("", "Of S3.")
     secret_access_key: str = setting("", "Of S3.")
@@ -55,7 +55,7 @@ class StorageSection:
         "endpoint, region; for Azure account_key; for others options (fsspec's) and hadoop (Hadoop's). A secret is "
         '"file:/path" (of the mode 0600), "env:NAME" or "systemd:NAME" (LoadCredential=), never itself. Without one, '
         "what the environment offers is used.",
-        rule=Rule("a list of credentials with a name each, and urls,", _have_own_names),
+        constraint=Constraint("a list of credentials with a name each, and urls,", _have_own_names),
     )
 
 

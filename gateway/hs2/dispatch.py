@@ -140,7 +140,7 @@ class Dispatcher:
             return _exception(header, TApplicationException.PROTOCOL_ERROR, str(error))
         if request is None:
             return _exception(header, TApplicationException.PROTOCOL_ERROR, f"{header.name} has no request")
-        self._client.settled = None
+        self._client.finished_operation = None
         response = self._call(rpc, request)
         if response is None:
             return _exception(header, TApplicationException.INTERNAL_ERROR, f"{header.name} failed")
@@ -177,7 +177,7 @@ class Dispatcher:
 
     def _memorize(self, message: bytes, header: Header, pieces: Pieces) -> Pieces:
         """Returns `pieces`, and caches them if they are an ended statement's status."""
-        operation = self._client.settled
+        operation = self._client.finished_operation
         if operation is not None:
             reply = b"".join(pieces)
             at = header.body_at - 4  # the sequence number has the same position in both

@@ -41,8 +41,8 @@ class NextPages:
     def take(self, operation: Operation, limits: Limits) -> tuple[Page, Pieces] | None:
         """Returns the operation's prefetched page with these limits, if there is one, and advances the operation."""
         with self._lock:
-            asked, future = self._pages.pop(operation, (None, None))
-        if future is None or asked != limits or future.cancel():
+            window, future = self._pages.pop(operation, (None, None))
+        if future is None or window != limits or future.cancel():
             return None
         made = future.result()
         return (made.page, made.pieces) if made is not None and operation.skip(made.page) else None

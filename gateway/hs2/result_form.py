@@ -135,7 +135,7 @@ def plain_form(version: int) -> ResultForm:
     return ResultForm(kind=kind, is_extended=version >= FIRST_SPARK_VERSION, has_intervals=has_intervals)
 
 
-def asked_form(version: int, request: Any) -> ResultForm:
+def requested_form(version: int, request: Any) -> ResultForm:
     """Returns the format that a TExecuteStatementReq requests."""
     plain = plain_form(version)
     if not plain.is_extended or not request.canReadArrowResult:

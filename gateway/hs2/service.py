@@ -64,8 +64,8 @@ from gateway.hs2.result_form import (
     ResultForm,
     RowSetKind,
     ShapedResult,
-    asked_form,
     plain_form,
+    requested_form,
 )
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, parse_parameters, statement_trace_parent
@@ -113,7 +113,8 @@ _HAVE_RESULTS = (OperationState.STREAMING, OperationState.FINISHED)
 class Client:
     """The client on a connection. `identity` is None until its transport or OpenSession authenticates it.
 
-    `sessions` are the ones that it opened, which end with the connection; `settled` is the ended statement in the
+    `sessions` are the ones that it opened, which end with the connection; `finished_operation` is the ended
+    statement in the
     client's last status request; `awaited` is the statement that it waits for without a handle; `links` are for rows
     that it may fetch by URL; `agent` is its User-Agent; `afterwards` is work that need not delay the response: over TCP
     it starts after the response was sent, over HTTP just before. A call on the client's own connection (`is_connected`)
@@ -123,7 +124,7 @@ class Client:
     peer: Peer
     identity: Identity | None = None
     sessions: set[uuid.UUID] = field(default_factory=set)
-    settled: Operation | None = None
+    finished_operation: Operation | None = None
     awaited: Operation | None = None
     links: RowLinks | None = None
     agent: str = ""
@@ -268,7 +269,7 @@ class Service:
                     stage=_stage(session, client) if version >= FIRST_SPARK_VERSION else None,
                 ),
             )
-        self._forms[operation] = asked_form(version, request)
+        self._forms[operation] = requested_form(version, request)
         if not request.runAsync:
             _await(session, operation, client)
         kind = t.TOperationType.EXECUTE_STATEMENT
@@ -277,13 +278,13 @@ class Service:
     def get_operation_status(self, request: Any, client: Client) -> Any:
         session, operation = self._operation(request, client)
         state = operation.wait(self._hold_s(session, operation))
-        if state.is_settled:
+        if state.is_final:
             operation.tell_end()
-            client.settled = operation
+            client.finished_operation = operation
         response = _status(operation, state)
         if request.getProgressUpdate:
             response.progressUpdateResponse = progress_update(
-                operation.profile, operation.created_ms, has_ended=state.is_settled
+                operation.profile, operation.created_ms, has_ended=state.is_final
             )
         return response
 
@@ -384,7 +385,7 @@ class Service:
         has_results = operation.may_have_rows or has_column or is_open
         handle = t.TOperationHandle(self._handles.handle(operation.id), kind, has_results)
         answer = response(SUCCESS, handle)
-        if wanted is None or not state.is_settled:
+        if wanted is None or not state.is_final:
             return answer
         operation.tell_end()
         results = t.TSparkDirectResults(_status(operation, state))
@@ -472,14 +473,14 @@ class Service:
 
 def _negotiate(request: Any) -> int:
     """Returns the smaller version of both sides; Databricks' clients send theirs in a separate field."""
-    asked = request.client_protocol_i64 if request.client_protocol_i64 is not None else request.client_protocol
-    newest = SPARK_VERSION if (asked or 0) >= FIRST_SPARK_VERSION else HIVE_VERSION
-    return int(max(0, min(asked or 0, newest)))
+    client_version = request.client_protocol_i64 if request.client_protocol_i64 is not None else request.client_protocol
+    newest = SPARK_VERSION if (client_version or 0) >= FIRST_SPARK_VERSION else HIVE_VERSION
+    return int(max(0, min(client_version or 0, newest)))
 
 
-def _timeout_s(asked: int | None) -> float | None:
+def _timeout_s(requested: int | None) -> float | None:
     """Returns seconds for a timer; None for no limit, as 0 and negative numbers mean."""
-    return float(min(asked, threading.TIMEOUT_MAX)) if asked and asked > 0 else None
+    return float(min(requested, threading.TIMEOUT_MAX)) if requested and requested > 0 else None
 
 
 def _status(operation: Operation, state: OperationState) -> Any:
@@ -508,7 +509,7 @@ def _status(operation: Operation, state: OperationState) -> Any:
 def _await(session: Session, operation: Operation, client: Client) -> None:
     """Waits for the end; a failed statement is closed and its error raised, since the client gets no handle."""
     with client.awaiting(operation):
-        while not (state := operation.wait(_TOUCH_S)).is_settled:
+        while not (state := operation.wait(_TOUCH_S)).is_final:
             session.last_used = time.monotonic()  # the client is connected
     if operation.error is not None:
         session.forget(operation)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gateway.sessions.hangups import hung_up
+from gateway.sessions.hangups import find_disconnected
 
 WATCH_EVERY_S = 0.2
 
@@ -41,5 +41,5 @@ class Watch:
         while not self._stopping.wait(WATCH_EVERY_S):
             with self._lock:
                 busy = dict(self._busy)
-            for descriptor in hung_up(busy):
+            for descriptor in find_disconnected(busy):
                 busy[descriptor]()

@@ -32,7 +32,7 @@ from gateway.http.result_routes import result_blueprint
 from gateway.http.staged_links import LinkSigner, StagedLinks
 from gateway.http.statements import StatementApi
 from gateway.http.tokens import tokens_blueprint
-from gateway.http.waiting import WaitingRoom
+from gateway.http.waiting import WaitQueue
 from gateway.http.warehouses import warehouses_blueprint
 from gateway.observability.status import describe
 from gateway.process.lifecycle import Lifecycle
@@ -87,7 +87,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         lifecycle=lifecycle,
         callers=callers,
         signer=LinkSigner(lifetime_s=options.link_lifetime_s),
-        room=WaitingRoom(options.threads),
+        wait_queue=WaitQueue(options.threads),
         calls=EngineCalls(options.threads),
         public_url=options.public_url.rstrip("/"),
     )
@@ -114,8 +114,8 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
 
     def failure_answer(error: Exception) -> Response:
         failure = describe(error)
-        told = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
-        body = jsonify(told | failure.details)
+        error_body = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
+        body = jsonify(error_body | failure.details)
         body.status_code = failure.http_status
         if failure.http_status is HTTPStatus.UNAUTHORIZED:
             body.headers.extend(challenges(authenticator))

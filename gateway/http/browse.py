@@ -73,18 +73,18 @@ def browse_blueprint(api: StatementApi) -> Blueprint:
     @routes.get(f"{API}/columns")
     def columns() -> dict[str, object]:
         table = request.args.get("table")
-        asked = ListColumns(
+        listing = ListColumns(
             catalog=text_of("catalog"),
             schema_pattern=_exactly(text_of("schema")),
             table_pattern=None if table is None else _exactly(table),
         )
-        return {"columns": [_named(row, "column") for row in calls.rows(asked)]}
+        return {"columns": [_named(row, "column") for row in calls.rows(listing)]}
 
     @routes.get(f"{API}/table")
     def table() -> dict[str, object]:
-        asked = DescribeTable(table_parts=_table(), extended=True, as_json=True, version=_version())
-        told: dict[str, object] = json.loads(str(calls.rows(asked)[0]["json_metadata"]))
-        return told
+        listing = DescribeTable(table_parts=_table(), extended=True, as_json=True, version=_version())
+        table_json: dict[str, object] = json.loads(str(calls.rows(listing)[0]["json_metadata"]))
+        return table_json
 
     @routes.get(f"{API}/detail")
     def detail() -> dict[str, object]:
@@ -119,9 +119,9 @@ class _Calls:
         """Opens a session for statements that name no catalog and no schema."""
         registry = self.api.registry()
         identity = self.api.identity()
-        with self.api.room.place() as may_wait:
+        with self.api.wait_queue.place() as may_wait:
             if not may_wait:
-                raise TooManyWaiting(self.api.room.places)
+                raise TooManyWaiting(self.api.wait_queue.places)
             session = self.api.open(
                 SessionRequest(catalog=None, schema=None, settings={}), _OPEN_S, may_lack_schema=True
             )
@@ -134,7 +134,7 @@ class _Calls:
 def _rows(session: Session, statement: Statement) -> Rows:
     """Returns the rows by column name, as JSON values."""
     operation = session.request(statement)
-    if not operation.wait(_ANSWER_S).is_settled:
+    if not operation.wait(_ANSWER_S).is_final:
         raise EngineNotAnswering(_ANSWER_S)
     return json_values(operation.page(0, ROWS_MAX).rows)
 

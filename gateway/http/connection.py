@@ -51,7 +51,7 @@ from gateway.observability.call_context import request_id_of
 from gateway.process.tls import TlsServer
 from gateway.results.row_links import RowLinks
 
-_HEAD_BYTES_KEPT = 4 << 10
+_HEAD_BYTES_CACHED = 4 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +254,7 @@ class Connection:
             del self._incoming[:end]
             self.deadline = time.monotonic() + self._limits.body_s
             if is_upload(self._head.method, self._head.target) and not self._head.is_chunked:
-                self.request = Request(head=self._head, body=b"", peer=self.peer, is_announced=True)
+                self.request = Request(head=self._head, body=b"", peer=self.peer, is_streaming=True)
                 self._enter(State.ANSWERING, float("inf"))
                 return
             self._continue(self._head)
@@ -308,7 +308,7 @@ class Connection:
         """Parses a head, with a cache: clients with many small calls send the same head each time."""
         if self._last_head is None or self._last_head[0] != content:
             head = parse_head(content, self._limits.body_bytes_max, self._limits.uploads.file_bytes_max)
-            self._last_head = (content, head) if len(content) <= _HEAD_BYTES_KEPT else None
+            self._last_head = (content, head) if len(content) <= _HEAD_BYTES_CACHED else None
             return head
         return self._last_head[1]
 

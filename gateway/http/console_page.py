@@ -28,7 +28,7 @@ _POLICY = (
 )
 _TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 _PAGE = "index.html"
-_KEPT = "public, max-age=31536000, immutable"
+_CACHE_HEADER = "public, max-age=31536000, immutable"
 
 
 def load_console() -> Mapping[str, bytes]:
@@ -69,7 +69,7 @@ def console_blueprint(lifecycle: Lifecycle, callers: Callers, console: Mapping[s
         if name == _PAGE or name not in console:
             raise NotFound()
         answer = Response(console[name], content_type=_TYPES[name.rpartition(".")[2]])
-        answer.headers["Cache-Control"] = _KEPT
+        answer.headers["Cache-Control"] = _CACHE_HEADER
         return answer
 
     return routes

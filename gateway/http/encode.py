@@ -86,8 +86,8 @@ def _text_arrays(table: pa.Table, time_zone: str) -> list[pa.StringArray]:
 def _csv_cells(text: pa.StringArray) -> pa.StringArray:
     """Quotes cells if necessary."""
     quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
-    needs_quotes = pc.match_substring_regex(text, _CSV_QUOTED)
-    return pc.fill_null(pc.if_else(needs_quotes, quoted, text), "null")
+    requires_quotes = pc.match_substring_regex(text, _CSV_QUOTED)
+    return pc.fill_null(pc.if_else(requires_quotes, quoted, text), "null")
 
 
 def _csv_lines(columns: list[pa.StringArray]) -> bytes:

@@ -34,7 +34,7 @@ from gateway.http.queries import number_of
 from gateway.http.requests import SessionRequest
 from gateway.http.staged_links import STAGED, StagedLinks
 from gateway.http.statements import StatementApi
-from gateway.http.wsgi import ACCEPTED, ANNOUNCED, STREAMED
+from gateway.http.wsgi import ACCEPTED, STREAMED, STREAMING
 from gateway.sessions.operation import Operation
 from gateway.sessions.session import Session
 
@@ -144,7 +144,7 @@ class _AcceptedUpload:
 
 
 def _accepted_upload() -> _AcceptedUpload | None:
-    accepted = None if request.environ.get(ANNOUNCED) else request.environ.get(ACCEPTED)
+    accepted = None if request.environ.get(STREAMING) else request.environ.get(ACCEPTED)
     assert accepted is None or isinstance(accepted, _AcceptedUpload)
     return accepted
 
@@ -153,7 +153,7 @@ def _upload(files: _Files, change: ChangeFile) -> Response:
     """Authorizes the upload when its head has arrived, and writes the file when its body has."""
     accepted = _accepted_upload()
     transfer = files.transfer(change) if accepted is None else accepted.transfer
-    if request.environ.get(ANNOUNCED):
+    if request.environ.get(STREAMING):
         request.environ[ACCEPTED] = _AcceptedUpload(g.identity, transfer)
         return Response(status=HTTPStatus.NO_CONTENT)
     return _changed(transfer)
@@ -187,7 +187,7 @@ class _Files:
     def _run(self, begin: Callable[[Session], Operation]) -> list[dict[str, object]]:
         with self._session() as session:
             operation = begin(session)
-            if not operation.wait(_ANSWER_S).is_settled:
+            if not operation.wait(_ANSWER_S).is_final:
                 raise EngineNotAnswering(_ANSWER_S)
             return json_values(operation.page(0, ROWS_MAX).rows)
 
@@ -195,11 +195,11 @@ class _Files:
     def _session(self) -> Iterator[Session]:
         registry = self.api.registry()
         identity = self.api.identity()
-        with self.api.room.place() as may_wait:
+        with self.api.wait_queue.place() as may_wait:
             if not may_wait:
-                raise TooManyWaiting(self.api.room.places)
-            asked = SessionRequest(catalog=None, schema=None, settings={})
-            session = self.api.open(asked, _OPEN_S, may_lack_schema=True)
+                raise TooManyWaiting(self.api.wait_queue.places)
+            session_request = SessionRequest(catalog=None, schema=None, settings={})
+            session = self.api.open(session_request, _OPEN_S, may_lack_schema=True)
             try:
                 yield session
             finally:
@@ -240,9 +240,9 @@ def _download(file: VolumeFile) -> Response:
     return answer
 
 
-def _range(asked: str | None, size: int) -> tuple[int, int]:
+def _range(range_header: str | None, size: int) -> tuple[int, int]:
     """Returns the first and the last byte; all unless the request has a single valid byte range."""
-    match = _RANGE.fullmatch(asked or "")
+    match = _RANGE.fullmatch(range_header or "")
     if match is None or int(match[1]) >= size:
         return 0, size - 1
     return int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)

@@ -205,7 +205,7 @@ class ConnectionLoop:
             self._greet(accepted, str(address[0]))
 
     def _greet(self, accepted: socket.socket, peer: str) -> None:
-        if len(self._connections) >= self._limits.connections_max and not self._make_room():
+        if len(self._connections) >= self._limits.connections_max and not self._evict():
             logger.warning("connection from %s refused: all %d are answered now", peer, len(self._connections))
             accepted.close()
             return
@@ -217,7 +217,7 @@ class ConnectionLoop:
         self._connections[connection] = 0
         self._settle(connection)
 
-    def _make_room(self) -> bool:
+    def _evict(self) -> bool:
         ours = list(self._ours())
         held = Counter(connection.peer for connection in ours)  # the address with most connections first
         oldest = min(ours, key=lambda one: (not one.is_idle, -held[one.peer], one.since), default=None)

@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 
 from engine.runtime.metrics import Labels, MetricFamily
 from gateway.http.callers import Callers
-from gateway.observability.measures import server_metrics
+from gateway.observability.server_metrics import server_metrics
 from gateway.process.lifecycle import Lifecycle
 
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -36,8 +36,10 @@ def format_metrics(families: Iterable[MetricFamily]) -> Iterator[str]:
 
 
 def _labels(labels: Labels) -> str:
-    told = ",".join(f'{name}="{_escaped(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in labels.items())
-    return f"{{{told}}}" if told else ""
+    label_text = ",".join(
+        f'{name}="{_escaped(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in labels.items()
+    )
+    return f"{{{label_text}}}" if label_text else ""
 
 
 def _escaped(text: str) -> str:

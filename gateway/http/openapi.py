@@ -230,15 +230,15 @@ def _operation(each: Described) -> dict[str, object]:
     responses = {done: _response(each)} | ({"303": {"description": "To another page."}} if each.is_page else {})
     for status in each.statuses:
         responses[str(status.value)] = _error(each, status)
-    told: dict[str, object] = {"summary": each.summary, "responses": responses}
+    operation: dict[str, object] = {"summary": each.summary, "responses": responses}
     parameters = [*_path_parameters(each.path), *_query_parameters(each)]
     if parameters:
-        told["parameters"] = parameters
+        operation["parameters"] = parameters
     if each.body:
-        told["requestBody"] = {"required": True, "content": _content(each.body)}
+        operation["requestBody"] = {"required": True, "content": _content(each.body)}
     if each.is_open:
-        told["security"] = []
-    return told
+        operation["security"] = []
+    return operation
 
 
 def _response(each: Described) -> dict[str, object]:

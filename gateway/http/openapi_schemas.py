@@ -30,7 +30,7 @@ def listed(items: Schema) -> Schema:
 
 
 def one_of(choices: type[StrEnum]) -> Schema:
-    return {"type": "string", "enum": [choice.value for choice in choices]}
+    return {"type": "string", "enum": [option.value for option in choices]}
 
 
 def optional(schema: Schema) -> Schema:

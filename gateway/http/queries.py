@@ -10,7 +10,7 @@ from flask import request
 
 from catalog.conditions import InvalidField
 
-_Choice = TypeVar("_Choice", bound=StrEnum)
+_Option = TypeVar("_Option", bound=StrEnum)
 
 
 def number_of(name: str, *, default: int, smallest: int = 0, largest: int) -> int:
@@ -22,7 +22,7 @@ def number_of(name: str, *, default: int, smallest: int = 0, largest: int) -> in
     return int(text)
 
 
-def choice_of(name: str, default: _Choice) -> _Choice:
+def option_of(name: str, default: _Option) -> _Option:
     text = request.args.get(name)
     if text is None:
         return default

@@ -35,16 +35,16 @@ class EngineProbe:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._asked = self._answered = float("-inf")
+        self._requested_at = self._answered = float("-inf")
         self._is_asking = self._answers = False
 
     def answers(self, engine: Engine) -> bool:
         with self._changed:
             if not self._is_asking and time.monotonic() - self._answered > _GOOD_FOR_S:
-                self._asked = time.monotonic()
+                self._requested_at = time.monotonic()
                 self._is_asking = True
                 threading.Thread(target=self._ask, args=(engine,), name="readiness", daemon=True).start()
-            left = self._asked + _TIMEOUT_S - time.monotonic()
+            left = self._requested_at + _TIMEOUT_S - time.monotonic()
             self._changed.wait_for(lambda: not self._is_asking, max(0.0, left))
             return self._answers and not self._is_asking
 

@@ -22,7 +22,7 @@ from engine.runtime.parameters import Parameter
 WAIT_MAX_S = 50.0
 _WAIT_DEFAULT_S = 10.0
 _LONG_MAX = 2**63 - 1
-_Choice = TypeVar("_Choice", bound=StrEnum)
+_Option = TypeVar("_Option", bound=StrEnum)
 
 
 class Disposition(StrEnum):
@@ -118,7 +118,7 @@ class _Body:
             raise self.wrong(name, "must be a positive whole number of at most 64 bits")
         return value
 
-    def choice(self, name: str, default: _Choice) -> _Choice:
+    def option(self, name: str, default: _Option) -> _Option:
         value = self._members.get(name)
         if value is None:
             return default
@@ -174,11 +174,11 @@ def parse_statement_request(content: bytes) -> StatementRequest:
         parameters=_parameters(body),
         row_limit=body.whole_number("row_limit"),
         byte_limit=body.whole_number("byte_limit"),
-        disposition=body.choice("disposition", Disposition.INLINE),
-        format=body.choice("format", Format.JSON_ARRAY),
-        compression=body.choice("result_compression", Compression.NONE),
+        disposition=body.option("disposition", Disposition.INLINE),
+        format=body.option("format", Format.JSON_ARRAY),
+        compression=body.option("result_compression", Compression.NONE),
         wait_timeout_s=parse_wait("wait_timeout", body.text("wait_timeout"), _WAIT_DEFAULT_S),
-        on_wait_timeout=body.choice("on_wait_timeout", OnWaitTimeout.CONTINUE),
+        on_wait_timeout=body.option("on_wait_timeout", OnWaitTimeout.CONTINUE),
     )
     if request.session_id and (request.catalog or request.schema):
         raise body.wrong("catalog" if request.catalog else "schema", "belongs to the session where session_id is given")
@@ -201,7 +201,7 @@ def parse_new_token(content: bytes) -> NewToken:
     return NewToken(
         comment=body.text("comment") or "",
         lifetime_s=body.whole_number("lifetime_seconds"),
-        scope=body.choice("scope", TokenScope.SQL),
+        scope=body.option("scope", TokenScope.SQL),
     )
 
 
@@ -229,11 +229,11 @@ def parse_wait(name: str, text: str | None, default: float) -> float:
 
 def _parameters(body: _Body) -> tuple[Parameter, ...]:
     """Returns named parameters by name; unnamed ones in the order of `ordinal`, or as sent."""
-    numbered: list[tuple[int, Parameter]] = []
+    positional: list[tuple[int, Parameter]] = []
     for position, item in enumerate(body.items("parameters", _PARAMETER_FIELDS), 1):
         parameter = Parameter(value=item.text("value"), sql_type=item.text("type") or "string", name=item.text("name"))
-        numbered.append((item.whole_number("ordinal") or position, parameter))
-    return tuple(parameter for _, parameter in sorted(numbered, key=lambda pair: pair[0]))
+        positional.append((item.whole_number("ordinal") or position, parameter))
+    return tuple(parameter for _, parameter in sorted(positional, key=lambda pair: pair[0]))
 
 
 def _parse_json(content: bytes) -> object:

@@ -109,10 +109,10 @@ def _distinct(names: Sequence[str]) -> list[str]:
     seen = set[str]()
     distinct = list[str]()
     for at, name in enumerate(names):
-        numbered = name
+        unique_name = name
         if name in seen:
-            numbered = next(each for each in (f"{name}_{n}" for n in count(at)) if each not in taken)
-            taken.add(numbered)
+            unique_name = next(each for each in (f"{name}_{n}" for n in count(at)) if each not in taken)
+            taken.add(unique_name)
         seen.add(name)
-        distinct.append(numbered)
+        distinct.append(unique_name)
     return distinct

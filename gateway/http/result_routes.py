@@ -15,7 +15,7 @@ from flask import Blueprint, Response, request
 from catalog.conditions import InvalidField, OperationNotFound
 from gateway.http.delivery import API, CONTENT_TYPES
 from gateway.http.encode import arrow_stream
-from gateway.http.queries import choice_of, number_of
+from gateway.http.queries import number_of, option_of
 from gateway.http.requests import Format
 from gateway.http.result_files import MEDIA_TYPES, FileFormat, result_file
 from gateway.http.result_rows import CellForm, Orders, Window, window_table
@@ -41,7 +41,7 @@ def result_blueprint(api: StatementApi) -> Blueprint:
     @routes.get(f"{API}/statements/<statement_id>/result/file")
     def file(statement_id: str) -> Response:
         operation, _ = api.find(statement_id)
-        format_ = choice_of("format", FileFormat.CSV)
+        format_ = option_of("format", FileFormat.CSV)
         answer = Response(_Begun(result_file(operation, format_)), content_type=MEDIA_TYPES[format_])
         answer.headers["Content-Disposition"] = f'attachment; filename="result-{statement_id[:8]}.{format_}"'
         return answer
@@ -109,7 +109,7 @@ def profile_body(operation: Operation) -> dict[str, object]:
 
 
 def _window(width: int) -> Window:
-    form = choice_of("form", CellForm.TEXT)
+    form = option_of("form", CellForm.TEXT)
     limit_max = _NUMBER_ROWS_MAX if form is CellForm.NUMBER else _TEXT_ROWS_MAX
     return Window(
         offset=number_of("offset", default=0, largest=_OFFSET_MAX),

@@ -55,7 +55,7 @@ class Orders:
 
     bytes_max: int = _SORTED_BYTES_MAX
 
-    _kept: WeakKeyDictionary[Operation, tuple[tuple[int, bool], pa.Array]] = field(default_factory=WeakKeyDictionary)
+    _orders: WeakKeyDictionary[Operation, tuple[tuple[int, bool], pa.Array]] = field(default_factory=WeakKeyDictionary)
     _sorting: WeakKeyDictionary[Operation, threading.Lock] = field(default_factory=WeakKeyDictionary)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -72,23 +72,23 @@ class Orders:
 
     def _known(self, operation: Operation, order: tuple[int, bool]) -> pa.Array | None:
         with self._lock:
-            known = self._kept.pop(operation, None)
+            known = self._orders.pop(operation, None)
             if known:
-                self._kept[operation] = known  # as the most recently used one
+                self._orders[operation] = known  # as the most recently used one
         return known[1] if known and known[0] == order else None
 
     def _sorted(self, operation: Operation, order: tuple[int, bool]) -> pa.Array:
         indices = sorted_indices(_key(operation, order[0]), order[1])
         with self._lock:
-            self._kept.pop(operation, None)
-            self._kept[operation] = order, indices
-            kept = list(self._kept.items())
-            held = sum(value_bytes(each) for _, (_, each) in kept)
-            for oldest, (_, each) in kept:
+            self._orders.pop(operation, None)
+            self._orders[operation] = order, indices
+            entries = list(self._orders.items())
+            held = sum(value_bytes(each) for _, (_, each) in entries)
+            for oldest, (_, each) in entries:
                 if held <= self.bytes_max:
                     break
                 held -= value_bytes(each)
-                self._kept.pop(oldest, None)
+                self._orders.pop(oldest, None)
         return indices
 
 
@@ -133,19 +133,20 @@ def rows_at(operation: Operation, positions: pa.Array, columns: Sequence[int]) -
 
 def window_table(operation: Operation, orders: Orders, window: Window) -> pa.Table:
     """Returns the window's rows, fewer at the result's end."""
-    chosen = list(range(len(operation.schema)) if window.columns is None else window.columns)
+    column_numbers = list(range(len(operation.schema)) if window.columns is None else window.columns)
     if window.order is None:
         end = window.offset + window.limit
         pages = [
-            _shown(page.select(chosen), operation, window) for page in operation.pages(_PAGE_BYTES, window.offset, end)
+            _shown(page.select(column_numbers), operation, window)
+            for page in operation.pages(_PAGE_BYTES, window.offset, end)
         ]
         return (
             pa.concat_tables(pages)
             if pages
-            else _shown(operation.schema.empty_table().select(chosen), operation, window)
+            else _shown(operation.schema.empty_table().select(column_numbers), operation, window)
         )
     indices = orders.indices(operation, window.order).slice(window.offset, window.limit)
-    return _shown(rows_at(operation, indices, chosen), operation, window)
+    return _shown(rows_at(operation, indices, column_numbers), operation, window)
 
 
 def _shown(rows: pa.Table, operation: Operation, window: Window) -> pa.Table:

@@ -24,7 +24,7 @@ from catalog.conditions import EngineNotAnswering, OperationNotFound, ServerStar
 from engine.runtime.identity import Identity
 from gateway.http.callers import Callers, json_content, origin_of_request
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
-from gateway.http.queries import choice_of
+from gateway.http.queries import option_of
 from gateway.http.requests import (
     Format,
     OnWaitTimeout,
@@ -36,7 +36,7 @@ from gateway.http.requests import (
     parse_wait,
 )
 from gateway.http.staged_links import LinkSigner
-from gateway.http.waiting import WaitingRoom, wait_for_end
+from gateway.http.waiting import WaitQueue, wait_for_end
 from gateway.observability.status import describe
 from gateway.process.lifecycle import Lifecycle
 from gateway.sessions.bounded import EngineCalls
@@ -74,7 +74,7 @@ class StatementApi:
     lifecycle: Lifecycle
     callers: Callers
     signer: LinkSigner
-    room: WaitingRoom
+    wait_queue: WaitQueue
     calls: EngineCalls
     public_url: str
     deliveries: WeakKeyDictionary[Operation, Delivery] = field(default_factory=WeakKeyDictionary)
@@ -98,24 +98,24 @@ class StatementApi:
         return routes
 
     def submit(self) -> Body:
-        asked = parse_statement_request(json_content())
-        end = time.monotonic() + asked.wait_timeout_s
-        with self.room.place() as may_wait:
-            if not may_wait and asked.on_wait_timeout is OnWaitTimeout.CANCEL:
-                raise TooManyWaiting(self.room.places)
-            open_s = max(_OPEN_S, asked.wait_timeout_s) if may_wait else _OPEN_WITHOUT_PLACE_S
-            operation, delivery = self._start(asked, open_s)
+        submitted = parse_statement_request(json_content())
+        end = time.monotonic() + submitted.wait_timeout_s
+        with self.wait_queue.place() as may_wait:
+            if not may_wait and submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
+                raise TooManyWaiting(self.wait_queue.places)
+            open_s = max(_OPEN_S, submitted.wait_timeout_s) if may_wait else _OPEN_WITHOUT_PLACE_S
+            operation, delivery = self._start(submitted, open_s)
             is_there = not may_wait or wait_for_end(operation, end - time.monotonic(), _client())
-        if not is_there or asked.on_wait_timeout is OnWaitTimeout.CANCEL:
+        if not is_there or submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
             self.end(operation.cancel)
         return self._answer(operation, delivery)
 
     def poll(self, statement_id: str) -> Body:
         operation, delivery = self.find(statement_id)
         seconds = parse_wait("wait_timeout", request.args.get("wait_timeout"), 0.0)
-        on_disconnect = choice_of("on_disconnect", OnWaitTimeout.CONTINUE)
+        on_disconnect = option_of("on_disconnect", OnWaitTimeout.CONTINUE)
         if seconds:
-            with self.room.place() as may_wait:
+            with self.wait_queue.place() as may_wait:
                 is_there = not may_wait or wait_for_end(operation, seconds, _client())
             if not is_there and on_disconnect is OnWaitTimeout.CANCEL:
                 self.end(operation.cancel)
@@ -144,9 +144,9 @@ class StatementApi:
         return {}
 
     def open_session(self) -> Body:
-        asked = parse_session_request(json_content())
-        with self.room.place() as may_wait:
-            session = self.open(asked, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
+        submitted = parse_session_request(json_content())
+        with self.wait_queue.place() as may_wait:
+            session = self.open(submitted, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
         return {"session_id": str(session.id)}
 
     def open_session_of(self, warehouse_id: str) -> Body:
@@ -160,7 +160,7 @@ class StatementApi:
         self.end(partial(registry.close_session, session.id, identity))
         return {}
 
-    def open(self, asked: SessionRequest, seconds: float, *, may_lack_schema: bool = False) -> Session:
+    def open(self, submitted: SessionRequest, seconds: float, *, may_lack_schema: bool = False) -> Session:
         """Opens a session within `seconds`, or raises."""
         registry = self.registry()
         identity = self.identity()
@@ -168,9 +168,9 @@ class StatementApi:
         return self.calls.run(
             lambda: registry.open_session(
                 identity,
-                settings=asked.settings,
-                catalog=asked.catalog,
-                schema=asked.schema,
+                settings=submitted.settings,
+                catalog=submitted.catalog,
+                schema=submitted.schema,
                 may_lack_schema=may_lack_schema,
                 origin=origin,
             ),
@@ -183,23 +183,23 @@ class StatementApi:
         with suppress(EngineNotAnswering):
             self.calls.run(end, _END_S)
 
-    def _start(self, asked: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
+    def _start(self, submitted: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
         registry = self.registry()
         identity = self.identity()
-        delivery = Delivery(asked)
-        if asked.session_id:
-            session = registry.session(asked.session_id, identity)
+        delivery = Delivery(submitted)
+        if submitted.session_id:
+            session = registry.session(submitted.session_id, identity)
         else:
-            session = self.open(SessionRequest(catalog=asked.catalog, schema=asked.schema, settings={}), open_s)
+            session = self.open(SessionRequest(catalog=submitted.catalog, schema=submitted.schema, settings={}), open_s)
         try:
             operation = session.execute(
-                asked.text, parameters=asked.parameters, through=delivery.cut, wanted=delivery.wanted
+                submitted.text, parameters=submitted.parameters, through=delivery.cut, wanted=delivery.wanted
             )
         except BaseException:
-            if not asked.session_id:
+            if not submitted.session_id:
                 self.end(partial(registry.close_session, session.id, identity))
             raise
-        if not asked.session_id:
+        if not submitted.session_id:
             registry.retire_after(session, operation)
         with self.lock:
             self.deliveries[operation] = delivery

@@ -23,16 +23,16 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
     @routes.post(f"{API}/create")
     def create() -> dict[str, Any]:
         identity = callers.identity()
-        asked = parse_new_token(json_content())
-        with _recorded(callers, identity, "token.create") as told:
+        submitted = parse_new_token(json_content())
+        with _recorded(callers, identity, "token.create") as recorded:
             token, entry = create_token(
                 store,
                 identity,
-                comment=asked.comment,
-                lifetime_s=asked.lifetime_s,
-                is_read_only=asked.scope is TokenScope.READ_ONLY,
+                comment=submitted.comment,
+                lifetime_s=submitted.lifetime_s,
+                is_read_only=submitted.scope is TokenScope.READ_ONLY,
             )
-            told.append(entry.token_id)
+            recorded.append(entry.token_id)
         return {"token_value": token, "token_info": _info(entry)}
 
     @routes.get(f"{API}/list")
@@ -43,8 +43,8 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
     def delete() -> dict[str, Any]:
         identity = callers.identity()
         token_id = parse_token_id(json_content())
-        with _recorded(callers, identity, "token.revoke") as told:
-            told.append(token_id)
+        with _recorded(callers, identity, "token.revoke") as recorded:
+            recorded.append(token_id)
             revoke_token(store, identity, token_id)
         return {}
 
@@ -54,14 +54,14 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
 @contextmanager
 def _recorded(callers: Callers, identity: Identity, event: str) -> Iterator[list[str]]:
     """Records the attempt to create or revoke a token, and afterwards the token and the outcome."""
-    told: list[str] = []
+    recorded: list[str] = []
     callers.auditor.token_changed(event, "begin", identity, origin_of_request())
     outcome = "failed"
     try:
-        yield told
+        yield recorded
         outcome = "ok"
     finally:
-        callers.auditor.token_changed(event, outcome, identity, origin_of_request(), *told)
+        callers.auditor.token_changed(event, outcome, identity, origin_of_request(), *recorded)
 
 
 def _info(entry: TokenEntry) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Requests that wait for their statement: bounded in number, and ended when their client disconnects.
 
-A waiting request holds a thread in the HTTP pool. Not all threads may wait (`WaitingRoom`), so that status requests and
+A waiting request holds a thread in the HTTP pool. Not all threads may wait (`WaitQueue`), so that status requests and
 health checks always get a response. A client that disconnects before it received its statement's id can neither fetch
 nor cancel it; its statement is cancelled.
 """
@@ -12,14 +12,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.sessions.hangups import hung_up
+from gateway.sessions.hangups import find_disconnected
 from gateway.sessions.operation import Operation
 
 _LOOK_EVERY_S = 0.25
 _RESERVED_THREADS = 3
 
 
-class WaitingRoom:
+class WaitQueue:
     """Slots for waiting requests."""
 
     def __init__(self, threads: int) -> None:
@@ -45,6 +45,6 @@ def wait_for_end(operation: Operation, seconds: float, client: int | None) -> bo
     end = time.monotonic() + seconds
     while not operation.state.is_terminal and (left := end - time.monotonic()) > 0:
         is_over = operation.wait(min(left, _LOOK_EVERY_S)).is_terminal
-        if not is_over and client is not None and hung_up([client]):
+        if not is_over and client is not None and find_disconnected([client]):
             return False
     return True

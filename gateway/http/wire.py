@@ -87,7 +87,7 @@ class Request:
     body: bytes
     peer: str
     # True if there is only the head: the response accepts the upload, or rejects it.
-    is_announced: bool = False
+    is_streaming: bool = False
     # The accepted head for an upload whose body is `file`.
     accepted: object | None = None
     # An upload's body, which is not in memory.

@@ -37,14 +37,14 @@ class Workers:
     ) -> None:
         """Creates the pool; `done` receives each processed connection."""
         self._name, self._handler, self._done = name, handler, done
-        self._kept, self.threads_max = threads, threads_max
+        self._waiting_threads, self.threads_max = threads, threads_max
         self._waiting: SimpleQueue[Connection | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads: set[threading.Thread] = set()
         self._unanswered = self._started = 0
 
     def start(self) -> None:
-        for _ in range(self._kept):
+        for _ in range(self._waiting_threads):
             self._start_thread()
 
     @property
@@ -119,7 +119,7 @@ class Workers:
                 return self._waiting.get(timeout=_IDLE_S)
             except Empty:
                 with self._lock:
-                    if len(self._threads) > max(self._kept, self._unanswered):
+                    if len(self._threads) > max(self._waiting_threads, self._unanswered):
                         self._threads.discard(threading.current_thread())
                         return None
 

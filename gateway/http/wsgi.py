@@ -17,7 +17,7 @@ from gateway.http.wire import SERVER_NAME, Answer, Request, begin_answer, format
 STREAMED = "gateway.streamed"
 
 # The WSGI environment key that is True for an upload with only its head.
-ANNOUNCED = "gateway.announced"
+STREAMING = "gateway.announced"
 
 # The WSGI environment key by which an application accepts an announced upload, and whose value it finds again when the
 # body has arrived.
@@ -39,7 +39,7 @@ def run_application(application: Application, request: Request, connection: Conn
     body = application(variables, start_response)
     close = getattr(body, "close", _nothing)
     status, headers = started[-1]
-    if request.is_announced and (accepted := variables.get(ACCEPTED)) is not None:
+    if request.is_streaming and (accepted := variables.get(ACCEPTED)) is not None:
         close()
         return Answer(content=b"", is_last=False, accepted=accepted)
     has_length = any(name.lower() == "content-length" for name, _ in headers)
@@ -50,7 +50,7 @@ def run_application(application: Application, request: Request, connection: Conn
     finally:
         close()
     # A rejected upload is left unread, so its connection ends.
-    return format_answer(status, headers, written, None if request.is_announced else request.head)
+    return format_answer(status, headers, written, None if request.is_streaming else request.head)
 
 
 def _nothing() -> None:
@@ -85,7 +85,7 @@ def environment(request: Request, connection: Connection) -> dict[str, Any]:
         "wsgi.run_once": False,
         CLIENT_DESCRIPTOR: connection.descriptor,
         PEER: connection.client,
-        ANNOUNCED: request.is_announced,
+        STREAMING: request.is_streaming,
         ACCEPTED: request.accepted,
     }
     for name, value in head.headers:

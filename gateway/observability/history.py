@@ -1,8 +1,9 @@
 """A bounded history of ended statements, and its visibility.
 
 A statement is visible to its owner, and to administrators, who see it with secrets redacted; its rows are visible only
-to its owner. Protocol calls are not statements and are not kept. The newest :data:`KEPT_MAX` are kept, each with at
-most :data:`~gateway.sessions.operation.TEXT_KEPT_MAX` characters from its text and :data:`MESSAGE_MAX` from its error
+to its owner. Protocol calls are not statements and are not kept. The newest :data:`ENTRIES_MAX` are kept, each with at
+most :data:`~gateway.sessions.operation.TEXT_CHARACTERS_MAX` characters from its text and :data:`MESSAGE_MAX` from
+its error
 message.
 """
 
@@ -19,10 +20,10 @@ from engine.runtime.profile import StageTime
 from engine.runtime.statement_class import StatementClass
 from gateway.observability.redaction import redact
 from gateway.observability.status import Failure, describe
-from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
+from gateway.sessions.operation import TEXT_CHARACTERS_MAX, Operation
 from gateway.sessions.operation_state import OperationState
 
-KEPT_MAX = 5000
+ENTRIES_MAX = 5000
 MESSAGE_MAX = 4096
 
 
@@ -59,7 +60,7 @@ def statement_info(operation: Operation, session_id: uuid.UUID, wire: str) -> St
         session_id=session_id,
         identity=operation.identity,
         wire=wire,
-        text=operation.text[:TEXT_KEPT_MAX],
+        text=operation.text[:TEXT_CHARACTERS_MAX],
         kind=operation.kind,
         state=operation.state,
         created_ms=operation.created_ms,
@@ -97,7 +98,7 @@ def may_manage(identity: Identity, owner: Identity) -> bool:
     return owner.admits(identity) or (identity.is_admin and Scope.SQL in identity.scopes)
 
 
-def as_seen_by(identity: Identity, info: StatementInfo) -> StatementInfo | None:
+def redact_for(identity: Identity, info: StatementInfo) -> StatementInfo | None:
     """Returns the information that is visible to `identity`; None if there is none."""
     if info.identity.admits(identity):
         return info
@@ -110,24 +111,24 @@ def as_seen_by(identity: Identity, info: StatementInfo) -> StatementInfo | None:
 class History:
     """Ended statements, newest first; thread-safe."""
 
-    def __init__(self, kept_max: int = KEPT_MAX) -> None:
+    def __init__(self, entries_max: int = ENTRIES_MAX) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[uuid.UUID, StatementInfo] = OrderedDict()
-        self._kept_max = kept_max
+        self._statements: OrderedDict[uuid.UUID, StatementInfo] = OrderedDict()
+        self._entries_max = entries_max
 
     def add(self, info: StatementInfo) -> None:
         with self._lock:
-            self._kept[info.id] = info
-            if len(self._kept) > self._kept_max:
-                self._kept.popitem(last=False)
+            self._statements[info.id] = info
+            if len(self._statements) > self._entries_max:
+                self._statements.popitem(last=False)
 
     def note_rows(self, statement_id: uuid.UUID, rows: int) -> None:
         """Updates the number of fetched rows: most are fetched after the statement has ended."""
         with self._lock:
-            info = self._kept.get(statement_id)
+            info = self._statements.get(statement_id)
             if info is not None and info.rows != rows:
-                self._kept[statement_id] = replace(info, rows=rows)
+                self._statements[statement_id] = replace(info, rows=rows)
 
     def __iter__(self) -> Iterator[StatementInfo]:
         with self._lock:
-            return iter(tuple(reversed(self._kept.values())))
+            return iter(tuple(reversed(self._statements.values())))

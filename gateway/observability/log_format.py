@@ -35,9 +35,9 @@ class TextFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         fields = current_call().fields
-        told = " ".join(f"{name}={fields[key]}" for key, name in _SHOWN.items() if key in fields)
+        suffix = " ".join(f"{name}={fields[key]}" for key, name in _SHOWN.items() if key in fields)
         line = super().formatMessage(record)
-        return f"{line} [{told}]" if told else line
+        return f"{line} [{suffix}]" if suffix else line
 
     def format(self, record: logging.LogRecord) -> str:
         return redact(super().format(record))

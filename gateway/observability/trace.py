@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from catalog.grants.right_differences import RightDifference
-from engine.concurrency.retry import Loss
+from engine.concurrency.retry import RetryReason
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.profile import SparkJob
 from engine.runtime.request import StatementRequest
@@ -24,12 +24,12 @@ class Trace:
     lineage: list[Lineage] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     # Commits, and failed attempts, with their times in nanoseconds since the epoch. At most :data:`MOMENTS_MAX`.
-    moments: list[tuple[int, Commit | Loss]] = field(default_factory=list)
+    moments: list[tuple[int, Commit | RetryReason]] = field(default_factory=list)
     # Spark jobs; None if they are not collected.
     jobs: list[SparkJob] | None = None
     wants_lineage: bool = True
 
-    def note(self, what: Commit | Loss) -> None:
+    def note(self, what: Commit | RetryReason) -> None:
         """Adds a commit or a failed attempt that has just happened."""
         if len(self.moments) < MOMENTS_MAX:
             self.moments.append((time.time_ns(), what))

@@ -26,7 +26,7 @@ from typing import Protocol, assert_never
 
 from catalog.conditions import TracingNotInstalled
 from catalog.rest.secret_files import read_secret
-from engine.concurrency.retry import Loss
+from engine.concurrency.retry import RetryReason
 from engine.runtime.accesses import Commit
 from engine.runtime.profile import SparkJob, Stage, StageSpan
 from gateway.configuration.config import StatementText, TracingSection
@@ -127,7 +127,7 @@ def _statement_attributes(operation: Operation, kind: str, tables: set[str]) -> 
         "gateway.request.id": operation.call.request_id,
         "gateway.statement.state": operation.state.name.lower(),
         "gateway.statement.class": operation.kind.name.lower(),
-        "gateway.statement.reruns": operation.losses[Loss.RERUN],
+        "gateway.statement.reruns": operation.retries[RetryReason.RERUN],
         "gateway.read.bytes": sum(read.bytes for read in operation.profile.reads),
         "gateway.pruned.bytes": sum(read.bytes_total - read.bytes for read in operation.profile.reads),
         "gateway.modified.rows": operation.rows_modified,
@@ -204,7 +204,7 @@ def _attempts(stage: StageSpan, trace: Trace) -> Iterator[Span]:
         match what:
             case Commit(relation=relation, version=version):
                 attributes |= {"gateway.commit.table": relation, "gateway.commit.version": version}
-            case Loss() as loss:
+            case RetryReason() as loss:
                 attributes |= {"gateway.commit.conflict": loss}
             case _:
                 assert_never(what)

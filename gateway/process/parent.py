@@ -115,7 +115,7 @@ class _Parent:
                 status = self._ended()
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child, signal.SIGKILL)
-            self._facts |= _told(ours)
+            self._facts |= _received_state(ours)
         return status
 
     def _take_signals(self, seconds: float | None) -> None:
@@ -162,7 +162,7 @@ def _nothing(number: int, frame: object) -> None:
     """Does nothing: `set_wakeup_fd` reports the signal."""
 
 
-def _told(ours: socket.socket) -> Mapping[str, object]:
+def _received_state(ours: socket.socket) -> Mapping[str, object]:
     """Reads the facts that a child sent before it ended: JSON objects, one per line."""
     ours.setblocking(False)
     content = b""

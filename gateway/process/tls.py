@@ -108,8 +108,8 @@ def _load(files: TlsFiles) -> ssl.SSLContext:
                 context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
     except (OSError, ValueError) as error:  # an SSLError is an OSError
         reason = error.reason if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
-        told = str(reason or error).lower().replace("_", " ")
-        raise TlsUnusable(files.certificate, key, f"{told} ({read})" if read else told) from error
+        reason_text = str(reason or error).lower().replace("_", " ")
+        raise TlsUnusable(files.certificate, key, f"{reason_text} ({read})" if read else reason_text) from error
     return context
 
 

@@ -42,7 +42,7 @@ class ResultStore:
         return self._last_bytes
 
     @property
-    def totals(self) -> tuple[int, int]:
+    def counters(self) -> tuple[int, int]:
         """Returns rows and bytes for all results since the start."""
         with self._lock:
             return self._rows, self._bytes
@@ -115,7 +115,7 @@ class HeldRows:
         """Adds a batch with rows. Raises `DiskFull`, and errors from the spool's budget."""
         size = batch_bytes(batch)
         if not isinstance(batch, StoredBatch):
-            batch = self._kept(batch, size)
+            batch = self._retained_batch(batch, size)
         self._starts.append(self.rows)
         self._batches.append(batch)
         self.rows += batch.num_rows
@@ -170,7 +170,7 @@ class HeldRows:
         self._store.give_back(self._memory)
         self._memory = 0
 
-    def _kept(self, batch: pa.RecordBatch, size: int) -> AnyBatch:
+    def _retained_batch(self, batch: pa.RecordBatch, size: int) -> AnyBatch:
         if self._store.may_keep(self._memory, size):
             self._memory += size
             return batch

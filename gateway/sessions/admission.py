@@ -128,7 +128,7 @@ class Admission:
             return self._metadata
         rules = self._rules.group_of(operation.identity, operation.kind)
         if not operation.is_kind_known:
-            operation.scan_bytes_max = self._rules.least_scan_bytes_max(operation.identity)
+            operation.scan_bytes_max = self._rules.lowest_scan_bytes_max(operation.identity)
         else:
             operation.scan_bytes_max = rules.scan_bytes_max
         operation.pool = rules.name if self._rules.groups else None

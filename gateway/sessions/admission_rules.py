@@ -62,7 +62,7 @@ class AdmissionRules:
     def group_of(self, identity: Identity, kind: StatementClass) -> GroupRules:
         return next((group for group in self.groups if group.takes(identity, kind)), self.default)
 
-    def least_scan_bytes_max(self, identity: Identity) -> int:
+    def lowest_scan_bytes_max(self, identity: Identity) -> int:
         """Returns the smallest limit among the groups that match this user's statements, for any class; 0: no limit."""
         kinds = [kind for kind in StatementClass if kind is not StatementClass.METADATA]
         return min(filter(None, (self.group_of(identity, kind).scan_bytes_max for kind in kinds)), default=0)

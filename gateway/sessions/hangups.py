@@ -5,15 +5,15 @@ from __future__ import annotations
 import select
 from collections.abc import Iterable
 
-_HUNG_UP = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+_DISCONNECTED = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
 
 
-def hung_up(descriptors: Iterable[int]) -> list[int]:
+def find_disconnected(descriptors: Iterable[int]) -> list[int]:
     """Returns the descriptors whose client closed its side, or whose socket is closed here (-1 is none), without
     blocking.
     """
     poll = select.poll()
     for descriptor in descriptors:
         if descriptor >= 0:
-            poll.register(descriptor, _HUNG_UP)
+            poll.register(descriptor, _DISCONNECTED)
     return [descriptor for descriptor, _ in poll.poll(0)]

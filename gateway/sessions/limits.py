@@ -16,8 +16,9 @@ class Limits:
     session whose rows wait to be fetched, `kept_bytes_per_user_max` one user's. `abandoned_max` bounds the ended
     statements that are still executing, `abandoned_per_user_max` one user's (0: no separate limit); within
     `abandoned_grace_s` after their end they count as ending. Spark is restarted for the others: if the server's limit
-    is reached, at most every `abandoned_told_every_s`; if only a user's or group's limit is reached, which rejects
-    nobody else's statements, at most every `abandoned_own_told_every_s`. `end_grace_s` is the time for cancelled
+    is reached, at most every `abandoned_warning_interval_s`; if only a user's or group's limit is reached, which
+    rejects
+    nobody else's statements, at most every `abandoned_own_warning_interval_s`. `end_grace_s` is the time for cancelled
     statements to end at shutdown, `linger_s` the time that a client may be inactive before the shutdown stops waiting
     for it to fetch an ended result. `logs_statements`: each statement's end is logged.
     """
@@ -40,8 +41,8 @@ class Limits:
     abandoned_max: int = 8
     abandoned_per_user_max: int = 0
     abandoned_grace_s: float = 10.0
-    abandoned_told_every_s: float = 60.0
-    abandoned_own_told_every_s: float = 600.0
+    abandoned_warning_interval_s: float = 60.0
+    abandoned_own_warning_interval_s: float = 600.0
     end_grace_s: float = 2.0
     linger_s: float = 1.0
     logs_statements: bool = False

@@ -33,7 +33,7 @@ from catalog.conditions import (
 )
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.concurrency.retry import Loss
+from engine.concurrency.retry import RetryReason
 from engine.errors.statement_errors import add_commits
 from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.identity import Identity
@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 
 
 # Characters that an ended statement keeps from its text: the text may be megabytes, and many may be open.
-TEXT_KEPT_MAX = 16_384
+TEXT_CHARACTERS_MAX = 16_384
 
 
 class FetchFrom(Enum):
@@ -101,7 +101,7 @@ class Operation:
         self.store = ResultStore()
         self.commits = 0
         # Retries by reason, after conflicts with other commits.
-        self.losses: Counter[Loss] = Counter()
+        self.retries: Counter[RetryReason] = Counter()
         # True for a protocol's or the browser's call, rather than a user's statement.
         self.is_call = False
         # Committed versions so far, the newest per table.
@@ -116,7 +116,7 @@ class Operation:
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
             on_commit=self._note_commit,
-            on_loss=self._note_loss,
+            on_retry=self._note_retry,
         )
         self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
@@ -127,7 +127,7 @@ class Operation:
         self._buffer: ResultBuffer | None = None
         self._page_row, self._next_row, self._logged, self._rows_given_back = 0, 0, 0, 0
         self._handed_out: dict[int, int] = {}  # rows by requested offset
-        self._was_told_end = False
+        self._was_end_reported = False
         self._thread: int | None = None
         self._timer: threading.Timer | None = None
         self._on_end: list[Callable[[], None]] = []
@@ -150,7 +150,7 @@ class Operation:
     @property
     def is_read(self) -> bool:
         """Returns True if its client has received its end, and all available rows."""
-        if not self._was_told_end or not self._state.is_terminal:
+        if not self._was_end_reported or not self._state.is_terminal:
             return False
         buffer = self._buffer
         if buffer is None or not self.has_rows:
@@ -159,7 +159,7 @@ class Operation:
 
     def tell_end(self) -> None:
         """Records that the client has received the operation's terminal state."""
-        self._was_told_end = True
+        self._was_end_reported = True
 
     @property
     def has_rows(self) -> bool:
@@ -257,13 +257,13 @@ class Operation:
     def wait(self, timeout_s: float) -> OperationState:
         """Waits until the state is settled, at most `timeout_s` seconds; returns the state."""
         with self._changed:
-            self._changed.wait_for(lambda: self._state.is_settled, timeout_s)
+            self._changed.wait_for(lambda: self._state.is_final, timeout_s)
             return self._state
 
     def wait_until_parsed(self, timeout_s: float) -> None:
         """Waits until the text is parsed, so that `may_have_rows` is known, or the state is settled."""
         with self._changed:
-            self._changed.wait_for(lambda: self._may_answer_rows is not None or self._state.is_settled, timeout_s)
+            self._changed.wait_for(lambda: self._may_answer_rows is not None or self._state.is_final, timeout_s)
 
     def on_end(self, callback: Callable[[], None]) -> None:
         """Runs `callback` once the state is terminal: on the thread that ends the operation, or immediately."""
@@ -434,10 +434,10 @@ class Operation:
             self.trace.commits.append(commit)
             self.trace.note(commit)
 
-    def _note_loss(self, loss: Loss) -> None:
-        self.losses[loss] += 1
+    def _note_retry(self, reason: RetryReason) -> None:
+        self.retries[reason] += 1
         if self.trace:
-            self.trace.note(loss)
+            self.trace.note(reason)
 
     def _note_text(self, text: str) -> None:
         self.text = text
@@ -521,7 +521,7 @@ class Operation:
         for callback in callbacks:
             callback()
         if callbacks:  # callbacks on another thread may still read the text
-            self.text, self._run = self.text[:TEXT_KEPT_MAX], _closed
+            self.text, self._run = self.text[:TEXT_CHARACTERS_MAX], _closed
 
 
 def _closed(_: StatementRequest) -> ResultStream:

@@ -28,7 +28,7 @@ class OperationState(Enum):
         return self not in (OperationState.PENDING, OperationState.RUNNING, OperationState.STREAMING)
 
     @property
-    def is_settled(self) -> bool:
+    def is_final(self) -> bool:
         """Returns True if a client that waits for the statement can continue: it has ended, or rows can be fetched."""
         return self.is_terminal or self is OperationState.STREAMING
 

@@ -38,8 +38,8 @@ from engine.engine import Engine
 from engine.runtime.identity import Identity
 from gateway.audit.auditor import Auditor, Ended, NoAudit
 from gateway.observability.call_context import working_for
-from gateway.observability.history import History, StatementInfo, as_seen_by, may_manage, statement_info
-from gateway.observability.totals import Totals
+from gateway.observability.counters import Counters
+from gateway.observability.history import History, StatementInfo, may_manage, redact_for, statement_info
 from gateway.observability.tracing import StatementTracer
 from gateway.process.supervision import OnDeath, ignore_death, supervised
 from gateway.results.result_store import ResultStore
@@ -92,7 +92,7 @@ class Registry:
         self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
         self._history = History()
-        self.totals = Totals()
+        self.counters = Counters()
         self._threads = StatementThreads(limits, engine.restart, lambda: engine.left_statements)
         self._draining = threading.Event()
         self._reaper = supervised("reaper", self._reap_loop, self._draining.is_set, on_death)
@@ -121,9 +121,9 @@ class Registry:
         names them.
         """
         self._ensure_current(identity)
-        self._make_room(identity.principal)
+        self._evict(identity.principal)
         with self._lock:
-            self._ensure_room(identity.principal)
+            self._ensure_capacity(identity.principal)
         engine_session = self.engine.open_session(
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
@@ -133,7 +133,7 @@ class Registry:
         try:
             self._auditor.session_opened(str(session.id), identity, session.origin)
             with self._lock:
-                self._ensure_room(identity.principal)
+                self._ensure_capacity(identity.principal)
                 self._sessions[session.id] = session
         except SqlError:
             session.close()
@@ -195,7 +195,7 @@ class Registry:
         for operation in self.operations():
             self._history.note_rows(operation.id, operation.rows_held)
         for info in (*running, *self._history):
-            if seen := as_seen_by(identity, info):
+            if seen := redact_for(identity, info):
                 yield seen
 
     def managed_sessions(self, identity: Identity) -> tuple[Session, ...]:
@@ -211,8 +211,8 @@ class Registry:
             raise SessionNotFound()
         is_own = session.identity.admits(identity)
         if not is_own:
-            told = Ended(session=str(session_id))
-            self._auditor.ended("session.end", identity, origin or Origin(), session.identity, told)
+            ended = Ended(session=str(session_id))
+            self._auditor.ended("session.end", identity, origin or Origin(), session.identity, ended)
         self._drop_session(session_id, "client" if is_own else "administrator")
 
     def end_operation(self, operation_id: uuid.UUID, identity: Identity, origin: Origin | None = None) -> None:
@@ -226,8 +226,8 @@ class Registry:
         with working_for(operation.call):
             logger.info("statement %s of %s is cancelled by %s", operation.id, session.principal, identity.principal)
         if not session.identity.admits(identity):
-            told = Ended(session=str(session.id), statement=str(operation.id))
-            self._auditor.ended("statement.cancel", identity, origin or Origin(), session.identity, told)
+            ended = Ended(session=str(session.id), statement=str(operation.id))
+            self._auditor.ended("statement.cancel", identity, origin or Origin(), session.identity, ended)
         operation.cancel()
 
     def close_session(self, session_id: uuid.UUID, identity: Identity | None) -> None:
@@ -272,7 +272,7 @@ class Registry:
             if session.id in self._retired:
                 self._drop_session(session.id, "read")
 
-    def _make_room(self, user: str) -> None:
+    def _evict(self, user: str) -> None:
         """Ends the session whose client is most likely gone, if a limit is reached."""
         sessions = self.sessions()
         if len(sessions) < self.limits.sessions_max:
@@ -286,7 +286,7 @@ class Registry:
             logger.info("session %s of %s makes room for a new one", oldest.id, oldest.principal)
             self._drop_session(oldest.id, "room")
 
-    def _ensure_room(self, user: str) -> None:
+    def _ensure_capacity(self, user: str) -> None:
         if self._draining.is_set():
             raise ServerDraining()
         if len(self._sessions) >= self.limits.sessions_max:
@@ -323,16 +323,16 @@ class Registry:
 
     def _owner_of_excess(self) -> str | None:
         """Returns the principal whose oldest retired session must be removed; None if there is none."""
-        kept = [(session.principal, operation.result_bytes) for session, operation in self._retired.values()]
-        user, movable = kept[-1][0], {user for user, _ in kept[:-1]}
-        counts = Counter(user for user, _ in kept)
+        retained = [(session.principal, operation.result_bytes) for session, operation in self._retired.values()]
+        user, movable = retained[-1][0], {user for user, _ in retained[:-1]}
+        counts = Counter(user for user, _ in retained)
         sizes = Counter[str]()
-        for owner, size in kept:
+        for owner, size in retained:
             sizes[owner] += size
         if user in movable and sizes[user] > self.limits.kept_bytes_per_user_max:
             return user
         is_large = sizes.total() > self.limits.kept_bytes_max
-        if not movable or not (is_large or len(kept) > self.limits.kept_max):
+        if not movable or not (is_large or len(retained) > self.limits.kept_max):
             return None
         return max(movable, key=(sizes if is_large else counts).__getitem__)
 
@@ -362,7 +362,7 @@ class Registry:
         if not operation.is_call:
             operation.on_end(lambda: self._history.add(statement_info(operation, session.id, session.origin.wire)))
             operation.on_closed = lambda: self._history.note_rows(operation.id, operation.rows_held)
-            operation.on_end(lambda: self.totals.add(operation))
+            operation.on_end(lambda: self.counters.add(operation))
             if self.limits.logs_statements:
                 operation.on_end(partial(_log_end, operation))
 

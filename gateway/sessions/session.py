@@ -28,7 +28,7 @@ from engine.storage.volume_files import FileTransfer
 from gateway.results.result_store import ResultStore
 from gateway.sessions.limits import Limits
 from gateway.sessions.open_statements import OpenStatements
-from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
+from gateway.sessions.operation import TEXT_CHARACTERS_MAX, Operation
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
@@ -104,7 +104,9 @@ class Session:
 
         _ensure_flat(parameters)
         if len(text) > TEXT_LENGTH_MAX:  # not even held in the queue
-            refused = self._operation(text[:TEXT_KEPT_MAX], _refusal(StatementTooLong(len(text), TEXT_LENGTH_MAX)))
+            refused = self._operation(
+                text[:TEXT_CHARACTERS_MAX], _refusal(StatementTooLong(len(text), TEXT_LENGTH_MAX))
+            )
             return self._start(refused, class_of(refused.text), timeout_s)
 
         def run(request: StatementRequest) -> ResultStream:
@@ -229,7 +231,7 @@ class Session:
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()
-            if done := self._make_room():
+            if done := self._evict():
                 unlocked.callback(done.close)
             if other := self._open.add(operation, self):
                 done, holder = other
@@ -248,7 +250,7 @@ class Session:
             raise
         return operation
 
-    def _make_room(self) -> Operation | None:
+    def _evict(self) -> Operation | None:
         """Removes the oldest statement that its client has finished, if the limit is reached."""
         if len(self._operations) < self._limits.statements_per_session_max:
             return None

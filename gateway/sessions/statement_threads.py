@@ -55,7 +55,7 @@ class StatementThreads:
         self._abandoned: dict[Operation, float] = {}
         # User and group for recently cancelled statements whose threads have ended.
         self._cancelled: OrderedDict[str, tuple[str, GroupRules]] = OrderedDict()
-        self._told = float("-inf")
+        self._warned_at = float("-inf")
         self._known = 0
         self._idle = 0
         self._is_closed = False
@@ -83,9 +83,9 @@ class StatementThreads:
         with self._lock:
             stuck = self._stuck().total()
             now = time.monotonic()
-            is_due = now - self._told > self._pause_s()
+            is_due = now - self._warned_at > self._pause_s()
             if is_due:
-                self._told = now
+                self._warned_at = now
             changed, self._known = stuck != self._known, stuck
             expired = list(self._admission.expired(now))
         for operation, error in expired:
@@ -116,8 +116,8 @@ class StatementThreads:
                 threading.Thread(target=self._work, name="statement", daemon=True).start()
 
     def _places(self) -> int:
-        kept = max(0, len(self._abandoned) - self._limits.abandoned_max)
-        return self._limits.statements_running_max - self._admission.running - kept
+        num_replaceable = max(0, len(self._abandoned) - self._limits.abandoned_max)
+        return self._limits.statements_running_max - self._admission.running - num_replaceable
 
     def _stuck(self) -> Counter[tuple[str, GroupRules]]:
         """Returns the number of statements, by user and group, that were abandoned for longer than cancellation
@@ -150,11 +150,11 @@ class StatementThreads:
         """Returns the seconds between two calls to `on_stuck`, infinite while there is no reason for one."""
         limits, stuck = self._limits, self._stuck()
         if stuck.total() >= limits.abandoned_max:
-            return limits.abandoned_told_every_s
+            return limits.abandoned_warning_interval_s
         for user, group in stuck:
             user_is_full = 0 < limits.abandoned_per_user_max <= _count(stuck, user=user)
             if user_is_full or 0 < group.abandoned_max <= _count(stuck, group=group):
-                return limits.abandoned_own_told_every_s
+                return limits.abandoned_own_warning_interval_s
         return math.inf
 
     def _work(self) -> None:

@@ -12,13 +12,13 @@ BENCHES = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*
 
 def main() -> int:
     """Runs the named measurements, or all; returns the first failing one's exit code."""
-    chosen = sys.argv[1:] or BENCHES
-    unknown = set(chosen) - set(BENCHES)
+    selected = sys.argv[1:] or BENCHES
+    unknown = set(selected) - set(BENCHES)
     if unknown:
         print(f"no such measurement: {', '.join(sorted(unknown))}; there are {', '.join(BENCHES)}", file=sys.stderr)
         return 2
     failed = 0
-    for name in chosen:
+    for name in selected:
         print(f"== {name}", flush=True)
         failed = failed or subprocess.run([sys.executable, "-m", f"tests.bench.bench_{name}"], check=False).returncode
     return failed

@@ -199,7 +199,7 @@ def deltalake_rows(table: Path, statement: str) -> Callable[[], float]:
 
 def one_key(session: LakeSession, delta: Statement | None, lake: Path, files: int, repeat: int) -> None:
     """Deletes keys ten files apart, one table per system."""
-    keys = [files // 3 * 10 + 100 * turn + 3 for turn in range(repeat + 2)]
+    keys = [files // 3 * 10 + 100 * round_number + 3 for round_number in range(repeat + 2)]
     systems = {}
     for system, statement in (("ours", lambda sql: timed(lambda: run(session, sql))), ("delta", delta)):
         if statement is None:

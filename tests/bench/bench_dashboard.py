@@ -41,7 +41,7 @@ from pyhive import hive
 from pyhive.exc import OperationalError
 
 from tests.bench.bench_tpch import TABLES, write_tables
-from tests.bench.dashboard_queries import PARAMETERS, QUERIES, questions
+from tests.bench.dashboard_queries import PARAMETERS, QUERIES, queries
 from tests.bench.sides import alternate
 from tests.bench.stock_server import stock_server
 from tests.server_process import ServerProcess
@@ -137,7 +137,7 @@ def connected(side: Side) -> Iterator[Any]:
 def ensure_equal(sides: Sequence[Side]) -> None:
     with ExitStack() as connections:
         cursors = [connections.enter_context(connected(side)) for side in sides]
-        for text in questions():
+        for text in queries():
             answers = []
             for cursor in cursors:
                 cursor.execute(text)
@@ -159,8 +159,10 @@ def alone(sides: Sequence[Side]) -> None:
             cursor.fetchall()
 
         for name, text in QUERIES.items():
-            asked = text.format(**PARAMETERS[0])
-            ours, stock = alternate(partial(answer, cursors[0], asked), partial(answer, cursors[1], asked), ALONE_TIMES)
+            requested = text.format(**PARAMETERS[0])
+            ours, stock = alternate(
+                partial(answer, cursors[0], requested), partial(answer, cursors[1], requested), ALONE_TIMES
+            )
             shown = f"ours {ours:6.0f} ms   stock {stock:6.0f} ms   ratio {ours / stock:.2f}"
             print(f"alone   {name:22} {shown}", flush=True)
 
@@ -172,21 +174,21 @@ def compare(phase: str, connections: int, count: int, sides: Sequence[Side]) -> 
     for side in sides:
         busy = side.processor_s()
         use_cache = is_cached and side.name == "ours"
-        asked = count * CACHED_TIMES if use_cache else count
+        requested = count * CACHED_TIMES if use_cache else count
         try:
             with long_statements(side) if phase == "long" else nullcontext():
-                times, elapsed = ask(side, connections, asked, use_cache=use_cache)
+                times, elapsed = ask(side, connections, requested, use_cache=use_cache)
         except OperationalError as error:
             if not is_cached or CACHE_SETTING not in str(error):
                 raise
             print(f"{phase:14} {connections:3} connections   there is no result cache", flush=True)
             return
         times.sort()
-        rates.append(asked / elapsed)
+        rates.append(requested / elapsed)
         high.append(times[len(times) * 95 // 100])
         shown.append(
             f"{side.name} {rates[-1]:7.1f}/s p50 {times[len(times) // 2]:7.0f} ms p95 {high[-1]:7.0f} ms"
-            f" cpu {(side.processor_s() - busy) * 1000 / asked:5.0f} ms"
+            f" cpu {(side.processor_s() - busy) * 1000 / requested:5.0f} ms"
         )
     ratio = f"rate {rates[0] / rates[1]:.2f} p95 {high[0] / high[1]:.2f}"
     print(f"{phase:14} {connections:3} connections   {'   '.join(shown)}   {ratio}", flush=True)
@@ -194,11 +196,11 @@ def compare(phase: str, connections: int, count: int, sides: Sequence[Side]) -> 
 
 def ask(side: Side, connections: int, count: int, *, use_cache: bool) -> tuple[list[float], float]:
     """Returns the latency of each of `count` queries in ms, and the total in s, without connecting."""
-    asked: SimpleQueue[str] = SimpleQueue()
-    texts = questions()
-    chosen = random.Random(SEED)
+    requested: SimpleQueue[str] = SimpleQueue()
+    texts = queries()
+    selected = random.Random(SEED)
     for _ in range(count):
-        asked.put(chosen.choice(texts))
+        requested.put(selected.choice(texts))
     ready = threading.Barrier(connections + 1)
 
     def client() -> list[float]:
@@ -210,7 +212,7 @@ def ask(side: Side, connections: int, count: int, *, use_cache: bool) -> tuple[l
                 ready.abort()
                 raise
             ready.wait()
-            return list(answered(cursor, asked))
+            return list(answered(cursor, requested))
 
     with ThreadPoolExecutor(connections) as pool:
         clients = [pool.submit(client) for _ in range(connections)]
@@ -235,11 +237,11 @@ def set_cache(cursor: Any, *, use: bool) -> None:
             raise
 
 
-def answered(cursor: Any, asked: SimpleQueue[str]) -> Iterator[float]:
+def answered(cursor: Any, requested: SimpleQueue[str]) -> Iterator[float]:
     """Yields each query's latency in ms."""
     while True:
         try:
-            text = asked.get_nowait()
+            text = requested.get_nowait()
         except Empty:
             return
         start = time.perf_counter()

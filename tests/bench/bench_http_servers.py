@@ -429,9 +429,9 @@ def hang_up(port: int, process_id: int) -> Figures:
     time.sleep(1.0)
     client.close()
     time.sleep(3.0)
-    asked = Client(port)
-    state = json.loads(asked.ask(f"GET {_STATE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()))
-    asked.close()
+    requested = Client(port)
+    state = json.loads(requested.ask(f"GET {_STATE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()))
+    requested.close()
     return {"hang_up_cancels": state["cancelled"]}
 
 
@@ -443,19 +443,19 @@ def both_protocols(name: str) -> str:
     found = []
     with tempfile.TemporaryDirectory() as folder, serving(name, folder) as (port, _):
         context = ssl.create_default_context(cafile=f"{folder}/certificate.pem")
-        for kind, chosen in (("TLS", context), ("plain text", None)):
+        for kind, selected in (("TLS", context), ("plain text", None)):
             with contextlib.suppress(OSError, ValueError):
-                client = Client(port, 5.0, chosen)
+                client = Client(port, 5.0, selected)
                 client.ask()
                 client.close()
                 found.append(kind)
     return " and ".join(found) or "neither"
 
 
-def measure(name: str, chosen: Sequence[str]) -> Figures:
+def measure(name: str, selected: Sequence[str]) -> Figures:
     """Each in a process of its own, with its peak of memory."""
     found: Figures = {}
-    for each in (MEASURES[key] for key in chosen):
+    for each in (MEASURES[key] for key in selected):
         with serving(name) as (port, process_id):
             memory = Memory(process_id)
             try:
@@ -488,7 +488,7 @@ def main() -> None:
     runs: dict[str, list[Figures]] = {name: [] for name in there}
     for _ in range(given.repeat):
         for name, found in runs.items():
-            found.append(measure(name, given.measures))
+            found.append(measure(name, given.metric_sources))
     figures = {
         name: {
             key: _median([run.get(key) for run in found]) for key in dict.fromkeys(key for run in found for key in run)

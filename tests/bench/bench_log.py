@@ -158,9 +158,9 @@ def _refresh_theirs(table: str) -> dict[str, float]:
 
 def _condition_ours(table: str) -> dict[str, float]:
     started = time.perf_counter()
-    kept = int(load_snapshot(table).pruning().prune(predicate("long0", "=", _WANTED)).sum())
+    remaining = int(load_snapshot(table).pruning().prune(predicate("long0", "=", _WANTED)).sum())
     seconds = time.perf_counter() - started
-    assert kept <= 2
+    assert remaining <= 2
     return {"seconds": seconds}
 
 
@@ -168,9 +168,9 @@ def _condition_theirs(table: str) -> dict[str, float]:
     started = time.perf_counter()
     files = pa.table(DeltaTable(table).get_add_actions(flatten=True))
     low, high = pc.less_equal(files["min.long0"], _WANTED), pc.greater_equal(files["max.long0"], _WANTED)
-    kept = files.filter(pc.and_(low, high)).num_rows
+    remaining = files.filter(pc.and_(low, high)).num_rows
     seconds = time.perf_counter() - started
-    assert kept <= 2
+    assert remaining <= 2
     return {"seconds": seconds}
 
 

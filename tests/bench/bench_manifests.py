@@ -67,8 +67,8 @@ def measure(side: str, folder: Path, count: int) -> None:
     """In this process."""
     _ours(_files(folder, 4))
     before, wall, processor = _megabytes("VmRSS"), time.perf_counter(), time.process_time()
-    kept = SIDES[side](_files(folder, count))
-    print(time.perf_counter() - wall, time.process_time() - processor, _megabytes("VmHWM") - before, len(kept))
+    remaining = SIDES[side](_files(folder, count))
+    print(time.perf_counter() - wall, time.process_time() - processor, _megabytes("VmHWM") - before, len(remaining))
 
 
 def compare_sides(folder: Path, count: int, repeat: int) -> None:

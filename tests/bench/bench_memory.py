@@ -49,18 +49,18 @@ class Server:
             TMPDIR=str(self.temporary),
         )
         self.ports = self.process.ports()
-        self.heap_least = float("inf")
+        self.heap_min = float("inf")
 
     def look(self) -> None:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['http']}/metrics") as answer:
             text = answer.read().decode()
         used = next((line for line in text.splitlines() if line.startswith(HEAP)), None)
         if used is not None:
-            self.heap_least = min(self.heap_least, float(used.removeprefix(HEAP)))
+            self.heap_min = min(self.heap_min, float(used.removeprefix(HEAP)))
 
     def line(self) -> str:
         python, java = self.process.server_pid, self.process.jvms()[0]
-        heap, self.heap_least = self.heap_least, float("inf")
+        heap, self.heap_min = self.heap_min, float("inf")
         files = sum(path.is_file() for path in self.temporary.rglob("*"))
         shown = [
             f"{name} {_status(process, 'VmRSS') / 1024:6.0f} MB {_status(process, 'Threads'):4} threads"
@@ -75,24 +75,24 @@ def _status(process: int, field: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
 
 
-def turns(connection: int) -> Iterator[str]:
+def rounds(connection: int) -> Iterator[str]:
     """Yields a connection's statements, endlessly."""
     own = f"own_{connection}"
-    for turn in count():
-        if turn % ROUND == 0:
+    for round_number in count():
+        if round_number % ROUND == 0:
             yield f"DROP TABLE IF EXISTS {own}"
             yield f"CREATE TABLE {own} (id BIGINT, name STRING)"
-        match turn % 20:
+        match round_number % 20:
             case 0:
-                yield f"INSERT INTO {own} VALUES ({turn}, 'name {turn}')"
+                yield f"INSERT INTO {own} VALUES ({round_number}, 'name {round_number}')"
             case 5:
                 yield f"SELECT count(*), max(name) FROM {own} WHERE id > -1"  # a new version
             case 7:
-                yield f"SELECT n % 7 AS k, sum(n + {turn}) FROM numbers GROUP BY k"  # a new text
+                yield f"SELECT n % 7 AS k, sum(n + {round_number}) FROM numbers GROUP BY k"  # a new text
             case 11:
-                yield f"SELECT nothing_{turn} FROM numbers"
+                yield f"SELECT nothing_{round_number} FROM numbers"
             case 13:
-                yield f"SELECT * FRM numbers WHERE {turn}"
+                yield f"SELECT * FRM numbers WHERE {round_number}"
             case 15:
                 yield "SHOW TABLES"
             case 17:
@@ -120,21 +120,21 @@ def main() -> None:
 
 def ask(server: Server, statements: int, every: int, seconds: float) -> None:
     """Print a line for each `every` statements."""
-    asked, ended, start = count(1), threading.Event(), time.monotonic()
+    requested, ended, start = count(1), threading.Event(), time.monotonic()
 
     def client(number: int) -> None:
         with closing(hive.connect("127.0.0.1", server.ports["thrift"], username="bench")) as connection:
             cursor = connection.cursor()
-            for text in turns(number):
+            for text in rounds(number):
                 if ended.is_set():
                     return
                 with suppress(OperationalError):
                     cursor.execute(text)
                     cursor.fetchall() if cursor.description else None
-                turn = next(asked)
-                if turn % every == 0:
-                    print(f"{turn:7} in {time.monotonic() - start:5.0f} s   {server.line()}", flush=True)
-                if turn >= statements or time.monotonic() - start > seconds:
+                round_number = next(requested)
+                if round_number % every == 0:
+                    print(f"{round_number:7} in {time.monotonic() - start:5.0f} s   {server.line()}", flush=True)
+                if round_number >= statements or time.monotonic() - start > seconds:
                     ended.set()
 
     with ThreadPoolExecutor(CONNECTIONS) as pool:

@@ -114,8 +114,8 @@ def _run(measure: str, table: Path, files: int, repeat: int) -> dict[str, Any]:
 
 def _print(title: str, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
     print(title, f"(peak: ours {ours.pop('peak MB'):.0f} MB, delta-rs {theirs.pop('peak MB'):.0f} MB)")
-    for name, (milliseconds, kept) in ours.items():
-        line = f"  {name:36} {milliseconds:9.2f} ms   {kept:8} kept"
+    for name, (milliseconds, remaining) in ours.items():
+        line = f"  {name:36} {milliseconds:9.2f} ms   {remaining:8} kept"
         if name in theirs:
             line += f"   delta-rs {theirs[name][0]:9.1f} ms {theirs[name][1]:8}"
             line += f"   ratio {milliseconds / theirs[name][0]:.4f}"
@@ -130,14 +130,16 @@ def _ours(table: str, files: int, repeat: int) -> dict[str, Any]:
     assert snapshot.num_files > 0
     cases = predicates(files)
     results = {
-        "a day, first": _time(lambda: _kept(snapshot.pruning(), cases["a day"]), 1),
-        "a key of a day, statistics unparsed": _time(lambda: _kept(snapshot.pruning(), cases["a key of a day"]), 1),
+        "a day, first": _time(lambda: _num_remaining(snapshot.pruning(), cases["a day"]), 1),
+        "a key of a day, statistics unparsed": _time(
+            lambda: _num_remaining(snapshot.pruning(), cases["a key of a day"]), 1
+        ),
     }
     snapshot.stats()
     pruning = snapshot.pruning()
     for name, predicate in cases.items():
-        results[name] = _time(lambda chosen=predicate: _kept(pruning, chosen), repeat)
-    results["a day, as a statement asks"] = _time(lambda: _kept(snapshot.pruning(), cases["a day"]), repeat)
+        results[name] = _time(lambda selected=predicate: _num_remaining(pruning, selected), repeat)
+    results["a day, as a statement asks"] = _time(lambda: _num_remaining(snapshot.pruning(), cases["a day"]), repeat)
     return results
 
 
@@ -148,7 +150,7 @@ def _partitions(table: str, files: int, repeat: int) -> dict[str, Any]:
         "a quarter": [("day", ">=", "2024-04-01"), ("day", "<", "2024-07-01")],
     }
     return {
-        name: _time(lambda chosen=filter_: len(loaded.file_uris(partition_filters=chosen)), repeat)
+        name: _time(lambda selected=filter_: len(loaded.file_uris(partition_filters=selected)), repeat)
         for name, filter_ in filters.items()
     }
 
@@ -165,7 +167,7 @@ def _dataset(table: str, files: int, repeat: int) -> dict[str, Any]:
     }
     repeat = min(repeat, 3)
     return {
-        name: _time(lambda chosen=filter_: sum(1 for _ in dataset.get_fragments(filter=chosen)), repeat)
+        name: _time(lambda selected=filter_: sum(1 for _ in dataset.get_fragments(filter=selected)), repeat)
         for name, filter_ in filters.items()
     }
 
@@ -177,18 +179,18 @@ RUNS: Mapping[str, Callable[[str, int, int], dict[str, Any]]] = {
 }
 
 
-def _kept(pruning: FilePruning, predicate: Predicate) -> int:
+def _num_remaining(pruning: FilePruning, predicate: Predicate) -> int:
     return int(np.count_nonzero(pruning.prune(predicate)))
 
 
 def _time(run: Callable[[], int], repeat: int) -> tuple[float, int]:
     """Returns the median in milliseconds, and the number of remaining files."""
-    seconds, kept = [], 0
+    seconds, remaining = [], 0
     for _ in range(repeat):
         started = time.perf_counter()
-        kept = run()
+        remaining = run()
         seconds.append(time.perf_counter() - started)
-    return 1000 * statistics.median(seconds), kept
+    return 1000 * statistics.median(seconds), remaining
 
 
 def _peak_mb() -> float:

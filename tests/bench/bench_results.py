@@ -104,12 +104,12 @@ def measure_rates(folder: Path, rows: int, repeat: int = 5) -> None:
 
         with pyhive_query(ports["thrift"]) as thrift, raw_query(ports["thrift"]) as raw:
             compare("SELECT 1, round trip", "SELECT 1", 1, repeat * 8, {"PyHive": thrift, "HTTP": inline})
-            ways: Mapping[str, Query] = {
+            variants: Mapping[str, Query] = {
                 "Thrift, raw bytes": raw,
                 **{f"HTTP, {name}": linked(name) for name in FORMATS},
             }
-            for name, way in ways.items():
-                compare(f"{rows} rows", BIG.format(rows=rows), rows, repeat, {name: way}, answers=True)
+            for name, path in variants.items():
+                compare(f"{rows} rows", BIG.format(rows=rows), rows, repeat, {name: path}, answers=True)
 
 
 def measure_short(folder: Path, clients: int, seconds: float) -> None:

@@ -153,12 +153,12 @@ def main() -> None:
             if arguments.afresh:  # a text with a comment is not cached
                 texts = {name: text.replace("SELECT", "SELECT /* afresh */", 1) for name, text in texts.items()}
             found: dict[str, list[dict[str, float]]] = {name: [] for name in texts}
-            for turn in range(arguments.repeat + WARM):
-                if turn == WARM:
+            for round_number in range(arguments.repeat + WARM):
+                if round_number == WARM:
                     before = measured.by_threads()
                 for name, text in texts.items():
                     once = measured.once(text)
-                    if turn >= WARM:
+                    if round_number >= WARM:
                         found[name].append(once)
             spent = measured.by_threads() - before
             show(found)
@@ -169,10 +169,10 @@ def main() -> None:
 def show(found: Mapping[str, list[dict[str, float]]]) -> None:
     print(f"{'':22}" + "".join(f"{column.removesuffix('_n'):>9}" for column in COLUMNS))
     for name, runs in found.items():
-        least = [min(run[column] for run in runs) for column in COLUMNS]
+        minimum = [min(run[column] for run in runs) for column in COLUMNS]
         cells = (
             f"{value:9.0f}" if column in COUNTS else f"{value:9.1f}"
-            for column, value in zip(COLUMNS, least, strict=True)
+            for column, value in zip(COLUMNS, minimum, strict=True)
         )
         print(f"{name:22}" + "".join(cells), flush=True)
 

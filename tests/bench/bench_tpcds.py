@@ -36,22 +36,22 @@ def main() -> None:
         if not (folder / "lake").exists():
             oracle.write_tables(folder / "lake")
         with two_core_spark(memory="4g") as driver:
-            told, untold = open_lake(driver, folder / "lake"), open_lake(driver, folder / "lake")
+            reported, untold = open_lake(driver, folder / "lake"), open_lake(driver, folder / "lake")
             run(untold, "SET spark.sql.cbo.enabled = false")
-            compare(oracle, told, untold, arguments.queries, arguments.repeat, arguments.warm)
+            compare(oracle, reported, untold, arguments.queries, arguments.repeat, arguments.warm)
         oracle.close()
 
 
 def compare(
-    oracle: Oracle, told: LakeSession, untold: LakeSession, numbers: Iterable[int], repeat: int, warm: int
+    oracle: Oracle, reported: LakeSession, untold: LakeSession, numbers: Iterable[int], repeat: int, warm: int
 ) -> None:
     """Print one line a query, the sum, and which queries have other rows or take too long."""
     sums, wrong, slow = [0.0, 0.0], [], []
     for number in numbers:
         text = spark_text(oracle.queries[number])
-        is_right = are_equal(run(told, text)[0], oracle.answer(number))
+        is_right = are_equal(run(reported, text)[0], oracle.answer(number))
         with_log, without = alternate(
-            lambda text=text: run(told, text), lambda text=text: run(untold, text), repeat, warm
+            lambda text=text: run(reported, text), lambda text=text: run(untold, text), repeat, warm
         )
         ratio = with_log / without
         print(

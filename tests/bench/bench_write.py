@@ -234,9 +234,9 @@ def spark_timer(python: Path, timer: Path, folder: Path) -> Iterator[tuple[State
     )
     assert process.stdin and process.stdout
 
-    def run(asked: str | list[Any]) -> float:
+    def run(requested: str | list[Any]) -> float:
         assert process.stdin and process.stdout
-        process.stdin.write(json.dumps(asked) + "\n")
+        process.stdin.write(json.dumps(requested) + "\n")
         process.stdin.flush()
         answer = process.stdout.readline()
         if not answer:

@@ -44,6 +44,6 @@ PARAMETERS = (
 )
 
 
-def questions() -> tuple[str, ...]:
+def queries() -> tuple[str, ...]:
     """Returns all distinct texts; a query without parameters has one."""
     return tuple(dict.fromkeys(text.format(**each) for text in QUERIES.values() for each in PARAMETERS))

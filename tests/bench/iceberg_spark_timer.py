@@ -35,12 +35,12 @@ def main() -> None:
     )
     maker = Maker(spark)
     for line in sys.stdin:
-        asked = json.loads(line)
+        requested = json.loads(line)
         start = time.perf_counter()
-        if isinstance(asked, list):
-            getattr(maker, asked[0])(*asked[1:])
+        if isinstance(requested, list):
+            getattr(maker, requested[0])(*requested[1:])
         else:
-            spark.sql(asked).collect()
+            spark.sql(requested).collect()
         print((time.perf_counter() - start) * 1000, file=answers, flush=True)
     spark.stop()
 

@@ -105,7 +105,7 @@ def test_metadata_calls_look_through_all_catalogs(catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("requested", "found"),
     [
         ("events", "events"),
         ("default.EVENTS", "events"),
@@ -114,8 +114,8 @@ def test_metadata_calls_look_through_all_catalogs(catalog: Catalog) -> None:
         ("own.T", "../more/t"),
     ],
 )
-def test_names_resolve_to_locations(catalog: Catalog, lake: Path, asked: str, found: str) -> None:
-    entry = catalog.view().resolve(name(asked))
+def test_names_resolve_to_locations(catalog: Catalog, lake: Path, requested: str, found: str) -> None:
+    entry = catalog.view().resolve(name(requested))
     assert isinstance(entry, TableEntry)
     assert entry.location == str((lake / found).resolve())
 
@@ -129,7 +129,7 @@ def test_an_explicit_entry_counts_before_a_folder(lake: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "condition", "hint"),
+    ("requested", "condition", "hint"),
     [
         ("shop.order", "TABLE_OR_VIEW_NOT_FOUND", "Did you mean `spark_catalog`.`shop`.`orders`?"),
         ("shop.rcent", "TABLE_OR_VIEW_NOT_FOUND", "Did you mean `spark_catalog`.`shop`.`Recent`?"),
@@ -154,10 +154,10 @@ def test_an_explicit_entry_counts_before_a_folder(lake: Path) -> None:
     ],
 )
 def test_a_name_that_leads_nowhere_says_what_it_may_mean(
-    catalog: Catalog, asked: str, condition: str, hint: str
+    catalog: Catalog, requested: str, condition: str, hint: str
 ) -> None:
     with pytest.raises(SqlError) as caught:
-        catalog.view().resolve(name(asked))
+        catalog.view().resolve(name(requested))
     assert caught.value.condition == condition
     assert hint in caught.value.hint
 
@@ -169,7 +169,7 @@ def test_a_hint_does_not_stumble_over_an_ambiguous_name(catalog: Catalog, lake: 
 
 
 def test_the_schemas_of_system(catalog: Catalog) -> None:
-    view, user = catalog.view(), catalog.view().seen_by(NOBODY)
+    view, user = catalog.view(), catalog.view().visible_to(NOBODY)
     names = [entry.name.schema for entry in view.schemas(CatalogName("SYSTEM"))]
     assert names == ["access", "gateway", "information_schema"]
     assert [entry.name.schema for entry in user.find_schemas("system", lambda name: name != "gateway")] == [

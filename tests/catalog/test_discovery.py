@@ -14,7 +14,7 @@ from catalog.conditions import LakeNotAvailable, TableAmbiguous
 from catalog.discovery import discovery
 from catalog.discovery.discovery import DEPTH_MAX, ServedFolder
 from catalog.store.files import UNLISTED_MARK, Child, LocalTree, Tree
-from catalog.store.remote import LISTING_KEPT_S, RemoteTree, open_tree
+from catalog.store.remote import LISTING_TTL_S, RemoteTree, open_tree
 from engine.delta.spec.paths import LogFileKind, parse_log_path
 from tests.catalog.lakes import FIRST_VERSION
 from tests.catalog.lakes import make_tables as table
@@ -152,13 +152,13 @@ def test_what_is_no_table_is_not_found(lake: Path, schema: str, name: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("request_count", "found"),
     [("SHOP", "shop"), ("crm.EU", "crm.eu"), ("Default", "default"), ("empty", None), ("plain", None), ("x", None)],
 )
-def test_a_schema_is_a_folder_that_holds_a_table(lake: Path, asked: str, found: str | None) -> None:
+def test_a_schema_is_a_folder_that_holds_a_table(lake: Path, request_count: str, found: str | None) -> None:
     served = ServedFolder(LocalTree(str(lake)))
-    assert served.find_schema(asked) == found
-    assert bool(served.tables(asked)) == (found is not None)
+    assert served.find_schema(request_count) == found
+    assert bool(served.tables(request_count)) == (found is not None)
 
 
 def test_changes_of_the_folder_are_seen_at_once(lake: Path) -> None:
@@ -178,7 +178,7 @@ def test_changes_of_the_folder_are_seen_at_once(lake: Path) -> None:
     assert served.find("shop", "new") is None
 
 
-def test_a_folder_that_settled_is_listed_once_until_it_changes(lake: Path) -> None:
+def test_stable_folder_is_listed_once_until_it_changes(lake: Path) -> None:
     os.utime(lake, ns=(0, 10**18))
     tree = LocalTree(str(lake))
     first = tree.children(str(lake))
@@ -229,7 +229,7 @@ def test_serving_the_folder_of_a_table_serves_that_table(tmp_path: Path) -> None
     assert served.tables("inner") == []
 
 
-def test_a_log_in_the_served_folder_hides_no_table_and_is_told_once(
+def test_log_in_served_folder_is_reported_once_and_hides_no_table(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lake = tmp_path.resolve() / "lake"
@@ -286,7 +286,7 @@ def test_a_lake_that_is_gone_is_not_empty(tmp_path: Path) -> None:
     lake, away = tmp_path.resolve() / "lake", tmp_path.resolve() / "away"
     table(lake, "shop/orders")
     served = ServedFolder(LocalTree(str(lake)))
-    questions: list[Callable[[], object]] = [
+    queries: list[Callable[[], object]] = [
         served.schemas,
         lambda: served.tables("shop"),
         lambda: served.find("shop", "orders"),
@@ -294,7 +294,7 @@ def test_a_lake_that_is_gone_is_not_empty(tmp_path: Path) -> None:
     ]
 
     def fail(reason: str) -> None:
-        for ask in questions:
+        for ask in queries:
             with pytest.raises(LakeNotAvailable, match=reason):
                 ask()
 
@@ -411,7 +411,7 @@ class CountingTree:
     def __init__(self, inner: Tree) -> None:
         self.root = inner.root
         self.listed: list[str] = []
-        self.asked = 0
+        self.request_count = 0
         self._inner = inner
 
     def children(self, location: str) -> tuple[Child, ...]:
@@ -419,19 +419,19 @@ class CountingTree:
         return self._inner.children(location)
 
     def child(self, location: str, name: str) -> Child | None:
-        self.asked += 1
+        self.request_count += 1
         return self._inner.child(location, name)
 
     def table_format(self, location: str) -> str | None:
-        self.asked += 1
+        self.request_count += 1
         return self._inner.table_format(location)
 
     def format_of(self, location: str) -> str:
-        self.asked += 1
+        self.request_count += 1
         return self._inner.format_of(location)
 
     def is_unlisted(self, location: str) -> bool:
-        self.asked += 1
+        self.request_count += 1
         return self._inner.is_unlisted(location)
 
     def ensure_there(self) -> None:
@@ -450,19 +450,19 @@ def test_looking_up_a_name_lists_nothing_and_asks_little(lake: Path) -> None:
     tree = CountingTree(LocalTree(str(lake)))
     assert ServedFolder(tree).find("shop", "t7")
     assert tree.listed == []
-    assert tree.asked <= 6
+    assert tree.request_count <= 6
 
 
-def test_looking_up_another_spelling_lists_only_the_folders_on_the_way(lake: Path) -> None:
+def test_other_spelling_lists_only_parent_folders(lake: Path) -> None:
     for number in range(200):
         table(lake, f"shop/t{number}", f"s{number}/t")
     tree = CountingTree(LocalTree(str(lake)))
     assert ServedFolder(tree).find("SHOP", "T7")
     assert tree.listed == [str(lake), f"{lake}/shop"]
-    assert tree.asked <= 8
+    assert tree.request_count <= 8
 
 
-def test_remote_listings_are_kept_for_a_moment_but_new_tables_are_found_at_once() -> None:
+def test_remote_listings_are_cached_and_new_tables_found_at_once() -> None:
     url, now = f"memory://{uuid.uuid4().hex}/lake", [0.0]
     fs = fsspec.filesystem("memory")
     fs.pipe_file(f"{url}/shop/one/_delta_log/{FIRST_VERSION}", b"")
@@ -471,7 +471,7 @@ def test_remote_listings_are_kept_for_a_moment_but_new_tables_are_found_at_once(
     fs.pipe_file(f"{url}/shop/two/_delta_log/{FIRST_VERSION}", b"")
     assert served.find("shop", "two") is not None
     assert listing(served) == {"shop": ["one"]}
-    now[0] += LISTING_KEPT_S
+    now[0] += LISTING_TTL_S
     assert listing(served) == {"shop": ["one", "two"]}
 
 

@@ -30,7 +30,7 @@ from catalog.policies.policies import NamedPolicy, PolicyFunction, PolicyKind
 from catalog.policies.policy_changes import SetRowFilter
 from catalog.policies.tag_changes import CreatePolicy, SetTags
 from catalog.state import INITIAL_STATE, CatalogState
-from catalog.store.file_store import GENERATIONS_KEPT, FileStore
+from catalog.store.file_store import GENERATIONS_RETAINED, FileStore
 from catalog.store.files import Files, LocalFiles
 from catalog.store.remote import open_files
 from tests.catalog.faulty_files import Crash, Fault, FaultyFiles
@@ -134,13 +134,13 @@ def _recreate() -> Change:
 
 def test_old_generations_go_with_the_files_that_they_alone_name(files: LocalFiles) -> None:
     commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("stays")))
-    for number in range(GENERATIONS_KEPT):
+    for number in range(GENERATIONS_RETAINED):
         entry = TableEntry(name=table("changes").name, location=f"/data/{number}")
         commit(files, CreateTable(entry, replace=True))
-    kept = sorted(files.names("generations"))
-    assert [int(name[:20]) for name in kept] == list(range(2, GENERATIONS_KEPT + 2))
+    remaining = sorted(files.names("generations"))
+    assert [int(name[:20]) for name in remaining] == list(range(2, GENERATIONS_RETAINED + 2))
     objects = sorted(files.names("objects/spark_catalog/shop"))
-    assert [name.partition("@")[0] for name in objects] == ["changes"] * GENERATIONS_KEPT + ["stays"]
+    assert [name.partition("@")[0] for name in objects] == ["changes"] * GENERATIONS_RETAINED + ["stays"]
     assert set(FileStore(files).load().relations) == {table("stays").name, table("changes").name}
 
 
@@ -149,7 +149,7 @@ def test_a_crash_while_old_generations_go_does_no_harm(tmp_path: Path, fault: Fa
     for at in range(2, 4):  # 0 and 1 are the object and the generation, then come two deletions
         files = LocalFiles(str(tmp_path / f"catalog{at}"))
         commit(files, CreateSchema(SchemaEntry(name=SHOP)))
-        for number in range(GENERATIONS_KEPT - 1):
+        for number in range(GENERATIONS_RETAINED - 1):
             commit(files, CreateTable(TableEntry(name=table("t").name, location=f"/{number}"), replace=True))
         # the next change lets generation 1 go, the one after it generation 2 and the file that it alone names
         commit(files, CreateTable(TableEntry(name=table("t").name, location="/a"), replace=True))
@@ -160,11 +160,11 @@ def test_a_crash_while_old_generations_go_does_no_harm(tmp_path: Path, fault: Fa
         assert FileStore(files).load() == new
         final = commit(files, CreateTable(TableEntry(name=table("t").name, location="/c"), replace=True))
         assert FileStore(files).load() == final
-        assert len(files.names("generations")) == GENERATIONS_KEPT
+        assert len(files.names("generations")) == GENERATIONS_RETAINED
 
 
 @pytest.mark.parametrize("fault", [Fault.ERROR_AFTER, Fault.REPEATED])
-def test_an_answer_that_was_lost_is_settled_by_reading_back(files: LocalFiles, fault: Fault) -> None:
+def test_lost_put_answer_is_resolved_by_reading_back(files: LocalFiles, fault: Fault) -> None:
     new = apply(INITIAL_STATE, CreateSchema(SchemaEntry(name=SHOP)))
     store = FileStore(FaultyFiles(files, fault, at=1))
     assert store.swap(store.load(), new)
@@ -227,14 +227,14 @@ def test_a_writer_that_slept_through_the_whole_history_loses_nothing(files: Loca
     def sleep(path: str) -> None:
         if path.startswith("generations") and not slept:
             slept.append(path)
-            for number in range(GENERATIONS_KEPT + 5):
+            for number in range(GENERATIONS_RETAINED + 5):
                 commit(files, CreateTable(TableEntry(name=table("t").name, location=f"/{number}"), replace=True))
 
     sleepy.before_create = sleep
     Catalog(FileStore(sleepy), allowed_roots=["/data"]).change(CreateTable(table("mine")))
     state = FileStore(files).load()
     assert set(state.relations) == {table("mine").name, table("t").name}
-    assert state.generation == GENERATIONS_KEPT + 7
+    assert state.generation == GENERATIONS_RETAINED + 7
     assert slept[0].removeprefix("generations/") not in files.names("generations")
 
 
@@ -269,16 +269,16 @@ def test_a_writer_that_has_just_seen_its_base_lists_nothing_again(
     assert FileStore(files).load().generation == 1
 
 
-@pytest.mark.parametrize(("apart_s", "kept"), [(10.0, GENERATIONS_KEPT), (1.0, 61)])
-def test_a_generation_on_an_object_store_stays_for_some_time(files: LocalFiles, apart_s: float, kept: int) -> None:
+@pytest.mark.parametrize(("apart_s", "remaining"), [(10.0, GENERATIONS_RETAINED), (1.0, 61)])
+def test_a_generation_on_an_object_store_stays_for_some_time(files: LocalFiles, apart_s: float, remaining: int) -> None:
     store_files = StoreFiles(files, apart_s)
     store = FileStore(store_files)
     base = store.load()
     new = apply(base, CreateSchema(SchemaEntry(name=SHOP)))
-    for number in range(GENERATIONS_KEPT + 20):
+    for number in range(GENERATIONS_RETAINED + 20):
         assert store.swap(base, new)
         base, new = new, apply(new, CreateTable(replace(table("t"), location=f"/{number}"), replace=True))
-    assert len(files.names("generations")) == kept
+    assert len(files.names("generations")) == remaining
     assert FileStore(files).load() == base
 
 
@@ -292,7 +292,7 @@ def test_a_writer_on_an_object_store_that_slept_through_the_whole_history_loses_
         if path.startswith("generations") and not slept:
             slept.append(path)
             now_s[0] += 3600
-            for number in range(GENERATIONS_KEPT + 5):
+            for number in range(GENERATIONS_RETAINED + 5):
                 commit(files, CreateTable(replace(table("t"), location=f"/{number}"), replace=True))
 
     sleepy.before_create = sleep
@@ -335,11 +335,11 @@ def test_a_reader_whose_generation_goes_away_reads_the_newer_one(files: LocalFil
         def read(self, path: str) -> bytes:
             if self.is_first:
                 self.is_first = False
-                for number in range(GENERATIONS_KEPT + 1):
+                for number in range(GENERATIONS_RETAINED + 1):
                     commit(files, CreateTable(TableEntry(name=table("t").name, location=f"/{number}"), replace=True))
             return super().read(path)
 
-    assert FileStore(SlowReads(files)).load().generation == GENERATIONS_KEPT + 2
+    assert FileStore(SlowReads(files)).load().generation == GENERATIONS_RETAINED + 2
 
 
 def test_loading_an_unchanged_catalog_reads_no_file(files: LocalFiles) -> None:
@@ -379,7 +379,7 @@ def test_a_copy_made_while_others_write_is_whole_if_generations_are_copied_first
 ) -> None:
     commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("a")))
     shutil.copytree(Path(files.root) / "generations", tmp_path / "copy/generations")
-    for number in range(GENERATIONS_KEPT - 1):
+    for number in range(GENERATIONS_RETAINED - 1):
         commit(files, CreateTable(TableEntry(name=table("a").name, location=f"/{number}"), replace=True))
     shutil.copytree(Path(files.root) / "objects", tmp_path / "copy/objects")
     copy = FileStore(LocalFiles(str(tmp_path / "copy"))).load()

@@ -23,10 +23,10 @@ from catalog.entries import SchemaEntry, TableEntry, ViewEntry
 from catalog.names import SchemaName, TableName
 from catalog.state import CatalogState
 from catalog.store.entry_json import from_json
-from catalog.store.file_store import GENERATIONS_KEPT, FileStore
+from catalog.store.file_store import GENERATIONS_RETAINED, FileStore
 from catalog.store.files import LocalFiles
-from tests.chosen import some
 from tests.paths import ROOT
+from tests.samples import some
 
 SHOP = SchemaName("spark_catalog", "shop")
 _SERVER = """
@@ -66,7 +66,7 @@ class Server:
 
     def __init__(self, folder: str, name: str) -> None:
         self.folder, self.name, self.counted = folder, name, 0
-        self.told: Counter[str] = Counter()
+        self.warnings_by_kind: Counter[str] = Counter()
         self.process = self._started()
 
     def _started(self) -> subprocess.Popen[str]:
@@ -81,7 +81,7 @@ class Server:
             kind, _, value = line.rstrip("\n").partition(" ")
             if line.endswith("\n") and kind == "own":
                 self.counted = int(value)
-            self.told[line if kind != "own" else kind] += 1
+            self.warnings_by_kind[line if kind != "own" else kind] += 1
 
     def restart(self) -> None:
         self.process = self._started()
@@ -92,7 +92,7 @@ def _ensure_whole(root: Path) -> int:
     may have only its number left after a kill.
     """
     generations = sorted((root / "generations").glob("*.json"))
-    for generation in generations[-GENERATIONS_KEPT:]:
+    for generation in generations[-GENERATIONS_RETAINED:]:
         for path, stamp in json.loads(generation.read_text())["objects"].items():
             from_json(json.loads((root / f"objects/{path}@{stamp}.json").read_text()))
     return len(generations)
@@ -126,8 +126,8 @@ def test_killed_servers_leave_a_whole_catalog(tmp_path: Path, kills: int) -> Non
         for server in servers:
             server.kill()
     assert _ensure_whole(Path(files.root))
-    told = sum((server.told for server in servers), Counter[str]())
-    assert told["own"] > kills and any(line.startswith("done") for line in told)
-    assert {line.split()[1] for line in told if line.startswith("refused")} <= {"TABLE_OR_VIEW_NOT_FOUND"}
+    warnings_by_kind = sum((server.warnings_by_kind for server in servers), Counter[str]())
+    assert warnings_by_kind["own"] > kills and any(line.startswith("done") for line in warnings_by_kind)
+    assert {line.split()[1] for line in warnings_by_kind if line.startswith("refused")} <= {"TABLE_OR_VIEW_NOT_FOUND"}
     last = Catalog(FileStore(files), allowed_roots=["/data"]).view().state.relations
     assert all(isinstance(entry, ViewEntry | TableEntry) for entry in last.values())

@@ -126,7 +126,7 @@ def test_parts_that_nothing_new_may_have(part: str) -> None:
         (("c", "delta", "/data/t"), None),
     ],
 )
-def test_a_path_is_told_from_a_name_in_a_schema_called_delta(parts: tuple[str, ...], path: str | None) -> None:
+def test_path_differs_from_name_in_schema_called_delta(parts: tuple[str, ...], path: str | None) -> None:
     assert path_of(parts) == path
 
 

@@ -26,7 +26,7 @@ from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.state import INITIAL_STATE, CatalogState
 from catalog.store.entry_json import to_json
-from catalog.store.file_store import GENERATIONS_KEPT, FileStore
+from catalog.store.file_store import GENERATIONS_RETAINED, FileStore
 from catalog.store.remote import open_files
 from catalog.store.store import CatalogStore, MemoryStore
 
@@ -104,7 +104,7 @@ def test_a_loaded_state_does_not_change(reopen: Reopen) -> None:
 def test_threads_that_change_at_once_lose_nothing(reopen: Reopen) -> None:
     """Each thread is a separate server; there are more changes than retained generations."""
     Catalog(reopen()).change(CreateSchema(SchemaEntry(name=SHOP)))
-    threads, each = 4, GENERATIONS_KEPT // 4 + 2
+    threads, each = 4, GENERATIONS_RETAINED // 4 + 2
     errors: list[BaseException] = []
 
     def work(first: int) -> None:

@@ -76,7 +76,7 @@ def jvm() -> Iterator[JavaGateway]:
 
 
 @pytest.fixture(autouse=True)
-def collected_in_turn() -> Iterator[None]:
+def collected_in_order() -> Iterator[None]:
     """Collects clients between tests only, on the tests' thread.
 
     When a forgotten impyla cursor is collected, it closes itself by a call; on a server thread in this process, that

@@ -26,7 +26,7 @@ def connect(**settings: str) -> Any:
     )
 
 
-def told(cursor: Any, text: str) -> str:
+def error_text(cursor: Any, text: str) -> str:
     """Returns a failing statement's error."""
     try:
         cursor.execute(text)
@@ -41,17 +41,17 @@ found: dict[str, Any] = {"types": [[str(value) for value in row] for row in curs
 ids = cursor.execute("ROWS 1000000").fetchall_arrow().column(0).to_pylist()
 found["many"] = [len(ids), sum(ids)]
 found["parameter"] = [str(value) for value in cursor.execute("SELECT :a", {"a": 5}).fetchone()]
-found["error"] = told(cursor, "SELEKT 1")
+found["error"] = error_text(cursor, "SELEKT 1")
 with connection.cursor(row_limit=7) as limited:
     found["limited"] = len(limited.execute("ROWS 100").fetchall())
 with connection.cursor() as fresh:  # the kernel cancels the cursor's previous statement
     threading.Timer(CANCELLED_AFTER_S, fresh.cancel).start()
-    found["cancel"] = told(fresh, "SLEEP 300")
+    found["cancel"] = error_text(fresh, "SLEEP 300")
 found["again"] = [str(value) for value in cursor.execute("SELECT 1").fetchone()]
 connection.close()
 with connect() as other, other.cursor() as cursor:
     found["another connection"] = [str(value) for value in cursor.execute("SELECT 1").fetchone()]
 with connect(STATEMENT_TIMEOUT="1") as other, other.cursor() as cursor:
-    found["timeout"] = told(cursor, "SLEEP 300")
+    found["timeout"] = error_text(cursor, "SLEEP 300")
     found["after it"] = [str(value) for value in cursor.execute("SELECT 1").fetchone()]
 print(json.dumps(found))

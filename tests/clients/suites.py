@@ -341,13 +341,13 @@ def main() -> int:
     parser.add_argument("checkouts", type=Path, metavar="FOLDER")
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="names of suites; all if left out")
     parser.add_argument("--record", action="store_true", help="write the lists of known failures")
-    asked = parser.parse_args()
-    unknown = {*asked.suites} - {suite.name for suite in SUITES}
+    request = parser.parse_args()
+    unknown = {*request.suites} - {suite.name for suite in SUITES}
     if unknown:
         parser.error(f"there is no suite named {', '.join(sorted(unknown))}")
-    checkouts = asked.checkouts.resolve()
+    checkouts = request.checkouts.resolve()
     present = [suite for suite in SUITES if suite.checkout is None or (checkouts / suite.checkout).is_dir()]
-    chosen = [suite for suite in present if not asked.suites or suite.name in asked.suites]
+    selected = [suite for suite in present if not request.suites or suite.name in request.suites]
     REPORTS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("lake", "external"):
@@ -365,7 +365,7 @@ def main() -> int:
             _make_tables(ports["thrift"])
             started = Started(ports["thrift"], ports["http"], certificate.certificate, Path(folder) / "external")
             print(f"{'suite':<34}" + "".join(f"{name:>9}" for name in COUNTS))
-            succeeded = [run_suite(suite, checkouts, started, record=asked.record) for suite in chosen]
+            succeeded = [run_suite(suite, checkouts, started, record=request.record) for suite in selected]
         finally:
             server.popen.send_signal(signal.SIGTERM)
             server.end()

@@ -40,7 +40,7 @@ with app.app_context():
     spec = database.db_engine_spec
     catalog = database.get_default_catalog()
     orders, stock = Table("orders", "shop", catalog), Table("stock", "shop", catalog)
-    told: dict[str, object] = {"spec": spec.__name__, "catalog": catalog}
+    spec_info: dict[str, object] = {"spec": spec.__name__, "catalog": catalog}
 
     def ask(text: str) -> pd.DataFrame:
         return database.get_df(text, catalog, "shop")
@@ -74,28 +74,28 @@ with app.app_context():
         query = db.session.query(Query).get(number)
         return query.status, (answer or {}).get("data", query.error_message)
 
-    told["schemas"] = sorted(database.get_all_schema_names(catalog=catalog))
-    told["tables"] = sorted(table for table, *_ in database.get_all_table_names_in_schema(catalog, "shop"))
-    told["views"] = sorted(view for view, *_ in database.get_all_view_names_in_schema(catalog, "shop"))
-    told["columns"] = [[column["column_name"], str(column["type"])] for column in database.get_columns(stock)]
-    told["key"] = database.get_pk_constraint(stock).get("constrained_columns") or []
-    told["foreign keys"] = list(database.get_foreign_keys(stock))
-    told["indexes"] = list(database.get_indexes(stock))
-    told["has table"] = [database.has_table(stock), database.has_table(Table("nope", "shop", catalog))]
-    told["functions"] = "abs" in database.function_names
-    told["comment"] = database.get_table_comment(stock)
-    told["metadata"] = spec.get_extra_table_metadata(database, orders)
-    told["preview"] = len(ask(database.select_star(stock, limit=5, show_cols=True)))
-    told["rows"] = ask(
+    spec_info["schemas"] = sorted(database.get_all_schema_names(catalog=catalog))
+    spec_info["tables"] = sorted(table for table, *_ in database.get_all_table_names_in_schema(catalog, "shop"))
+    spec_info["views"] = sorted(view for view, *_ in database.get_all_view_names_in_schema(catalog, "shop"))
+    spec_info["columns"] = [[column["column_name"], str(column["type"])] for column in database.get_columns(stock)]
+    spec_info["key"] = database.get_pk_constraint(stock).get("constrained_columns") or []
+    spec_info["foreign keys"] = list(database.get_foreign_keys(stock))
+    spec_info["indexes"] = list(database.get_indexes(stock))
+    spec_info["has table"] = [database.has_table(stock), database.has_table(Table("nope", "shop", catalog))]
+    spec_info["functions"] = "abs" in database.function_names
+    spec_info["comment"] = database.get_table_comment(stock)
+    spec_info["metadata"] = spec.get_extra_table_metadata(database, orders)
+    spec_info["preview"] = len(ask(database.select_star(stock, limit=5, show_cols=True)))
+    spec_info["rows"] = ask(
         "SELECT order_id, channel, ordered_at, order_date FROM orders ORDER BY order_id LIMIT 2"
     ).to_json()
     grains = spec.get_time_grain_expressions()
-    told["grains"] = {
+    spec_info["grains"] = {
         str(grain): len(ask(f"SELECT {expression.format(col='ordered_at')} AS t FROM orders LIMIT 2"))
         for grain, expression in grains.items()
     }
-    told["lab"] = [lab("SELECT count(*) AS n FROM orders WHERE order_id < 5"), lab("SELECT nope FROM orders")]
-    told["lab"] += [lab("CREATE TABLE made AS SELECT 1 AS a"), lab("DROP TABLE made")]
+    spec_info["lab"] = [lab("SELECT count(*) AS n FROM orders WHERE order_id < 5"), lab("SELECT nope FROM orders")]
+    spec_info["lab"] += [lab("CREATE TABLE made AS SELECT 1 AS a"), lab("DROP TABLE made")]
     if spec.has_implicit_cancel():  # Superset cannot stop a Databricks query
-        told["stopped"] = lab("SELECT count(*) FROM range(100000000000) WHERE sha2(string(id), 256) = ''", 3.0)
-    print(json.dumps(told, default=str))
+        spec_info["stopped"] = lab("SELECT count(*) FROM range(100000000000) WHERE sha2(string(id), 256) = ''", 3.0)
+    print(json.dumps(spec_info, default=str))

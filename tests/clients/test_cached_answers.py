@@ -86,8 +86,8 @@ def test_the_history_and_the_profile_say_so(server: RealServer) -> None:
         assert profile["from_cache"] is is_cached
         url = f"http://127.0.0.1:{server.http_port}/api/2.0/sql/history/queries?include_metrics=true"
         with urllib.request.urlopen(url, timeout=90) as response:
-            (told,) = (each for each in json.loads(response.read())["res"] if each["query_id"] == statement)
-        assert told["metrics"]["result_from_cache"] is is_cached
+            (reported,) = (each for each in json.loads(response.read())["res"] if each["query_id"] == statement)
+        assert reported["metrics"]["result_from_cache"] is is_cached
 
 
 def test_a_session_does_without_over_each_front_end(server: RealServer) -> None:

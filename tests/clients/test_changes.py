@@ -129,7 +129,7 @@ NAMES = ["größe 漢字 🎉", "with space", "per%20cent", "a#b", "dot.ted", "q
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_that_need_quoting(client: Driver, folder: Path, name: str) -> None:
+def test_quoted_names(client: Driver, folder: Path, name: str) -> None:
     write(folder / "other", numbers(0))
     write(folder / "plain", numbers(1, 2))
     (folder / "plain").rename(folder / name)  # by hand, since writers treat a percent sign differently

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from tests.clients.fix_server import RealServer
 from tests.gateway.authenticators.users import cheap_passwords, make_users
 from tests.paths import CHROMIUM
-from tests.security.house import SecureHouse
+from tests.security.secure_server import SecureServer
 
 pytestmark = pytest.mark.console
 
@@ -49,7 +49,9 @@ def opened(browser: Browser, url: str) -> Iterator[Page]:
     page.on("console", hear)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.on("request", lambda asked: None if asked.url.startswith((url, "data:")) else complaints.append(asked.url))
+    page.on(
+        "request", lambda request: None if request.url.startswith((url, "data:")) else complaints.append(request.url)
+    )
     page.add_init_script(TELL_VIOLATIONS)
     page.goto(url)
     yield page
@@ -109,7 +111,7 @@ def test_the_statement_at_the_cursor_runs_and_sessions_last(page: Page) -> None:
     cell(page, "42")
 
 
-def test_an_error_is_marked_where_it_is(page: Page) -> None:
+def test_error_position_is_highlighted(page: Page) -> None:
     run(page, "SELECT 1;\nSELECT nope FROM weather")
     expect(page.get_by_role("alert")).to_contain_text("`nope` cannot be resolved")
     expect(page.locator(".cm-lintRange-error")).to_have_text("nope")
@@ -217,7 +219,7 @@ def test_keys_alone_are_enough(page: Page) -> None:
     page.get_by_label("Filter tables").fill("")
 
 
-def test_what_became_of_a_statement_is_told(page: Page) -> None:
+def test_statement_outcome_is_shown(page: Page) -> None:
     run(page, "SELECT gone_wrong")
     expect(page.get_by_role("alert")).to_be_visible()
     page.keyboard.press("Alt+a")
@@ -267,10 +269,10 @@ def test_tabs_survive_a_reload(page: Page) -> None:
 def test_users_log_in_and_see_what_is_theirs(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cheap_passwords(monkeypatch)
     make_users(tmp_path / "users")
-    house = SecureHouse(tmp_path).start()
+    server = SecureServer(tmp_path).start()
     try:
-        house.submit("SELECT 1", user="bob", wait_timeout="10s")
-        with opened(browser, f"http://localhost:{house.ports.http}/") as page:
+        server.submit("SELECT 1", user="bob", wait_timeout="10s")
+        with opened(browser, f"http://localhost:{server.ports.http}/") as page:
             expect(page.get_by_label("User")).to_be_visible()
             page.get_by_label("User").fill("ann")
             page.get_by_label("Password").fill("annann")
@@ -284,7 +286,7 @@ def test_users_log_in_and_see_what_is_theirs(browser: Browser, tmp_path: Path, m
             page.locator(".user").click()
             page.get_by_role("button", name="Log out").click()
             expect(page.get_by_label("User")).to_be_visible()
-            page.goto(f"http://localhost:{house.ports.http}/")
+            page.goto(f"http://localhost:{server.ports.http}/")
             expect(page.get_by_label("User")).to_be_visible()
     finally:
-        house.stop()
+        server.stop()

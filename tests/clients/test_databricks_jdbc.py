@@ -16,7 +16,7 @@ from tests.clients.conftest import Served
 from tests.clients.drivers import column, count_rows, error_of_cancelled, read_result, start_jvm
 from tests.clients.test_databricks_kernel import NoSpark
 from tests.clients.test_other_jdbc import Package, classpath, connect_with
-from tests.gateway.arrow_engine import numbered, rows
+from tests.gateway.arrow_engine import answer_of_rows, rows
 from tests.gateway.http.conftest import serving_http
 
 pytestmark = [pytest.mark.clients, pytest.mark.oracle]
@@ -60,7 +60,7 @@ def test_values_of_all_types(connection: Any) -> None:
 
 
 def test_a_million_rows(connection: Any, gateway: JavaGateway, served: Served) -> None:
-    served.engine.answers["SELECT many"] = numbered(1_000_000)
+    served.engine.answers["SELECT many"] = answer_of_rows(1_000_000)
     assert count_rows(gateway, connection.createStatement().executeQuery("SELECT many")) == (1_000_000, 499_999_500_000)
 
 

@@ -45,7 +45,7 @@ def port(tmp_path: Path) -> Iterator[int]:
         yield live.port
 
 
-def told(script: str, port: int, backend: str) -> Any:
+def run_script(script: str, port: int, backend: str) -> Any:
     """Returns a script's last output in the connector's environment."""
     python = client_environment("kernel", *PACKAGES) / "python"
     file = ROOT / "tests" / "clients" / script
@@ -55,7 +55,7 @@ def told(script: str, port: int, backend: str) -> Any:
 
 
 def listed(port: int, backend: str) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = told("kernel_metadata.py", port, backend)
+    found: dict[str, list[dict[str, Any]]] = run_script("kernel_metadata.py", port, backend)
     return found
 
 
@@ -92,7 +92,7 @@ def test_the_older_backend_lists_objects(port: int) -> None:
 @pytest.mark.parametrize("backend", ["use_kernel", "use_sea"])
 def test_rows_parameters_errors_limits_and_reconnecting(served: Served, backend: str) -> None:
     served.engine.answers["SELECT :a"] = rows(pa.table({"x": [5]}))
-    found = told("kernel_rows.py", served.http_port, backend)
+    found = run_script("kernel_rows.py", served.http_port, backend)
     values, nulls = found["types"]
     assert values[:5] == ["True", "-128", "-32768", "2147483647", "-9223372036854775808"]
     assert (values[7], values[8], values[10]) == ("-1.50", 'é "q" 日本', "2024-02-29")

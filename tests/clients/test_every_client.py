@@ -128,7 +128,7 @@ def warehouse(server: RealServer) -> Any:
     return databricks.connect("127.0.0.1", WAREHOUSE, "any", _connection_uri=uri, enable_telemetry=False)
 
 
-NAMED, MARKED = "%(n)s", ":n"
+NAMED, NAMED_MARKER = "%(n)s", ":n"
 OVER_HTTP = {"use_http_transport": True, "http_path": "cliservice", "http_cookie_names": ["hive.server2.auth"]}
 PYTHON: dict[str, tuple[Callable[[RealServer], Any], str]] = {
     "PyHive": (lambda server: hive.connect("127.0.0.1", server.thrift_port, username="ada"), NAMED),
@@ -138,7 +138,7 @@ PYTHON: dict[str, tuple[Callable[[RealServer], Any], str]] = {
     "impyla": (lambda server: impyla(server.thrift_port, "PLAIN"), NAMED),
     "impyla NOSASL": (lambda server: impyla(server.thrift_port, "NOSASL"), NAMED),
     "impyla HTTP": (lambda server: impyla(server.http_port, "PLAIN", **OVER_HTTP), NAMED),
-    "databricks-sql-connector": (warehouse, MARKED),
+    "databricks-sql-connector": (warehouse, NAMED_MARKER),
 }
 HTTP_TAIL = ";transportMode=http;httpPath=cliservice"
 JAVA = ["hive-jdbc 2.3", "hive-jdbc 2.3 HTTP", "hive-jdbc 2.3 TLS"]

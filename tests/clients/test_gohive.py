@@ -99,9 +99,9 @@ def test_many_rows(program: Program) -> None:
     assert program.ask("count", "SELECT id, cast(id AS string) AS s FROM range(1000000)") == {"count": 1000000}
 
 
-def test_an_error_is_told_and_the_session_goes_on(program: Program) -> None:
-    told = program.ask("run", "SELECT * FROM no_such_table")["error"]
-    assert "TABLE_OR_VIEW_NOT_FOUND" in told and "\tat " not in told
+def test_error_is_reported_and_session_continues(program: Program) -> None:
+    reported = program.ask("run", "SELECT * FROM no_such_table")["error"]
+    assert "TABLE_OR_VIEW_NOT_FOUND" in reported and "\tat " not in reported
     assert program.ask("run", "SELECT 1 AS one") == {"rows": [["1"]]}
 
 

@@ -60,7 +60,7 @@ class Model:
     lane: int
     rows: Rows = field(default_factory=dict)
     cloned: Rows | None = None
-    kept: list[tuple[int, Rows]] = field(default_factory=list)
+    versions: list[tuple[int, Rows]] = field(default_factory=list)
 
     @property
     def table(self) -> str:
@@ -147,7 +147,7 @@ def _create(model: Model, _: int) -> Change:
 
 
 def _restore(model: Model, number: int) -> Change:
-    older = [(version, rows) for version, rows in model.kept if version < model.kept[-1][0]]
+    older = [(version, rows) for version, rows in model.versions if version < model.versions[-1][0]]
     if not older:
         return _same("FSCK REPAIR TABLE {t}")(model, number)
     version, rows = older[number % len(older)]
@@ -252,14 +252,14 @@ class Client:
         except StatementFailed as error:
             if self.pending.done not in str(error):
                 raise
-        self.take_up()
+        self.adopt()
 
     def look(self) -> bool:
         """Returns if the pending statement was applied; it is no longer pending then."""
         assert self.pending is not None
         is_there = self._is_there(self.pending)
         if is_there:
-            self.take_up()
+            self.adopt()
         return bool(is_there)
 
     def _is_there(self, change: Change) -> bool | None:
@@ -279,13 +279,13 @@ class Client:
     def _made(self, folder: Path) -> Rows | None:
         return rows_in(folder) if (folder / "_delta_log" / f"{0:020}.json").exists() else None
 
-    def take_up(self) -> None:
+    def adopt(self) -> None:
         model, change, self.pending = self.model, self.pending, None
         assert change is not None
         if change.loses_old:
-            model.kept.clear()
+            model.versions.clear()
         model.rows, model.cloned = change.rows, change.cloned
-        model.kept.append((DeltaTable(model.folder).version(), change.rows))
+        model.versions.append((DeltaTable(model.folder).version(), change.rows))
 
     def ensure_right(self) -> None:
         """Also by the server itself, whose rows have one id each."""

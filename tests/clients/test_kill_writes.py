@@ -104,19 +104,19 @@ class Written:
     def is_there(self, lake: Path, number: int) -> bool:
         """Returns whether the write that was cut off is there; fails unless everything else is as it must be."""
         folder = lake / "default"
-        kept, slots = batches(folder / "kept"), batches(folder / "slots")
+        remaining, slots = batches(folder / "kept"), batches(folder / "slots")
         made = {path.name for path in folder.glob("made_*") if (path / "_delta_log" / f"{0:020}.json").exists()}
         for table in ("kept", "slots", *made):
             ensure_sound(folder / table)
-        assert self.inserted <= kept.keys() <= self.inserted | {number}
+        assert self.inserted <= remaining.keys() <= self.inserted | {number}
         slot = number % SLOTS if number % 3 == 1 else None
-        slots_kept = {batch for key, batch in self.slots.items() if key != slot or number not in slots}
-        assert slots.keys() - {number} == slots_kept
+        slots_left = {batch for key, batch in self.slots.items() if key != slot or number not in slots}
+        assert slots.keys() - {number} == slots_left
         names = {f"made_{other}" for other in self.made}
         assert names <= made <= names | {f"made_{number}"}
         for name in made:
             assert batches(folder / name).keys() == {int(name.removeprefix("made_"))}
-        return number in kept or number in slots or f"made_{number}" in made
+        return number in remaining or number in slots or f"made_{number}" in made
 
 
 class KilledServers:
@@ -189,7 +189,7 @@ def test_a_server_that_is_killed_again_and_again_loses_and_doubles_nothing(serve
 # --- Servers and sessions at once ------------------------------------------------------------------------------------
 
 
-def insert_in_turns(port: int, table: str, batch_numbers: range) -> None:
+def insert_alternating(port: int, table: str, batch_numbers: range) -> None:
     client = open_client(port)
     for number in batch_numbers:
         client.run(f"INSERT INTO {table} SELECT {number} AS batch, id FROM range({BATCH})")
@@ -200,7 +200,7 @@ def insert_at_once(ports: list[int], table: str, each: int) -> set[int]:
     """Returns a session for each port; the batches that must be there."""
     ranges = [range(number * 100, number * 100 + each) for number in range(len(ports))]
     with ThreadPoolExecutor(len(ports)) as threads:
-        list(threads.map(insert_in_turns, ports, repeat(table, len(ports)), ranges))
+        list(threads.map(insert_alternating, ports, repeat(table, len(ports)), ranges))
     return {number for numbers in ranges for number in numbers}
 
 

@@ -23,8 +23,8 @@ from thrift.transport.THttpClient import THttpClient
 from tests.certificates import STORE_PASSWORD, Certificate, make_certificate
 from tests.clients.drivers import BeelineDriver, JdbcDriver, PythonDriver, StatementFailed
 from tests.gateway.authenticators.users import make_users
-from tests.security.house import SecureHouse, basic
 from tests.security.issuer import AUDIENCE, provider
+from tests.security.secure_server import SecureServer, basic
 
 WAREHOUSE = "/sql/1.0/warehouses/any"
 
@@ -33,17 +33,17 @@ WAREHOUSE = "/sql/1.0/warehouses/any"
 class Secured:
     """A server with users, tokens and an identity provider; `secrets` are ann's, by method."""
 
-    house: SecureHouse
+    server: SecureServer
     certificate: Certificate
     secrets: Mapping[str, str]
 
     @property
     def thrift(self) -> int:
-        return self.house.ports.thrift
+        return self.server.ports.thrift
 
     @property
     def http(self) -> int:
-        return self.house.ports.http
+        return self.server.ports.http
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     certificate = make_certificate(folder)
     certificate.key.chmod(0o600)
     with provider() as idp:
-        house = SecureHouse(
+        server = SecureServer(
             folder,
             authentication__methods=["password", "token", "jwt"],
             jwt__issuer=idp.url,
@@ -61,9 +61,9 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
             server__tls_certificate=str(certificate.certificate),
             server__tls_key=str(certificate.key),
         ).start()
-        token = house.ask("POST", "/api/2.0/token/create", {}, **basic("ann")).body["token_value"]
-        yield Secured(house, certificate, {"password": "annann", "token": token, "jwt": idp.token()})
-        house.stop()
+        token = server.ask("POST", "/api/2.0/token/create", {}, **basic("ann")).body["token_value"]
+        yield Secured(server, certificate, {"password": "annann", "token": token, "jwt": idp.token()})
+        server.stop()
 
 
 def pyhive(server: Secured, user: str, secret: str) -> Any:
@@ -138,18 +138,18 @@ def test_a_python_client(secured: Secured, connect: Connect, user: str, method: 
     driver = PythonDriver(connect(secured, user, secured.secrets[method]))
     assert driver.run("SELECT 1") == [["1"]]
     driver.close()
-    identity = secured.house.engine.runs[-1].context.identity
+    identity = secured.server.engine.runs[-1].context.identity
     assert (identity.principal, identity.method) == ("ann", method)
 
 
 @pytest.mark.parametrize(("connect", "user", "method"), [CASES[index] for index in (0, 3, 9)])
-def test_a_wrong_secret_is_told(secured: Secured, connect: Connect, user: str, method: str) -> None:
+def test_wrong_secret_is_reported(secured: Secured, connect: Connect, user: str, method: str) -> None:
     secret = secured.secrets[method]
     wrong = f"{secret[:-3]}xyz" if method != "password" else "x"
-    before = len(secured.house.engine.sessions)
+    before = len(secured.server.engine.sessions)
     with pytest.raises(Exception, match="(?i)not valid|401|unauthorized|AUTHENTICATION"):
         connect(secured, "bob" if method == "password" else user, wrong).cursor().execute("SELECT 1")
-    assert len(secured.house.engine.sessions) == before
+    assert len(secured.server.engine.sessions) == before
 
 
 def jdbc_url(server: Secured, transport: str) -> str:
@@ -166,11 +166,11 @@ def test_jdbc(jvm: JavaGateway, secured: Secured, transport: str, user: str, met
     driver = JdbcDriver(jvm, url)
     assert driver.run("SELECT 1") == [["1"]]
     driver.close()
-    assert secured.house.engine.runs[-1].context.identity.method == method
+    assert secured.server.engine.runs[-1].context.identity.method == method
 
 
 @pytest.mark.parametrize("transport", ["tls", "http"])
-def test_jdbc_is_told_of_a_wrong_password(jvm: JavaGateway, secured: Secured, transport: str) -> None:
+def test_jdbc_reports_wrong_password(jvm: JavaGateway, secured: Secured, transport: str) -> None:
     with pytest.raises((StatementFailed, Py4JJavaError), match=r"(?i)not valid|401"):
         JdbcDriver(jvm, f"{jdbc_url(secured, transport)};user=nobody-{transport};password=x").run("SELECT 1")
 
@@ -215,4 +215,4 @@ def test_databricks_connector_with_client_credentials(secured: Secured) -> None:
     with connection, connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         assert [tuple(row) for row in cursor.fetchall()] == [(1,)]
-    assert secured.house.engine.runs[-1].context.identity.principal == "etl"
+    assert secured.server.engine.runs[-1].context.identity.principal == "etl"

@@ -132,7 +132,7 @@ def test_a_spark_that_is_killed_comes_back_under_its_sessions(process: ServerPro
     assert "Traceback" not in process.output
 
 
-def test_a_server_outlives_statements_that_need_too_much_memory(process: ServerProcess, http: HttpClient) -> None:
+def test_server_survives_statements_with_too_much_memory(process: ServerProcess, http: HttpClient) -> None:
     """Such a statement fails alone, unless one of Spark's own threads allocates memory in the same moment. Many wide
     rows need no memory: they are spooled to files, up to the result limit.
     """

@@ -96,7 +96,7 @@ class Nobody:
         raise AuthenticationFailed(f"the password {password!r} is wrong for {user}.")
 
 
-def test_a_client_that_may_not_log_in_is_told_why() -> None:
+def test_rejected_login_reports_the_reason() -> None:
     with serving(ArrowEngine(), authenticator=Nobody()) as (port, _, _):
         with pytest.raises(TTransportException, match="the password 'x' is wrong for ada"):
             hive.connect("127.0.0.1", port, username="ada")

@@ -66,10 +66,10 @@ def test_reader_counts_every_acknowledged_row_once_beside_executemany(
         cursor.execute(f"CREATE TABLE {table} (id BIGINT, name STRING) {PROPERTIES}")
         writer = threads.submit(write)
         while not writer.done() or not counts:
-            least = sent.acknowledged
+            minimum = sent.acknowledged
             cursor.execute(f"SELECT count(*), count(DISTINCT id) FROM {table} WHERE id >= 0")
             ((count, distinct),) = cursor.fetchall()
-            counts.append((least, count, distinct, sent.sent))
+            counts.append((minimum, count, distinct, sent.sent))
         writer.result()
         cursor.execute(f"SELECT id FROM {table} ORDER BY id")
         ids = [row[0] for row in cursor.fetchall()]

@@ -25,10 +25,10 @@ from py4j.protocol import Py4JJavaError
 from pyhive import hive
 from TCLIService.ttypes import TOperationState
 
-from tests.chosen import some
 from tests.clients.drivers import JARS, java, jdbc_connect, read_result
 from tests.clients.fix_server import RealServer
 from tests.gateway.http.conftest import eventually
+from tests.samples import some
 from tests.server_process import ServerProcess
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]

@@ -24,7 +24,7 @@ PATH = "/sql/1.0/warehouses/any"
 TABLES = ["customers", "order_items", "orders", "products", "stock"]
 
 
-def told(server: RealServer, folder: Path, name: str) -> Any:
+def superset_report(server: RealServer, folder: Path, name: str) -> Any:
     """Returns Superset's output for the sample lake."""
     python = client_environment("superset", *PACKAGES) / "python"
     if name == "hive":
@@ -46,7 +46,7 @@ def told(server: RealServer, folder: Path, name: str) -> Any:
 
 @pytest.mark.parametrize("name", ["hive", "databricks"])
 def test_everything_it_does(server: RealServer, tmp_path: Path, name: str) -> None:
-    found = told(server, tmp_path, name)
+    found = superset_report(server, tmp_path, name)
     assert {"default", "shop"} <= set(found["schemas"])
     assert (found["tables"], found["views"], found["key"], found["foreign keys"]) == (TABLES, [], [], [])
     assert [column for column, _ in found["columns"]] == ["product_id", "warehouse", "quantity"]

@@ -33,7 +33,7 @@ from gateway.authenticators.passwords import hash_password
 from gateway.http.staged_links import STAGED, LinkSigner, StagedLinks
 from tests.gateway.authenticators.users import make_users
 from tests.gateway.http.conftest import eventually
-from tests.security.house import Answer, SecureHouse, basic
+from tests.security.secure_server import Answer, SecureServer, basic
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
@@ -51,16 +51,16 @@ class _Shared(LakeEngine):
 class Volumes:
     """A server with a volume; zoë is an administrator, ann may read and write it, rae only read, bob neither."""
 
-    house: SecureHouse
+    server: SecureServer
     folder: Path
 
     def token(self, user: str) -> str:
-        answer = self.house.ask("POST", "/api/2.0/token/create", {}, **basic(user))
+        answer = self.server.ask("POST", "/api/2.0/token/create", {}, **basic(user))
         return str(answer.body["token_value"])
 
     @contextlib.contextmanager
     def cursor(self, user: str = "ann", **settings: Any) -> Iterator[Any]:
-        url = f"http://127.0.0.1:{self.house.ports.http}{WAREHOUSE}"
+        url = f"http://127.0.0.1:{self.server.ports.http}{WAREHOUSE}"
         connection = sql.connect(
             server_hostname="127.0.0.1",
             http_path=WAREHOUSE,
@@ -74,7 +74,7 @@ class Volumes:
             yield cursor
 
     def files(self, user: str) -> Any:
-        host = f"http://127.0.0.1:{self.house.ports.http}"
+        host = f"http://127.0.0.1:{self.server.ports.http}"
         return WorkspaceClient(host=host, token=self.token(user), auth_type="pat").files
 
     def stored(self) -> set[str]:
@@ -92,7 +92,7 @@ class Volumes:
         return f"{parts.path}?{parts.query}"
 
     def follow(self, method: str, link: str, body: bytes | None = None) -> Answer:
-        return self.house.ask(method, link, body)
+        return self.server.ask(method, link, body)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
     (folder / "lake").mkdir()
     store_user(make_users(folder / "users"), User("rae", hash_password("raerae"), ()))
     options = EngineOptions(lake_folder=str(folder / "lake"), catalog_folder=str(folder / "catalog"))
-    house = SecureHouse(
+    secure_server = SecureServer(
         folder,
         engine=_Shared(open_sources(options), spark_driver),
         authentication__methods=["password", "token"],
@@ -109,7 +109,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
         audit__folder=str(folder / "audit"),
         volumes__file_bytes_max=FILE_BYTES_MAX,
     ).start()
-    found = Volumes(house, folder)
+    found = Volumes(secure_server, folder)
     with found.cursor("zoë") as cursor:
         for text in (
             "CREATE VOLUME v",
@@ -120,7 +120,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
         ):
             cursor.execute(text)
     yield found
-    house.stop()
+    secure_server.stop()
 
 
 @pytest.fixture
@@ -232,7 +232,7 @@ def test_a_link_without_overwrite_replaces_no_file_that_came_meanwhile(server: V
 
 def test_a_client_that_vanishes_leaves_nothing(server: Volumes) -> None:
     link = server.link(f"PUT 'x' INTO '{VOLUME}/gone'")
-    with socket.create_connection(("127.0.0.1", server.house.ports.http)) as client:
+    with socket.create_connection(("127.0.0.1", server.server.ports.http)) as client:
         client.sendall(
             f"PUT {link} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n".encode() + b"x" * 9999
         )
@@ -244,21 +244,21 @@ def test_a_client_that_vanishes_leaves_nothing(server: Volumes) -> None:
 @pytest.mark.parametrize("is_link", [True, False])
 def test_a_file_beyond_the_limit_is_refused_before_it_is_sent(server: Volumes, is_link: bool) -> None:
     path = server.link(f"PUT 'x' INTO '{VOLUME}/huge'") if is_link else f"/api/2.0/fs/files{VOLUME}/huge"
-    with socket.create_connection(("127.0.0.1", server.house.ports.http)) as client:
+    with socket.create_connection(("127.0.0.1", server.server.ports.http)) as client:
         head = f"PUT {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {FILE_BYTES_MAX + 1}\r\n\r\n"
         client.sendall(head.encode())
         assert client.recv(12) == b"HTTP/1.1 413"
 
 
 def test_a_bad_link_is_refused_before_the_file_is_sent(server: Volumes) -> None:
-    with socket.create_connection(("127.0.0.1", server.house.ports.http)) as client:
+    with socket.create_connection(("127.0.0.1", server.server.ports.http)) as client:
         client.sendall(f"PUT {STAGED}x?expires=9 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n".encode())
         assert client.recv(12) == b"HTTP/1.1 403"
 
 
-def _status_of_head(server: Volumes, path: str, authorization: str = "") -> int:
+def _status_of_head_request(server: Volumes, path: str, authorization: str = "") -> int:
     """Returns the status for an upload's head, whose body is never sent."""
-    with socket.create_connection(("127.0.0.1", server.house.ports.http), timeout=30) as client:
+    with socket.create_connection(("127.0.0.1", server.server.ports.http), timeout=30) as client:
         lines = [f"PUT {path} HTTP/1.1", "Host: localhost", "Content-Length: 9999", "Expect: 100-continue"]
         client.sendall("\r\n".join([*lines, *([authorization] if authorization else []), "", ""]).encode())
         return int(client.recv(12).split()[1])
@@ -282,27 +282,27 @@ def _basic_line(user: str, password: str | None = None) -> str:
         (_basic_line("ann"), f"{VOLUME}/head", 100),
     ],
 )
-def test_head_of_an_upload_decides_before_its_body_is_sent(
+def test_upload_header_is_checked_before_body_is_sent(
     server: Volumes, authorization: str, path: str, status: int
 ) -> None:
-    assert _status_of_head(server, f"/api/2.0/fs/files{path}", authorization) == status
+    assert _status_of_head_request(server, f"/api/2.0/fs/files{path}", authorization) == status
 
 
-def test_failed_logins_of_uploads_are_throttled_at_the_head(server: Volumes) -> None:
+def test_failed_upload_logins_are_throttled_at_request_header(server: Volumes) -> None:
     path, guess = f"/api/2.0/fs/files{VOLUME}/head", _basic_line("eve", "guess")
-    assert [_status_of_head(server, path, guess) for _ in range(6)] == [401] * 5 + [429]
-    assert _status_of_head(server, path, _basic_line("ann")) == 100
+    assert [_status_of_head_request(server, path, guess) for _ in range(6)] == [401] * 5 + [429]
+    assert _status_of_head_request(server, path, _basic_line("ann")) == 100
 
 
 def test_an_upload_fails_if_its_token_is_withdrawn_while_it_is_sent(server: Volumes) -> None:
-    created = server.house.ask("POST", "/api/2.0/token/create", {}, **basic("ann")).body
+    created = server.server.ask("POST", "/api/2.0/token/create", {}, **basic("ann")).body
     head = f"PUT /api/2.0/fs/files{VOLUME}/late HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
     head += f"Expect: 100-continue\r\nAuthorization: Bearer {created['token_value']}\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", server.house.ports.http), timeout=30) as client:
+    with socket.create_connection(("127.0.0.1", server.server.ports.http), timeout=30) as client:
         client.sendall(head.encode())
         assert client.recv(100).startswith(b"HTTP/1.1 100")
         token_id = created["token_info"]["token_id"]
-        server.house.ask("POST", "/api/2.0/token/delete", {"token_id": token_id}, **basic("ann"))
+        server.server.ask("POST", "/api/2.0/token/delete", {"token_id": token_id}, **basic("ann"))
         client.sendall(b"late")
         assert client.recv(12) == b"HTTP/1.1 401"
     assert not server.stored()
@@ -362,8 +362,8 @@ def test_sdk_sends_a_large_file_by_one_put(server: Volumes, tmp_path: Path, use_
     assert _raises(lambda: files.upload_from(path, str(tmp_path / "local"), overwrite=False)) == "AlreadyExists"
     files.delete(path)
     begin = f"/api/2.0/fs/files{path}?action="
-    assert server.house.ask("POST", f"{begin}initiate-upload", **basic("bob")).status == 404
-    assert server.house.ask("POST", f"{begin}complete-upload", **basic("ann")).status == 400
+    assert server.server.ask("POST", f"{begin}initiate-upload", **basic("bob")).status == 404
+    assert server.server.ask("POST", f"{begin}complete-upload", **basic("ann")).status == 400
 
 
 def test_sdk_of_a_user_without_privileges_reaches_nothing(server: Volumes) -> None:
@@ -377,7 +377,7 @@ def test_sdk_of_a_user_without_privileges_reaches_nothing(server: Volumes) -> No
         lambda: list(files.list_directory_contents(VOLUME)),
     ):
         assert _raises(call) == "NotFound"
-    assert server.house.ask("GET", f"/api/2.0/fs/files{VOLUME}/secret").status == 401
+    assert server.server.ask("GET", f"/api/2.0/fs/files{VOLUME}/secret").status == 401
     assert server.files("ann").download(f"{VOLUME}/secret").contents.read() == b"secret"
     server.files("ann").delete(f"{VOLUME}/secret")
 
@@ -396,12 +396,12 @@ def test_sdk_lists_a_folder_in_pages_while_its_files_change(server: Volumes) -> 
     found += [entry.name for entry in pages]
     assert found == ["a", "b", "c", "d.x", "d", "é"]
     path = f"/api/2.0/fs/directories{folder}"
-    whole = server.house.ask("GET", path, **basic("ann")).body
+    whole = server.server.ask("GET", path, **basic("ann")).body
     assert "next_page_token" not in whole and len(whole["contents"]) == len(names) - 1
-    exact = server.house.ask("GET", f"{path}?page_size={len(names) - 1}", **basic("ann")).body
+    exact = server.server.ask("GET", f"{path}?page_size={len(names) - 1}", **basic("ann")).body
     assert "next_page_token" not in exact
     for query in ("page_token=%FF", "page_token=x", "page_size=-1"):
-        assert server.house.ask("GET", f"{path}?{query}", **basic("ann")).status == 400
+        assert server.server.ask("GET", f"{path}?{query}", **basic("ann")).status == 400
     for name in ("b", "c", "d.x", "é"):
         files.delete(f"{folder}/{name}")
     files.delete_directory(f"{folder}/d")
@@ -424,19 +424,19 @@ def test_sdk_lists_all_files_of_a_folder_with_more_than_100000(server: Volumes) 
     "path", ["/etc/passwd", f"{VOLUME}/%2e%2e/a", f"{VOLUME}/%252e%252e/a", "/Volumes/spark_catalog/default"]
 )
 def test_files_api_takes_paths_in_volumes_only(server: Volumes, path: str) -> None:
-    assert server.house.ask("GET", f"/api/2.0/fs/files{path}", **basic("zoë")).status == 400
+    assert server.server.ask("GET", f"/api/2.0/fs/files{path}", **basic("zoë")).status == 400
 
 
 def test_files_api_answers_a_range_of_bytes(server: Volumes) -> None:
     server.files("ann").upload(f"{VOLUME}/r", io.BytesIO(b"0123456789"), overwrite=True)
     path = f"/api/2.0/fs/files{VOLUME}/r"
-    for asked, status, content in [
+    for request, status, content in [
         ("bytes=2-4", 206, b"234"),
         ("bytes=7-", 206, b"789"),
         ("bytes=0-99", 200, b"0123456789"),
         ("bytes=1-2,4-5", 200, b"0123456789"),
     ]:
-        answer = server.house.ask("GET", path, Range=asked, **basic("ann"))
+        answer = server.server.ask("GET", path, Range=request, **basic("ann"))
         assert (answer.status, answer.content) == (status, content)
     server.files("ann").delete(f"{VOLUME}/r")
 
@@ -488,7 +488,7 @@ def test_upload_that_begins_in_parts_is_recorded_once(server: Volumes) -> None:
     files, path = server.files("ann"), f"{VOLUME}/begun"
     files._config.files_ext_multipart_upload_min_stream_size = FILE_BYTES_MAX // 2
     files.upload(path, io.BytesIO(os.urandom(FILE_BYTES_MAX - 1)), overwrite=True, part_size=FILE_BYTES_MAX // 3)
-    assert server.house.ask("POST", f"/api/2.0/fs/files{path}?action=initiate-upload", **basic("bob")).status == 404
+    assert server.server.ask("POST", f"/api/2.0/fs/files{path}?action=initiate-upload", **basic("bob")).status == 404
     files.delete(path)
     expected = [
         ("ann", f"PUT '{path}' OVERWRITE", "ok"),
@@ -539,7 +539,7 @@ def test_copy_into_stores_paths_in_the_volume_only(server: Volumes, kind: str) -
     server.files("ann").delete(f"{folder}/a")
 
 
-def test_temporary_views_of_files_in_a_volume_need_read_volume(server: Volumes) -> None:
+def test_temporary_view_of_volume_files_requires_read_volume(server: Volumes) -> None:
     path = f"{VOLUME}/viewed.csv"
     server.files("ann").upload(path, io.BytesIO(b"id\n7\n"), overwrite=True)
     text = f"CREATE TEMPORARY VIEW viewed USING csv OPTIONS (path '{path}', header 'true')"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from engine.spark.session import SparkDriver
-from tests.engine.ways_to_read import WAYS, Readers, open_readers
+from tests.engine.read_paths import READ_PATHS, Readers, open_readers
 from tests.handmade import Part, column, write_table
 
 pytestmark = pytest.mark.spark
@@ -98,9 +98,9 @@ def readers(lake: Path, spark_driver: SparkDriver) -> Iterator[Readers]:
 
 
 @pytest.mark.diagonals("in_files", "way", step=2)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("path", READ_PATHS)
 @pytest.mark.parametrize("in_files", IN_FILES)
-def test_values_of_partition_columns_come_from_the_log(readers: Readers, lake: Path, in_files: str, way: str) -> None:
+def test_values_of_partition_columns_come_from_the_log(readers: Readers, lake: Path, in_files: str, path: str) -> None:
     for option in OPTIONS:
         name = f"{in_files} {option}".replace(" ", "_")
         if not (lake / name).exists():
@@ -112,4 +112,4 @@ def test_values_of_partition_columns_come_from_the_log(readers: Readers, lake: P
             )
         )
         expected = [(number, *row) for number, holds in enumerate(CONDITIONS.values()) for row in ROWS if holds(*row)]
-        assert readers.rows(plan, way) == sorted(expected, key=repr), option
+        assert readers.rows(plan, path) == sorted(expected, key=repr), option

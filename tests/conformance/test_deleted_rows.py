@@ -93,7 +93,7 @@ SETS = {
 FILTER = "n BETWEEN 6990 AND 7010 OR n >= 19998 OR n = 3"
 
 
-def _kept(deleted: np.ndarray) -> list[int]:
+def _live_rows(deleted: np.ndarray) -> list[int]:
     return sorted(set(range(ROWS)) - set(deleted.tolist()))
 
 
@@ -172,7 +172,7 @@ def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
 @pytest.mark.parametrize("kind", SETS)
 @pytest.mark.parametrize("place", PLACES)
 def test_the_others_are_read(session: LakeSession, lake: Path, place: str, kind: str) -> None:
-    name, expected = _table(place, kind), [(n,) for n in _kept(SETS[kind])]
+    name, expected = _table(place, kind), [(n,) for n in _live_rows(SETS[kind])]
     assert rows(session, f"SELECT n FROM {name} ORDER BY n") == expected
     near = [(n,) for (n,) in expected if 6990 <= n <= 7010 or n >= 19998 or n == 3]
     assert rows(session, f"SELECT n FROM {name} WHERE {FILTER} ORDER BY n") == near

@@ -135,5 +135,5 @@ def test_a_table_that_must_not_be_read_says_why(session: LakeSession, name: str)
     assert case.says in str(error) and "__scan" not in str(error)
 
 
-def test_what_only_writers_need_stops_no_read(session: LakeSession) -> None:
+def test_writer_features_do_not_block_reads(session: LakeSession) -> None:
     assert rows(session, "SELECT id FROM w ORDER BY id") == [(1,), (2,)]

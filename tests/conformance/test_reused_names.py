@@ -17,7 +17,7 @@ import pytest
 from engine.spark.session import SparkDriver
 from tests.engine import feed_tables
 from tests.engine.feed_tables import FeedTable
-from tests.engine.ways_to_read import WAYS, Readers, open_readers
+from tests.engine.read_paths import READ_PATHS, Readers, open_readers
 from tests.handmade import Part, column, mapped, protocol, struct, write_table
 
 pytestmark = pytest.mark.spark
@@ -328,15 +328,15 @@ def readers(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver)
 
 
 @pytest.mark.diagonals("name", "way", step=2)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("path", READ_PATHS)
 @pytest.mark.parametrize("name", CASES)
-def test_columns_are_those_of_the_log(readers: Readers, name: str, way: str) -> None:
+def test_columns_are_those_of_the_log(readers: Readers, name: str, path: str) -> None:
     case = CASES[name]
-    assert readers.rows(readers.plan(f"SELECT * FROM {_folder(name)}"), way) == sorted(case.rows, key=repr)
+    assert readers.rows(readers.plan(f"SELECT * FROM {_folder(name)}"), path) == sorted(case.rows, key=repr)
     for condition, holds in case.conditions.items():
         plan = readers.plan(f"SELECT * FROM {_folder(name)} WHERE {condition}")
         expected = [row for row in case.rows if holds(*row)]
-        assert readers.rows(plan, way) == sorted(expected, key=repr), condition
+        assert readers.rows(plan, path) == sorted(expected, key=repr), condition
 
 
 CHANGES = [(i, 1, "insert", 1) for i in IDS] + [(i, 1, "delete", 2) for i in (0, 1)] + [
@@ -379,10 +379,10 @@ def _write_feed(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_change_feeds_take_from_the_log_what_it_says(readers: Readers, way: str) -> None:
+@pytest.mark.parametrize("path", READ_PATHS)
+def test_change_feeds_take_from_the_log_what_it_says(readers: Readers, path: str) -> None:
     for condition, holds in FEED_CONDITIONS.items():
         text = f"SELECT id, part, _change_type, _commit_version FROM table_changes('feed', 1) WHERE {condition}"
-        assert readers.rows(readers.plan(text), way) == sorted((row for row in CHANGES if holds(*row)), key=repr), (
+        assert readers.rows(readers.plan(text), path) == sorted((row for row in CHANGES if holds(*row)), key=repr), (
             condition
         )

@@ -70,14 +70,14 @@ def write_vectors(folder: Path) -> None:
         table.remove("g"),
         table.add("k", more),
     )
-    told = {"id": pa.array([3, 3], pa.int64()), "_change_type": ["update_preimage", "update_postimage"]}
-    table.commit(table.remove("h"), table.add("l", ids), table.cdc("_change_data/c", told))
+    reported = {"id": pa.array([3, 3], pa.int64()), "_change_type": ["update_preimage", "update_postimage"]}
+    table.commit(table.remove("h"), table.add("l", ids), table.cdc("_change_data/c", reported))
     table.commit(table.remove("l"), table.add("l"))
     table.commit(table.remove("k"), table.add("k", deletionVector=inline(1)), table.add("m", {"id": more["id"][:1]}))
 
 
 A = pa.array([1, 2], pa.int64())
-TOLD = ["delete", "insert"]
+CHANGE_TYPES = ["delete", "insert"]
 
 
 def write_partitions(folder: Path) -> None:
@@ -86,8 +86,8 @@ def write_partitions(folder: Path) -> None:
     file, value = "day=1999-01-01/a%20b", {"day": "2024-02-29"}
     table.commit({"protocol": LEGACY}, table.metadata(column("day", "date"), column("id", "long"), partitions=["day"]))
     table.commit(table.add(file, {"id": A}, partitionValues=value))
-    told = {"id": A, "_change_type": TOLD, "day": [date(1970, 1, 1)] * 2}
-    table.commit(table.cdc("_change_data/day=x/c", told, partitionValues={"day": None}))
+    reported = {"id": A, "_change_type": CHANGE_TYPES, "day": [date(1970, 1, 1)] * 2}
+    table.commit(table.cdc("_change_data/day=x/c", reported, partitionValues={"day": None}))
     table.commit({"remove": {"path": file, "dataChange": True, "partitionValues": value}})
 
 
@@ -100,7 +100,7 @@ def write_mapped(folder: Path) -> None:
     table.commit(table.add("f", {"a": A, "b": A}))
     table.commit({"protocol": MAPPED}, table.metadata(a, b, configuration=by_name))
     table.commit(table.metadata(a, b, c, configuration=by_name), table.add("g", {"a": A, "b": A, "col-1": A}))
-    table.commit(table.cdc("_change_data/c", {"a": A, "col-1": A, "_change_type": TOLD}))
+    table.commit(table.cdc("_change_data/c", {"a": A, "col-1": A, "_change_type": CHANGE_TYPES}))
     table.commit(table.metadata(a, mapped("z", "b", 2), c, configuration=by_name))
     table.commit(table.add("h", {"a": A, "b": A, "col-1": A}))
     table.commit(table.metadata(a, c, configuration=by_name), table.remove("h"))
@@ -120,7 +120,7 @@ def write_by_id(folder: Path) -> None:
     data = pa.table([A, [{"any": 5}, {"any": None}]], pa.schema(fields))
     table.commit({"protocol": MAPPED}, table.metadata(*columns, configuration=by_id))
     table.commit(table.add("f", data))
-    table.commit(table.cdc("_change_data/c", data.append_column("_change_type", [TOLD])))
+    table.commit(table.cdc("_change_data/c", data.append_column("_change_type", [CHANGE_TYPES])))
 
 
 def write_widened(folder: Path) -> None:
@@ -170,7 +170,7 @@ def write_counted(folder: Path) -> None:
     table.commit(table.add("f", files["f"], stats=counts(1, 2)), table.add("g", files["g"], stats=counts(11, 12)))
     table.commit(table.remove("f", stats=counts(1, 2)))
     table.commit(table.remove("g"), table.add("g", deletionVector=inline(0), stats=counts(12, 12)))
-    table.commit(table.cdc("_change_data/c", {"id": A, "_change_type": TOLD}))
+    table.commit(table.cdc("_change_data/c", {"id": A, "_change_type": CHANGE_TYPES}))
 
 
 LOGGED = {

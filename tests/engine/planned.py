@@ -10,7 +10,7 @@ from engine.binding.bound import BoundStatement
 from engine.binding.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.enforcement.rules import enforce
+from engine.enforcement.enforce import enforce
 from engine.execution.writes.commit import commit
 from engine.execution.writes.new_tables import create_table
 from engine.formats.delta.delta_format import DeltaFormat

@@ -38,7 +38,7 @@ def deserved(file: Path) -> Tree:
             continue
         present = sorted((value for value in values if value is not None), key=lambda value: (value != value, value))
         if present and not (pa.types.is_boolean(kind) or pa.types.is_binary(kind)):
-            _put(stats["minValues"], path, _bound(present[0], _floor))
+            _put(stats["minValues"], path, _bound(present[0], _truncated))
             _put(stats["maxValues"], path, _bound(present[-1], _ceiling))
     return {name: value for name, value in stats.items() if value != {}}
 
@@ -68,7 +68,7 @@ def _bound(value: Any, cut: Callable[[Any], Any]) -> Any:
     return value
 
 
-def _floor(value: str | dt.datetime) -> str:
+def _truncated(value: str | dt.datetime) -> str:
     if isinstance(value, str):
         return value[:_CUT]
     return _time(value - dt.timedelta(microseconds=value.microsecond % 1000))

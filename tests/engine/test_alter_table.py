@@ -397,12 +397,12 @@ def stiff(engine: LakeEngine) -> Iterator[None]:
     session.close()
 
 
-@pytest.mark.parametrize(("name", "change", "condition", "told"), REFUSED)
+@pytest.mark.parametrize(("name", "change", "condition", "reported"), REFUSED)
 def test_a_refused_change_leaves_the_table(
-    session: LakeSession, lake: Path, stiff: None, name: str, change: str, condition: str, told: str
+    session: LakeSession, lake: Path, stiff: None, name: str, change: str, condition: str, reported: str
 ) -> None:
     error = refuse(session, f"ALTER TABLE {name} {change}")
-    assert (error.condition, told in error.message) == (condition, True), error
+    assert (error.condition, reported in error.message) == (condition, True), error
     if (lake / "default" / name).exists():
         assert version_of(lake, name) == 1
 
@@ -442,7 +442,7 @@ def test_a_renamed_table_keeps_its_folder_and_its_name_is_free(session: LakeSess
 # --- Concurrent writes ------------------------------------------------------------------------------------------------
 
 
-def test_rows_that_come_while_a_rule_is_checked_keep_it(engine: LakeEngine, session: LakeSession, lake: Path) -> None:
+def test_rows_added_during_constraint_check_satisfy_it(engine: LakeEngine, session: LakeSession, lake: Path) -> None:
     """Either the rows come first and break the rule, or the rule does and refuses the rows; never both in a version."""
 
     def statement(text: str) -> str:

@@ -150,7 +150,7 @@ def test_a_rename_onto_the_name_that_a_view_reads_is_an_error_of_the_reader(view
     assert rows(views, "SELECT * FROM v") == [(1,)]
 
 
-def test_show_views_has_the_column_of_databricks_where_it_is_asked_for(views: LakeSession) -> None:
+def test_show_views_has_databricks_column_on_request(views: LakeSession) -> None:
     def answer(text: str) -> ResultStream:
         request = StatementRequest(identity=Identity("ann"))
         return views.execute(text, replace(request, shows_materialized=True))

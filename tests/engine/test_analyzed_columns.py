@@ -122,7 +122,7 @@ def test_what_became_of_columns(table: LakeSession) -> None:
     assert counted(table, "t") == {"kk": "7"}
 
 
-def test_none_are_told_where_a_policy_may_hide_rows(engine: LakeEngine, table: LakeSession) -> None:
+def test_column_statistics_are_hidden_by_policies(engine: LakeEngine, table: LakeSession) -> None:
     run(table, "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS k")
     run(table, "CREATE OR REPLACE FUNCTION few(k INT) RETURNS BOOLEAN RETURN k < 3000")
     run(table, "ALTER TABLE t SET ROW FILTER few ON (k)")

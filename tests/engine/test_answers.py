@@ -46,7 +46,7 @@ def test_an_answer_has_the_columns_and_values_of_a_read(sources: Sources, spark:
     assert answered.schema.equals(read.schema, check_metadata=True)
 
 
-QUESTIONS = (
+QUERIES = (
     "count(*)", "count(i)", "count(s)", "min(i)", "max(i)", "min(d)", "max(b)", "max(m)", "count(x)", "count(p)",
     "max(p)", "min(q)",
 )  # fmt: skip
@@ -71,7 +71,7 @@ def test_random_tables_are_answered_as_they_are_read(tmp_path: Path, spark: Exec
     for number in range(4):
         for _ in range(25):
             where = f" WHERE {random.choice(CONDITIONS)}" if random.random() < 0.7 else ""
-            item = random.choice(QUESTIONS)
+            item = random.choice(QUERIES)
             text = f"SELECT {item} AS v FROM t{number}{where}"
             if random.random() < 0.2:
                 text = f"SELECT q AS v, count(*) AS n FROM t{number}{where} GROUP BY q"

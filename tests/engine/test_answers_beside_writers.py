@@ -107,8 +107,8 @@ class Race:
         self.tables = {name: Written(name) for name in ("d", "i")}
         session = self.opened()
         for name, kind in (("d", ""), ("i", "USING iceberg")):
-            self.carried(session, f"CREATE TABLE {name} {kind} AS SELECT id, 0L AS n FROM range(30)")
-            version = self.carried(session, f"INSERT INTO {name} VALUES (100, 5)")
+            self.query_version(session, f"CREATE TABLE {name} {kind} AS SELECT id, 0L AS n FROM range(30)")
+            version = self.query_version(session, f"INSERT INTO {name} VALUES (100, 5)")
             self.tables[name].rows |= dict.fromkeys(range(30), 0) | {100: 5}
             self.tables[name].note(version)
         session.close()
@@ -116,7 +116,7 @@ class Race:
     def opened(self) -> LakeSession:
         return self.engine.open_session(ANN, settings={}, catalog=None, schema=None)
 
-    def carried(self, session: LakeSession, text: str) -> int | None:
+    def query_version(self, session: LakeSession, text: str) -> int | None:
         """Returns the version that a statement makes, if it changes anything."""
         made: list[Commit] = []
         session.execute(text, StatementRequest(identity=ANN, on_commit=made.append)).close()
@@ -127,7 +127,7 @@ class Race:
         try:
             while not self.ended.is_set():
                 text = table.step(random)
-                table.note(self.carried(session, text))
+                table.note(self.query_version(session, text))
                 time.sleep(random.choice((0, 0.05, 0.5)))
         finally:
             self.ended.set()
@@ -143,21 +143,21 @@ class Race:
             while not self.ended.is_set():
                 text = random.choice([*ONE_TABLE, BOTH]).format(table=random.choice("di"))
                 before = {name: len(table.order) for name, table in self.tables.items()}
-                found.append((text, before, *self.asked(session, text)))
+                found.append((text, before, *self.run_query(session, text)))
         finally:
             self.ended.set()
             session.close()
         return found
 
-    def asked(self, session: LakeSession, text: str) -> tuple[dict[str, int], Answer, bool]:
-        told: list[StatementAccess] = []
-        request = StatementRequest(identity=ANN, on_authorized=told.append)
+    def run_query(self, session: LakeSession, text: str) -> tuple[dict[str, int], Answer, bool]:
+        reported: list[StatementAccess] = []
+        request = StatementRequest(identity=ANN, on_authorized=reported.append)
         result = session.execute(text, request)
         answer = pa.Table.from_batches(result.batches(), result.schema)
         result.close()
         versions = {
             each.name.rpartition(".")[2].strip("`"): each.version
-            for each in told[-1].objects
+            for each in reported[-1].objects
             if each.version is not None
         }  # fmt: skip
         rows = list(zip(*(column.to_pylist() for column in answer.columns), strict=True))
@@ -190,7 +190,7 @@ class Race:
             assert answer == _joined(held["d"], held["i"]), (text, versions)
             return
         ((name, rows),) = held.items()
-        (expected,) = (of for asked, of in ONE_TABLE.items() if asked.format(table=name) == text)
+        (expected,) = (of for template, of in ONE_TABLE.items() if template.format(table=name) == text)
         assert answer == expected(rows), (text, versions)
 
 

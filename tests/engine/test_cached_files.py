@@ -19,9 +19,9 @@ import pytest
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver
-from tests.chosen import some
 from tests.engine.lake_sessions import rows, run
 from tests.engine.test_cached_reads import is_cached
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -126,25 +126,25 @@ def test_an_answer_is_there_as_long_as_the_files_are(
         run(session, made.format(t=name, layout=layout))
     run(session, f"CREATE TABLE {name}_other USING {form} AS SELECT 1 AS k")
     run(session, f"CREATE FUNCTION {name}_seen(k INT) RETURNS BOOLEAN RETURN k > 1")
-    asked = text.format(t=name)
-    assert [is_cached(session, asked) for _ in range(2)] == [False, True]
+    query = text.format(t=name)
+    assert [is_cached(session, query) for _ in range(2)] == [False, True]
     for each in change.format(t=name, form=form).split("; "):
         run(session, each)
-    assert is_cached(session, asked) is is_there
-    assert rows(session, asked) == rows(plain, asked)
+    assert is_cached(session, query) is is_there
+    assert rows(session, query) == rows(plain, query)
 
 
 def test_files_of_the_same_names_of_another_table(session: LakeSession, lake: Path) -> None:
     """Entries with the same file names are put into the first table's log by hand."""
     run(session, "CREATE TABLE swapped (k INT)")
     run(session, "INSERT INTO swapped VALUES (1)")
-    asked = "SELECT k FROM swapped WHERE k < 50"
-    assert [is_cached(session, asked) for _ in range(2)] == [False, True]
+    query = "SELECT k FROM swapped WHERE k < 50"
+    assert [is_cached(session, query) for _ in range(2)] == [False, True]
     folder = lake / "default" / "swapped"
     (file,) = folder.glob("*.parquet")
-    kept = file.stat()
+    remaining = file.stat()
     pq.write_table(pa.table({"k": pa.array([2], pa.int32())}), file)
-    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    os.utime(file, ns=(remaining.st_atime_ns, remaining.st_mtime_ns))
     for commit in (folder / "_delta_log").glob("*.json"):
         actions = [json.loads(line) for line in commit.read_text().splitlines()]
         for action in actions:
@@ -152,11 +152,11 @@ def test_files_of_the_same_names_of_another_table(session: LakeSession, lake: Pa
         commit.write_text("".join(json.dumps(action) + "\n" for action in actions))
     for checksum in (folder / "_delta_log").glob("*.crc"):
         checksum.unlink()
-    assert rows(session, asked) == [(2,)]
+    assert rows(session, query) == [(2,)]
 
 
 RANGES = ("k < 20", "k BETWEEN 30 AND 45", "d = DATE'2024-01-02'", "s = 'b'", "k > 90 AND s <> 'a'", "k IN (5, 55)")
-QUESTIONS = (
+QUERIES = (
     "SELECT s, count(*), sum(k), min(d) FROM {a} WHERE {where} GROUP BY s ORDER BY s",
     "SELECT k, s FROM {a} WHERE {where} ORDER BY k, s, d",
     "SELECT a.k, b.s FROM (SELECT * FROM {a} WHERE {where}) a JOIN {b} b ON a.k = b.k ORDER BY a.k, b.s, a.s, a.d, b.d",
@@ -175,18 +175,18 @@ CHANGES = (
 
 @pytest.mark.parametrize("form", ["delta", "iceberg"])
 @pytest.mark.parametrize("seed", some(range(8), (0,)))
-def test_random_changes_beside_random_questions(session: LakeSession, plain: LakeSession, seed: int, form: str) -> None:
+def test_random_changes_with_random_queries(session: LakeSession, plain: LakeSession, seed: int, form: str) -> None:
     random, hits = Random(seed), 0
     names = {"a": f"random_{form}_{seed}_a", "b": f"random_{form}_{seed}_b"}
     for name in names.values():
         run(session, f"CREATE TABLE {name} (k INT, s STRING, d DATE) USING {form}")
-    asked = [random.choice(QUESTIONS).format(where=random.choice(RANGES), **names) for _ in range(6)]
-    asked = list(dict.fromkeys(asked))
+    query = [random.choice(QUERIES).format(where=random.choice(RANGES), **names) for _ in range(6)]
+    query = list(dict.fromkeys(query))
     for _ in range(12):
         first, second = random.sample(sorted(names.values()), 2)
         change = random.choice(CHANGES)
         run(session, change.format(a=first, b=second, n=random.randrange(100), few=random.randrange(1, 5)))
-        for text in asked:
+        for text in query:
             hits += is_cached(session, text)
             assert rows(session, text) == rows(plain, text), text
     assert hits > 0

@@ -113,7 +113,7 @@ def test_an_answer_comes_again_from_the_cache(session: LakeSession, text: str) -
 
 
 @pytest.mark.parametrize("text", NOT_REPEATED)
-def test_what_depends_on_time_or_chance_is_not_kept(session: LakeSession, text: str) -> None:
+def test_volatile_results_are_not_cached(session: LakeSession, text: str) -> None:
     run(session, text)
     assert not is_cached(session, text)
 
@@ -165,7 +165,7 @@ def hits(engine: LakeEngine) -> int:
     return cache.counts.hits
 
 
-def test_functions_and_policies_are_part_of_what_is_asked(cached: LakeEngine, session: LakeSession) -> None:
+def test_cache_key_contains_functions_and_policies(cached: LakeEngine, session: LakeSession) -> None:
     run(session, "CREATE TABLE shown AS SELECT id AS n FROM range(5)")
     run(session, "CREATE TABLE allowed AS SELECT 1L AS least")
     run(session, "CREATE FUNCTION is_shown(n BIGINT) RETURNS BOOLEAN RETURN n >= (SELECT max(least) FROM allowed)")
@@ -198,7 +198,7 @@ def test_a_policy_that_asks_for_the_user_answers_each_for_themselves(cached: Lak
     other.close()
 
 
-def test_variables_and_temporary_views_are_part_of_what_is_asked(session: LakeSession) -> None:
+def test_cache_key_contains_variables_and_temporary_views(session: LakeSession) -> None:
     run(session, "DECLARE least BIGINT DEFAULT 3")
     run(session, "CREATE TEMPORARY VIEW few AS SELECT n FROM sold WHERE n < 7")
     text = "SELECT sum(n) FROM few WHERE n >= least"
@@ -212,7 +212,7 @@ def test_variables_and_temporary_views_are_part_of_what_is_asked(session: LakeSe
         rows(session, text)
 
 
-def test_rows_that_come_in_files_are_kept_as_they_were(session: LakeSession) -> None:
+def test_spooled_rows_are_cached_unchanged(session: LakeSession) -> None:
     text = "SELECT id, array(id, 2) AS a, map('k', id) AS m, named_struct('x', string(id)) AS s FROM range(1500), sold"
     first = table(session, f"{text} WHERE n < 2")
     assert first.nbytes > 100_000
@@ -221,7 +221,7 @@ def test_rows_that_come_in_files_are_kept_as_they_were(session: LakeSession) -> 
     assert again.equals(first) and again.schema.equals(first.schema, check_metadata=True)
 
 
-def test_an_answer_that_is_too_large_is_whole_but_not_kept(session: LakeSession) -> None:
+def test_too_large_result_is_complete_but_not_cached(session: LakeSession) -> None:
     text = (
         "SELECT t.id, uniform FROM (SELECT id, sha2(string(id), 256) AS uniform FROM range(30000)) t, sold WHERE n = 0"
     )

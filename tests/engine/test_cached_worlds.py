@@ -105,7 +105,7 @@ class Case:
     text: str
     changes: tuple[str, ...]
     first: tuple[str, ...] = ()
-    kept: bool = True
+    cached: bool = True
 
 
 CASES = {
@@ -235,7 +235,7 @@ CASES = {
     "comments of columns": Case(
         "SELECT comment FROM information_schema.columns WHERE table_schema = current_schema()",
         ("COMMENT ON COLUMN t.n IS 'x'", "COMMENT ON COLUMN t.n IS 'y'"),
-        kept=False,  # which tables it follows from is known when it is planned
+        cached=False,  # which tables it follows from is known when it is planned
     ),
     "an Iceberg table": Case(
         "SELECT * FROM i",
@@ -259,46 +259,46 @@ CASES = {
         ("INSERT INTO i VALUES (3)", "DELETE FROM i"),
         ("CREATE TABLE i USING iceberg AS SELECT 1L AS n",),
     ),
-    "the time": Case("SELECT n, now() > TIMESTAMP '2020-01-01' FROM t", (), kept=False),
+    "the time": Case("SELECT n, now() > TIMESTAMP '2020-01-01' FROM t", (), cached=False),
     "the time in a view": Case(
         "SELECT * FROM v", ("=INSERT INTO t SELECT * FROM t WHERE false",),
-        ("CREATE VIEW v AS SELECT n, current_date() > DATE '2020-01-01' AS x FROM t",), kept=False,
+        ("CREATE VIEW v AS SELECT n, current_date() > DATE '2020-01-01' AS x FROM t",), cached=False,
     ),
     "the time in a function": Case(
         "SELECT f(n) FROM t", (), ("CREATE FUNCTION f(x BIGINT) RETURNS BOOLEAN RETURN now() > DATE '2020-01-01'",),
-        kept=False,
+        cached=False,
     ),
     "today in a function": Case(
         "SELECT f('today') > DATE '2020-01-01', n FROM t", (),
-        ("CREATE FUNCTION f(x STRING) RETURNS DATE RETURN CAST(x AS DATE)",), kept=False,
+        ("CREATE FUNCTION f(x STRING) RETURNS DATE RETURN CAST(x AS DATE)",), cached=False,
     ),
     "today as a variable": Case(
-        "SELECT CAST(v AS DATE) > DATE '2020-01-01', n FROM t", (), ("DECLARE v STRING DEFAULT 'today'",), kept=False
+        "SELECT CAST(v AS DATE) > DATE '2020-01-01', n FROM t", (), ("DECLARE v STRING DEFAULT 'today'",), cached=False
     ),
     "chance in a function": Case(
-        "SELECT f(n) FROM t", (), ("CREATE FUNCTION f(x BIGINT) RETURNS BOOLEAN RETURN rand() < 2",), kept=False
+        "SELECT f(n) FROM t", (), ("CREATE FUNCTION f(x BIGINT) RETURNS BOOLEAN RETURN rand() < 2",), cached=False
     ),
     "time in a policy": Case(
         "SELECT n FROM t", (),
         ("CREATE FUNCTION f(x BIGINT) RETURNS BOOLEAN RETURN now() > DATE '2020-01-01'",
          "ALTER TABLE t SET ROW FILTER f ON (n)"),
-        kept=False,
+        cached=False,
     ),
     "a sample in a view": Case(
-        "SELECT count(*) < 2 FROM v", (), ("CREATE VIEW v AS SELECT n FROM t TABLESAMPLE (99.9 PERCENT)",), kept=False
+        "SELECT count(*) < 2 FROM v", (), ("CREATE VIEW v AS SELECT n FROM t TABLESAMPLE (99.9 PERCENT)",), cached=False
     ),
     "a sample by a seed": Case(
-        "SELECT count(*) < 2 FROM t TABLESAMPLE (50 PERCENT) REPEATABLE (3)", (), kept=False
+        "SELECT count(*) < 2 FROM t TABLESAMPLE (50 PERCENT) REPEATABLE (3)", (), cached=False
     ),
-    "chance in a CTE": Case("WITH c AS (SELECT rand() < 2 AS x FROM t) SELECT x FROM c", (), kept=False),
-    "time in nanoseconds": Case("SELECT localtimestamp(9) > DATE '2020-01-01', n FROM t", (), kept=False),
-    "time of the day": Case("SELECT current_time(3) IS NULL, n FROM t", (), kept=False),
-    "curdate": Case("SELECT curdate() > DATE '2020-01-01', n FROM t", (), kept=False),
-    "unix_timestamp with a format": Case("SELECT unix_timestamp() > 5, n FROM t", (), kept=False),
+    "chance in a CTE": Case("WITH c AS (SELECT rand() < 2 AS x FROM t) SELECT x FROM c", (), cached=False),
+    "time in nanoseconds": Case("SELECT localtimestamp(9) > DATE '2020-01-01', n FROM t", (), cached=False),
+    "time of the day": Case("SELECT current_time(3) IS NULL, n FROM t", (), cached=False),
+    "curdate": Case("SELECT curdate() > DATE '2020-01-01', n FROM t", (), cached=False),
+    "unix_timestamp with a format": Case("SELECT unix_timestamp() > 5, n FROM t", (), cached=False),
     "timestamp of today": Case(
-        "SELECT TIMESTAMP\u00a0'today' > DATE '2020-01-01', n FROM t", (), kept=False
+        "SELECT TIMESTAMP\u00a0'today' > DATE '2020-01-01', n FROM t", (), cached=False
     ),
-    "whose partitions": Case("SELECT input_file_block_start() >= 0, n FROM t", (), kept=False),
+    "whose partitions": Case("SELECT input_file_block_start() >= 0, n FROM t", (), cached=False),
 }  # fmt: skip
 
 
@@ -316,7 +316,7 @@ def test_the_answer_is_that_of_the_world_as_it_is(world: World, case: Case) -> N
         if isinstance(before[0], list):  # no error
             found, hit = world.ask(case.text)
             assert found == before, change
-            assert hit == case.kept, change
+            assert hit == case.cached, change
 
 
 PARAMETERS = (
@@ -327,9 +327,9 @@ PARAMETERS = (
 )
 
 
-@pytest.mark.parametrize("asked", PARAMETERS, ids=[text for text, *_ in PARAMETERS])
-def test_values_of_markers_have_answers_of_their_own(world: World, asked: tuple[Any, ...]) -> None:
-    text, *values = asked
+@pytest.mark.parametrize("query", PARAMETERS, ids=[text for text, *_ in PARAMETERS])
+def test_values_of_markers_have_answers_of_their_own(world: World, query: tuple[Any, ...]) -> None:
+    text, *values = query
     for repeated in (False, True):
         for sql_type, value in values:
             markers = tuple(Parameter(value=value, sql_type=sql_type) for _ in range(text.count("?")))
@@ -338,7 +338,7 @@ def test_values_of_markers_have_answers_of_their_own(world: World, asked: tuple[
 
 @pytest.mark.parametrize("sql_type", ["DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "STRING"])
 @pytest.mark.parametrize("value", ["today", " Now", "yesterday"])
-def test_a_marker_that_means_now_is_not_kept(world: World, sql_type: str, value: str) -> None:
+def test_result_with_marker_for_now_is_not_cached(world: World, sql_type: str, value: str) -> None:
     markers = (Parameter(value=value, sql_type=sql_type),)
     for _ in range(2):
         assert not world.ask("SELECT CAST(? AS DATE) > DATE '2020-01-01', n FROM t", markers)[1]

@@ -10,12 +10,12 @@ from engine.main import LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
-from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
-RULES = """
+CONSTRAINTS = """
 CREATE TABLE ruled (
   id BIGINT GENERATED ALWAYS AS IDENTITY,
   k INT NOT NULL,
@@ -81,10 +81,10 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("vectors", some(("false", "true"), ("true",)))
-def test_rules_hold_for_changed_rows(session: LakeSession, lake: Path, vectors: str) -> None:
+def test_constraints_apply_to_changed_rows(session: LakeSession, lake: Path, vectors: str) -> None:
     for name in ("ruled", "other", "twins"):
         run(session, f"DROP TABLE IF EXISTS {name}")
-    run(session, RULES.format(vectors=vectors))
+    run(session, CONSTRAINTS.format(vectors=vectors))
     run(session, "CREATE TABLE other AS SELECT 500 AS k, 'o' AS v")
     run(session, "CREATE TABLE twins AS SELECT * FROM VALUES (2, 'o'), (2, 'p') AS t(k, v)")
     run(

@@ -15,8 +15,8 @@ from py4j.protocol import Py4JJavaError
 
 from engine.main import LakeSession
 from engine.spark.session import SparkDriver
-from tests.chosen import some
 from tests.engine.lake_sessions import refuse, rows, run, table_of
+from tests.samples import some
 
 FITTING = ["abc", "abc  ", "ab", "ab ", "a     ", "   ", "      ", "", "äöü   ", "a b", " a ", "a\u00a0", None]
 TOO_LONG = ["abcd", "abcd  ", " abc", "abc\u00a0", "abc\t", "äöüß"]

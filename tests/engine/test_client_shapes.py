@@ -123,14 +123,14 @@ def test_partitions_in_the_shape_of_hive(lake: BareLake) -> None:
 
 def test_describe_as_json(lake: BareLake) -> None:
     (text,) = lake.answer("DESCRIBE TABLE EXTENDED shop.items AS JSON")["json_metadata"].to_pylist()
-    told = json.loads(text)
+    keys_json = json.loads(text)
     known = ("table_name", "catalog_name", "namespace", "schema_name", "provider", "type", "comment")
-    assert [told[key] for key in known] == [
+    assert [keys_json[key] for key in known] == [
         *("items", "spark_catalog", ["shop"], "shop", "delta", "MANAGED", "What is sold")
     ]
-    assert told["partition_columns"] == ["day"] and told["location"].endswith("/shop/items")
-    assert told["created_time"].endswith("Z") and "T" in told["created_time"]
-    columns = {column["name"]: column for column in told["columns"]}
+    assert keys_json["partition_columns"] == ["day"] and keys_json["location"].endswith("/shop/items")
+    assert keys_json["created_time"].endswith("Z") and "T" in keys_json["created_time"]
+    columns = {column["name"]: column for column in keys_json["columns"]}
     assert columns["id"] == {"name": "id", "type": {"name": "bigint"}, "comment": "which", "nullable": False}
     text_type = {"name": "string", "collation": "UTF8_BINARY"}
     assert {name: column["type"] for name, column in columns.items() if name != "id"} == {
@@ -166,18 +166,18 @@ def test_columns_that_the_table_fills_as_json(lake: BareLake) -> None:
 
 
 def test_keys_as_json(lake: BareLake) -> None:
-    def told() -> Any:
+    def keys_json() -> Any:
         return json.loads(lake.answer("DESCRIBE TABLE EXTENDED shop.keyed AS JSON")["json_metadata"].to_pylist()[0])
 
     lake.answer("CREATE TABLE shop.parent (id BIGINT PRIMARY KEY)")
     lake.answer("CREATE TABLE shop.keyed (id INT NOT NULL, item BIGINT)")
-    assert not {"primary_key", "foreign_keys"} & set(told())
+    assert not {"primary_key", "foreign_keys"} & set(keys_json())
     lake.answer("ALTER TABLE shop.keyed ADD CONSTRAINT pk PRIMARY KEY (id) RELY")
     lake.answer("ALTER TABLE shop.keyed ADD CONSTRAINT fk FOREIGN KEY (item) REFERENCES shop.parent (id)")
-    assert told()["primary_key"] == {"name": "pk", "columns": ["id"], "rely": True}
+    assert keys_json()["primary_key"] == {"name": "pk", "columns": ["id"], "rely": True}
     reference = {"parent": ["spark_catalog", "shop", "parent"], "parent_columns": ["id"], "rely": False}
-    assert told()["foreign_keys"] == [{"name": "fk", "columns": ["item"], **reference}]
-    assert told()["table_constraints"] == (
+    assert keys_json()["foreign_keys"] == [{"name": "fk", "columns": ["item"], **reference}]
+    assert keys_json()["table_constraints"] == (
         "[(pk,PRIMARY KEY (`id`)), (fk,FOREIGN KEY (`item`) REFERENCES `spark_catalog`.`shop`.`parent` (`id`))]"
     )
 

@@ -78,8 +78,8 @@ def test_a_clone_has_the_rows_and_the_definition(session: LakeSession, lake: Pat
     run(session, "INSERT INTO c VALUES (100, 'new', 1)")
     run(session, "DELETE FROM c WHERE k = 7")
     assert rows_of(session, "s") == expected
-    kept = [row for row in expected if row[0] != 7]
-    assert rows_of(session, "c") == sorted([*kept, (100, "new", 1)], key=repr)
+    remaining = [row for row in expected if row[0] != 7]
+    assert rows_of(session, "c") == sorted([*remaining, (100, "new", 1)], key=repr)
     run(session, "DELETE FROM s")
     assert len(rows_of(session, "c")) == len(expected)
 

@@ -12,10 +12,10 @@ import pytest
 
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
-from tests.chosen import some
 from tests.engine.lake_sessions import SLOW, actions, begun, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
 from tests.engine.stats_truth import logged
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -172,7 +172,7 @@ MAKINGS = {
 
 
 @pytest.mark.parametrize("name", MAKINGS)
-def test_each_way_to_cluster_a_table(session: LakeSession, lake: Path, name: str) -> None:
+def test_every_clustering_statement(session: LakeSession, lake: Path, name: str) -> None:
     case = MAKINGS[name]
     run(session, "DROP TABLE IF EXISTS made")
     run(session, "DROP TABLE IF EXISTS source")
@@ -293,9 +293,7 @@ def _at(tree: Any, path: list[str]) -> Any:
 
 
 @pytest.mark.parametrize("clause", some(("CLUSTER BY (n)", ""), ("",)))
-def test_rows_come_while_the_first_or_other_columns_are_chosen(
-    engine: LakeEngine, session: LakeSession, lake: Path, clause: str
-) -> None:
+def test_rows_added_during_clustering_change(engine: LakeEngine, session: LakeSession, lake: Path, clause: str) -> None:
     """The first ones change the protocol, so the INSERT runs again."""
     run(session, "DROP TABLE IF EXISTS raced")
     run(session, f"CREATE TABLE raced (id BIGINT, n INT) {clause}")

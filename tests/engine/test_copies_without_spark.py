@@ -93,10 +93,10 @@ def delete_with_vectors(lake: Path, name: str) -> None:
         for offset in offsets
     ]
     at = bare.schema.get_field_index("deletion_vector")
-    marked = bare.set_column(at, bare.schema.field(at), pa.array(vectors, DELETION_VECTOR))
+    with_deletes = bare.set_column(at, bare.schema.field(at), pa.array(vectors, DELETION_VECTOR))
     transaction.read_whole_table()
     transaction.stage_removes(bare)
-    for batch in marked.combine_chunks().to_batches():
+    for batch in with_deletes.combine_chunks().to_batches():
         transaction.stage_adds(batch)
     transaction.commit()
 
@@ -235,7 +235,7 @@ def test_the_definition_without_the_past(lake: Path, run: Run, clauses: str) -> 
     assert load_snapshot(str(lake / "default" / "other"), 0).schema.names == ("z",)
 
 
-def test_clones_are_known_by_what_they_need(lake: Path) -> None:
+def test_clones_are_detected_by_referenced_files(lake: Path) -> None:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
 
     def run(text: str) -> None:
@@ -254,7 +254,7 @@ def test_clones_are_known_by_what_they_need(lake: Path) -> None:
     assert sources.catalog.view().clones_of(f"{place}/first") == expected[:2]
 
 
-def test_vacuum_keeps_what_a_clone_needs(lake: Path) -> None:
+def test_vacuum_retains_files_of_clones(lake: Path) -> None:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
     settings = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
     state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default", values=settings)
@@ -266,10 +266,10 @@ def test_vacuum_keeps_what_a_clone_needs(lake: Path) -> None:
     write(lake, "unrelated", 0)
     delete_with_vectors(lake, "s")
     run(f"CREATE TABLE delta.`{lake}/path` SHALLOW CLONE s")
-    kept = set(files_of(lake, "s"))
+    remaining = set(files_of(lake, "s"))
     write(lake, "s", 100)
     for name in ("s", "unrelated"):
         run(f"TRUNCATE TABLE {name}")
         run(f"VACUUM {name} RETAIN 0 HOURS")
-    assert set(files_of(lake, "s")) == kept and not files_of(lake, "unrelated")
+    assert set(files_of(lake, "s")) == remaining and not files_of(lake, "unrelated")
     assert len(PEERS["deltalake"](lake / "path", ["k"])) == 9

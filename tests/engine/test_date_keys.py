@@ -15,8 +15,8 @@ from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver
 from tests.bench.sides import own_spark
-from tests.chosen import some
 from tests.engine.beside_spark import BesideSpark
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 

@@ -96,9 +96,9 @@ def test_the_rows_of_the_condition_go(session: LakeSession, lake: Path, layout: 
     _, properties, peers = LAYOUTS[layout]
     left, folder = list(ROWS), lake / "default" / "things"
     ids = _ids(session) if TRACKED in properties else set()
-    for text, is_chosen in DELETES:
+    for text, is_selected in DELETES:
         before = version_of(lake, "things")
-        gone = [row for row in left if is_chosen(row)]
+        gone = [row for row in left if is_selected(row)]
         left = [row for row in left if row not in gone]
         assert run(session, f"DELETE FROM things {text}") == len(gone), text
         assert version_of(lake, "things") == before + bool(gone), text
@@ -107,7 +107,7 @@ def test_the_rows_of_the_condition_go(session: LakeSession, lake: Path, layout: 
         for peer in peers:
             assert PEERS[peer](folder, COLUMNS) == _ordered(left), (text, peer)
         if gone:
-            _ensure_told(lake, before + 1, text, len(gone))
+            _ensure_reported(lake, before + 1, text, len(gone))
         if gone and FEED in properties:
             _ensure_in_feed(session, folder, before + 1, gone)
         if TRACKED in properties:
@@ -115,7 +115,7 @@ def test_the_rows_of_the_condition_go(session: LakeSession, lake: Path, layout: 
             assert _ids(session) == ids, text
 
 
-def _ensure_told(lake: Path, version: int, text: str, num_deleted: int) -> None:
+def _ensure_reported(lake: Path, version: int, text: str, num_deleted: int) -> None:
     (info,) = [action["commitInfo"] for action in actions(lake, "things", version) if "commitInfo" in action]
     log = actions(lake, "things", version)
     adds = {action["add"]["path"]: action["add"] for action in log if "add" in action}
@@ -136,12 +136,12 @@ def _ensure_told(lake: Path, version: int, text: str, num_deleted: int) -> None:
 
 def _ensure_in_feed(session: LakeSession, folder: Path, version: int, gone: list[Row]) -> None:
     expected = _ordered((*row, "delete", version) for row in gone)
-    asked = f"SELECT k, s, p, _change_type, _commit_version FROM table_changes('things', {version}, {version})"
-    assert _ordered(rows(session, asked)) == expected
+    query = f"SELECT k, s, p, _change_type, _commit_version FROM table_changes('things', {version}, {version})"
+    assert _ordered(rows(session, query)) == expected
     if "delta.columnMapping.mode" not in DeltaTable(folder).metadata().configuration:
-        told = pa.table(DeltaTable(folder).load_cdf(version, version).read_all()).to_pylist()
+        reported = pa.table(DeltaTable(folder).load_cdf(version, version).read_all()).to_pylist()
         names = (*COLUMNS, "_change_type", "_commit_version")
-        assert _ordered(tuple(row[name] for name in names) for row in told) == expected
+        assert _ordered(tuple(row[name] for name in names) for row in reported) == expected
 
 
 REFUSED = [

@@ -53,7 +53,7 @@ def test_the_statement_that_makes_a_temporary_view(session: LakeSession) -> None
 
 
 @pytest.mark.parametrize("kind", ["VIEW", "TEMPORARY VIEW"])
-def test_columns_of_one_name_are_told_apart_by_their_order(session: LakeSession, kind: str) -> None:
+def test_duplicate_columns_are_distinguished_by_order(session: LakeSession, kind: str) -> None:
     run(session, "CREATE TABLE pairs (k INT, v STRING)")
     run(session, "INSERT INTO pairs VALUES (1, 'a'), (2, 'b')")
     run(

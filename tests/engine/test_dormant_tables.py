@@ -85,7 +85,7 @@ def test_columns_are_ordinary_before_and_after_a_change_of_metadata(
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("columns", [GENERATED, IDENTITY], ids=["generated", "identity"])
-def test_what_is_told_of_the_table_is_ordinary(
+def test_dormant_table_is_described_normally(
     lake: Path, session: LakeSession, columns: tuple[dict[str, Any], ...], protocol: str
 ) -> None:
     name = f"told_{len(columns[1]['metadata'])}_{protocol[4]}"
@@ -94,11 +94,11 @@ def test_what_is_told_of_the_table_is_ordinary(
     )
     ((shown,),) = rows(session, f"SHOW CREATE TABLE {name}")
     assert "GENERATED" not in shown
-    told = rows(
+    reported = rows(
         session,
         f"SELECT is_identity, generation_expression FROM information_schema.columns WHERE table_name = '{name}'",
     )
-    assert told == [("NO", None)] * 2
+    assert reported == [("NO", None)] * 2
     run(session, f"CREATE TABLE {name}_like LIKE {name}")
     assert column_keys(metadata_of(lake, f"{name}_like", 0)) == set()
     run(session, f"INSERT INTO {name}_like VALUES (DATE'2024-01-01', 1999)")
@@ -197,7 +197,7 @@ def version_of_log(lake: Path, name: str) -> int:
     return len(list((lake / "default" / name / "_delta_log").glob("*.json"))) - 1
 
 
-def test_rules_hold_before_the_protocol_knows_them(lake: Path, session: LakeSession) -> None:
+def test_constraints_apply_before_protocol_lists_them(lake: Path, session: LakeSession) -> None:
     write_table(
         lake / "default" / "ruled",
         [column("a", delta__invariants='{"expression":{"expression":"a < 100"}}')],
@@ -205,16 +205,16 @@ def test_rules_hold_before_the_protocol_knows_them(lake: Path, session: LakeSess
         protocol={"minReaderVersion": 1, "minWriterVersion": 1},
         configuration={"delta.constraints.c": "a > 0", "delta.appendOnly": "true"},
     )
-    for row, rule in ((0, "c"), (100, "a < 100")):
+    for row, constraint in ((0, "c"), (100, "a < 100")):
         error = refuse(session, f"INSERT INTO ruled VALUES ({row})")
         assert error.condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
-        assert rule in error.message
+        assert constraint in error.message
     assert refuse(session, "INSERT OVERWRITE ruled VALUES (5)").condition == "DELTA_CANNOT_MODIFY_APPEND_ONLY"
     run(session, "INSERT INTO ruled VALUES (5)")
     assert rows(session, "SELECT a FROM ruled ORDER BY a") == [(1,), (5,)]
 
 
-def test_a_mapping_that_is_asked_for_keeps_the_names_of_the_files(lake: Path, session: LakeSession) -> None:
+def test_requested_mapping_preserves_file_column_names(lake: Path, session: LakeSession) -> None:
     write_table(
         lake / "default" / "stale", [column("a", **MAPPED)], ints(a=[1]),
         configuration={"delta.columnMapping.mode": "name"},

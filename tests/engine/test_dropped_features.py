@@ -15,10 +15,10 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.main import LakeSession
-from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table
 from tests.engine.peer_readers import PEERS, Rows, comparable
 from tests.engine.stats_truth import deserved, logged
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -219,7 +219,7 @@ def test_rows_of_renamed_files_are_no_changes(session: LakeSession, folder: Path
     assert error.condition == "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA"
 
 
-def test_files_without_need_stay_as_they_are(session: LakeSession, folder: Path) -> None:
+def test_unaffected_files_are_not_rewritten(session: LakeSession, folder: Path) -> None:
     make(session, folder, CASES["widened and not written since"])
     run(session, "INSERT OVERWRITE freed SELECT * FROM freed")
     files = load_snapshot(str(folder)).files
@@ -304,7 +304,7 @@ def test_columns_are_stored_under_their_names(session: LakeSession, folder: Path
         assert refuse(session, "INSERT INTO freed (k) VALUES (0)").condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
 
 
-def test_names_that_need_the_mapping_keep_it(session: LakeSession, folder: Path) -> None:
+def test_names_with_special_characters_keep_mapping(session: LakeSession, folder: Path) -> None:
     make(
         session,
         folder,
@@ -398,8 +398,8 @@ def test_rows_keep_their_ids(session: LakeSession, folder: Path, feature: str) -
         folder,
         deleting(f"(k INT, p INT) TBLPROPERTIES ({VECTORS}, {NAMED}, 'delta.enableRowTracking' = 'true')"),
     )
-    asked = "SELECT _metadata.row_id, _metadata.row_commit_version, k, p FROM freed"
-    before = sorted(rows(session, asked), key=str)
+    query = "SELECT _metadata.row_id, _metadata.row_commit_version, k, p FROM freed"
+    before = sorted(rows(session, query), key=str)
     run(session, f"ALTER TABLE freed DROP FEATURE {feature}")
     assert feature not in features(folder)
-    assert sorted(rows(session, asked), key=str) == before
+    assert sorted(rows(session, query), key=str) == before

@@ -39,13 +39,13 @@ EXPLAINED = [
 ]
 
 
-def test_what_would_change_is_told(session: LakeSession, lake: Path) -> None:
+def test_explain_reports_planned_changes(session: LakeSession, lake: Path) -> None:
     run(session, "CREATE TABLE parts (k INT, p INT) PARTITIONED BY (p)")
     run(session, "INSERT INTO parts VALUES (1, 1), (7, 2)")
     run(session, "CREATE TABLE marked TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') AS SELECT 1 AS k")
     for text, how, read in EXPLAINED:
-        [(told,)] = rows(session, f"EXPLAIN {text}")
-        assert how in told and read in told, (text, told)
+        [(reported,)] = rows(session, f"EXPLAIN {text}")
+        assert how in reported and read in reported, (text, reported)
     given = [Parameter(value="1", sql_type="int"), Parameter(value="7", sql_type="int")]
     for text in (
         "INSERT INTO parts REPLACE WHERE p = ? VALUES (?, 1)",

@@ -171,7 +171,7 @@ QUERIES = (
 
 
 @pytest.mark.parametrize(("text", "expected"), QUERIES, ids=[text for text, _ in QUERIES])
-def test_the_column_is_seen_where_it_is_asked_for(
+def test_metadata_column_is_visible_on_request(
     session: LakeSession, text: str, expected: list[tuple[Any, ...]]
 ) -> None:
     assert rows(session, text) == expected

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.main import LakeSession
-from tests.chosen import numbered
 from tests.engine.lake_sessions import actions, run, version_of
+from tests.samples import with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -51,15 +51,15 @@ CASES = [
 
 
 # Identity values are given after the shuffle.
-PLAIN, NUMBERED = "id BIGINT", "id BIGINT, n BIGINT GENERATED ALWAYS AS IDENTITY"
+PLAIN, WITH_IDENTITY = "id BIGINT", "id BIGINT, n BIGINT GENERATED ALWAYS AS IDENTITY"
 
 
 @pytest.mark.parametrize(
     ("columns", "clauses", "text", "files", "sizes"),
-    numbered([(PLAIN, *case) for case in CASES], slow=())
-    + numbered([(NUMBERED, *case) for case in CASES if case[2] != (1, 1) and "1mb" in case[0]], slow=(0,)),
+    with_slow([(PLAIN, *case) for case in CASES], slow=())
+    + with_slow([(WITH_IDENTITY, *case) for case in CASES if case[2] != (1, 1) and "1mb" in case[0]], slow=(0,)),
 )
-def test_files_are_few_and_of_the_size_that_is_asked_for(
+def test_files_have_requested_size(
     session: LakeSession,
     lake: Path,
     columns: str,

@@ -19,7 +19,7 @@ def lake(tmp_path: Path) -> BareLake:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "remaining"),
     [
         ("SET hive.exec.dynamic.partition.mode=nonstrict", ("hive.exec.dynamic.partition.mode", "nonstrict")),
         ("SET mapred.job.name = it's mine", ("mapred.job.name", "it's mine")),
@@ -38,11 +38,11 @@ def lake(tmp_path: Path) -> BareLake:
         ("SET nope = 1", ("nope", "1")),
     ],
 )
-def test_a_foreign_setting_is_kept_and_shown(lake: BareLake, text: str, kept: tuple[str, str]) -> None:
+def test_foreign_setting_is_stored_and_shown(lake: BareLake, text: str, remaining: tuple[str, str]) -> None:
     key = text.removeprefix("SET ").split("=")[0].strip()
-    assert lake.rows(f"SET {key}") == [(kept[0], "<undefined>")]
-    assert lake.rows(text) == [kept]
-    assert lake.rows(f"SET {key}") == [kept] and lake.rows("SET") == [kept]
+    assert lake.rows(f"SET {key}") == [(remaining[0], "<undefined>")]
+    assert lake.rows(text) == [remaining]
+    assert lake.rows(f"SET {key}") == [remaining] and lake.rows("SET") == [remaining]
     lake.answer(f"RESET {key}")
     assert lake.rows("SET") == []
 
@@ -112,9 +112,9 @@ def test_a_session_opens_with_settings_of_spark_that_have_no_effect() -> None:
         *("spark.master", "spark.sql.catalogImplementation", "spark.sql.warehouse.dir"),
         "spark.yarn.queue",
     )
-    kept = {"a": "1", "livy.session.name": "s", "hivevar:x": "5", "spark.sql.ansi.enabled": "false"}
-    opened = opening_settings({**dict.fromkeys(without_effect, "x"), **kept})
-    assert opened == (kept, without_effect)
+    remaining = {"a": "1", "livy.session.name": "s", "hivevar:x": "5", "spark.sql.ansi.enabled": "false"}
+    opened = opening_settings({**dict.fromkeys(without_effect, "x"), **remaining})
+    assert opened == (remaining, without_effect)
 
 
 @pytest.mark.parametrize(

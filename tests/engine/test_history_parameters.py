@@ -40,7 +40,7 @@ STATEMENTS: list[tuple[str, str, dict[str, str | None], set[str]]] = [
 
 
 @pytest.fixture(scope="module")
-def told(engine: Any) -> list[dict[str, Any]]:
+def history_rows(engine: Any) -> list[dict[str, Any]]:
     session: LakeSession = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     for statement, *_ in STATEMENTS:
         run(session, statement)
@@ -50,11 +50,11 @@ def told(engine: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("version", range(len(STATEMENTS)), ids=[row[0] for row in STATEMENTS])
-def test_parameters_and_metrics(told: list[dict[str, Any]], version: int) -> None:
+def test_parameters_and_metrics(history_rows: list[dict[str, Any]], version: int) -> None:
     _, operation, parameters, metrics = STATEMENTS[version]
-    assert told[version]["operation"] == operation
-    assert dict(told[version]["operationParameters"]) == parameters
-    found = dict(told[version]["operationMetrics"])
+    assert history_rows[version]["operation"] == operation
+    assert dict(history_rows[version]["operationParameters"]) == parameters
+    found = dict(history_rows[version]["operationMetrics"])
     assert metrics <= found.keys()
     if "numRemovedFiles" in metrics:
         assert int(found["numRemovedFiles"]) > 0 and int(found["numRemovedBytes"]) > 0

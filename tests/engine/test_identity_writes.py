@@ -108,7 +108,7 @@ def test_a_mark_that_does_not_fit_is_refused_and_leaves_the_table_usable(
 
 
 @pytest.mark.parametrize("source", ["VALUES ('a'), ('b')", "SELECT string(count(*)) FROM counted"])
-def test_servers_that_cannot_take_turns_give_out_other_values(
+def test_concurrent_servers_generate_distinct_identities(
     session: LakeSession, spark_driver: SparkDriver, lake: Path, table: str, source: str
 ) -> None:
     """Each engine serializes only its own statements, so only the log separates them."""

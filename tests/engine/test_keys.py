@@ -45,8 +45,8 @@ def test_keys_are_shown(shop: BareLake) -> None:
         ("buyer", f"FOREIGN KEY (`customer`, `place`) REFERENCES {PARENT} (`id`, `region`)"),
         ("orders_orders_fk", "FOREIGN KEY (`before`) REFERENCES `spark_catalog`.`shop`.`orders` (`id`)"),
     ]
-    told = dict(row[:2] for row in shop.rows("DESCRIBE EXTENDED orders"))
-    assert "gateway" not in told["Table Properties"]
+    reported = dict(row[:2] for row in shop.rows("DESCRIBE EXTENDED orders"))
+    assert "gateway" not in reported["Table Properties"]
 
 
 def test_columns_of_a_primary_key_are_not_null(shop: BareLake) -> None:

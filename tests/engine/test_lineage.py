@@ -21,7 +21,7 @@ U = "`spark_catalog`.`shop`.`u`"
 class Watched(People):
     """Lineage reported by each of root's statements."""
 
-    def told(self, text: str) -> tuple[list[Lineage], list[Commit]]:
+    def lineage_of(self, text: str) -> tuple[list[Lineage], list[Commit]]:
         identity = self._lake.identity("root")
         lineage: list[Lineage] = []
         commits: list[Commit] = []
@@ -91,24 +91,24 @@ QUERIES = [
 
 @pytest.mark.parametrize(("text", "columns", "others"), QUERIES)
 def test_columns_of_a_query(people: Watched, text: str, columns: dict[str, str], others: str) -> None:
-    lineage, commits = people.told(text)
+    lineage, commits = people.lineage_of(text)
     assert shown(lineage) == (columns, others)
     assert not commits
 
 
 def test_columns_of_writes(people: Watched) -> None:
-    lineage, commits = people.told("INSERT INTO shop.u (a, x) SELECT a, c FROM shop.t WHERE d = 3")
+    lineage, commits = people.lineage_of("INSERT INTO shop.u (a, x) SELECT a, c FROM shop.t WHERE d = 3")
     assert shown(lineage) == ({"u.a": "t.a:I", "u.x": "t.c:I", "u.y": "t.a:T"}, "t.d")
     assert [commit.relation for commit in commits] == [U]
-    lineage, commits = people.told("UPDATE shop.u SET x = 'z' WHERE a = 1")
+    lineage, commits = people.lineage_of("UPDATE shop.u SET x = 'z' WHERE a = 1")
     columns, others = shown(lineage)
     assert columns["u.a"].startswith("u.a:") and "u.a" in others
     assert commits[0].version == 2
-    lineage, _ = people.told("MERGE INTO shop.u USING shop.t s ON u.a = s.a WHEN MATCHED THEN UPDATE SET x = s.c")
+    lineage, _ = people.lineage_of("MERGE INTO shop.u USING shop.t s ON u.a = s.a WHEN MATCHED THEN UPDATE SET x = s.c")
     columns, others = shown(lineage)
     assert "t.c:I" in columns["u.x"].split() and columns["u.a"] == "u.a:I"
     assert "t.a" in others and "t.b" not in others
 
 
-def test_nothing_is_asked_where_nobody_wants_to_know(people: Watched) -> None:
+def test_lineage_is_not_computed_without_listener(people: Watched) -> None:
     assert people.rows("root", "SELECT count(*) FROM shop.t") == [(1,)]

@@ -21,8 +21,8 @@ from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.session import SparkDriver
-from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -192,7 +192,7 @@ def logged(lake: Path, name: str) -> str:
 @pytest.mark.parametrize("case", WRITTEN)
 def test_files_and_log_are_those_of_a_job(session: LakeSession, lake: Path, case: str) -> None:
     columns, layout, values = WRITTEN[case]
-    names = [f"{case.replace(' ', '_')}_{way}" for way in ("literal", "job")]
+    names = [f"{case.replace(' ', '_')}_{path}" for path in ("literal", "job")]
     request = StatementRequest(identity=Identity("ann"), now_ms=lambda: 1_700_000_000_000)
     for name in names:
         run(session, f"CREATE TABLE {name} ({columns}) {layout}")
@@ -326,7 +326,7 @@ def test_random_rows_are_those_of_a_job(session: LakeSession, lake: Path, seed: 
         for _ in range(random.randrange(1, 6))
     ]
     values = ", ".join(f"({text})" for text in texts)
-    names = [f"random_{seed}_{way}" for way in ("literal", "job")]
+    names = [f"random_{seed}_{path}" for path in ("literal", "job")]
     for name in names:
         run(session, f"CREATE TABLE {name} (id INT, {columns}) {layout}")
     run(session, f"INSERT INTO {names[0]} SELECT 1, * FROM VALUES {values}")

@@ -233,22 +233,22 @@ def test_rows_that_were_sent_are_not_taken_back(beside: BesideSpark, last: str, 
     """The total over two files is too large, which is found after tasks with other rows have ended. An expression that
     also fails without longs reports the same error.
     """
-    told: list[ResultStream] = []
-    request = StatementRequest(identity=Identity("ann"), on_rows=told.append)
+    reported: list[ResultStream] = []
+    request = StatementRequest(identity=Identity("ann"), on_rows=reported.append)
     assert _form(beside, last) == "one"
     with pytest.raises(SqlError) as caught:
         beside.session.execute(f"{_slow_rows(beside)} UNION ALL {last}", request)
-    assert told and caught.value.condition == condition
+    assert reported and caught.value.condition == condition
 
 
 def test_rows_that_were_not_sent_are_computed_again(beside: BesideSpark) -> None:
     """The first task has no rows, the second none so far, and the third has written its own."""
     beside.ensure_same("SELECT sum(h * h) FROM twice")
     rows = f"SELECT if(id < 54000, {SLOW}, id) AS id FROM range(0, 150000, 1, 3) WHERE id >= 50000"
-    told: list[ResultStream] = []
-    request = StatementRequest(identity=Identity("ann"), on_rows=told.append)
+    reported: list[ResultStream] = []
+    request = StatementRequest(identity=Identity("ann"), on_rows=reported.append)
     result = beside.session.execute(f"{rows} UNION ALL SELECT sum(h * h) FROM twice", request)
-    assert sum(batch.num_rows for batch in (told[0] if told else result).batches()) == 100_001
+    assert sum(batch.num_rows for batch in (reported[0] if reported else result).batches()) == 100_001
 
 
 def test_a_column_of_many_levels_is_looked_up_once(beside: BesideSpark) -> None:

@@ -24,10 +24,10 @@ from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver
 from tests.bench.sides import own_spark
-from tests.chosen import some
 from tests.engine.beside_spark import BesideSpark
 from tests.engine.lake_sessions import rows
 from tests.fix_spark import INTERPRETED
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -80,9 +80,10 @@ def _missing(stats: dict[str, Any], random: Random) -> dict[str, Any] | None:
 
 def _partial(stats: dict[str, Any], random: Random) -> dict[str, Any] | None:
     """Some columns have bounds."""
-    kept = {name for name in stats["minValues"] if random.random() < 0.5}
+    remaining = {name for name in stats["minValues"] if random.random() < 0.5}
     return stats | {
-        key: {name: value for name, value in stats[key].items() if name in kept} for key in ("minValues", "maxValues")
+        key: {name: value for name, value in stats[key].items() if name in remaining}
+        for key in ("minValues", "maxValues")
     }
 
 
@@ -219,8 +220,8 @@ def _aggregates(random: Random, columns: list[str], depth: int) -> list[str]:
     for _ in range(5):
         name = random.choice(("sum", "sum", "sum", "avg", "max"))
         distinct = "DISTINCT " if random.random() < 0.15 else ""
-        chosen = random.choice(("", "", " FILTER (WHERE k > 2)", " FILTER (WHERE g = 'none')"))
-        found.append(f"{name}({distinct}{_expression(random, random.randrange(depth + 1), columns)}){chosen}")
+        selected = random.choice(("", "", " FILTER (WHERE k > 2)", " FILTER (WHERE g = 'none')"))
+        found.append(f"{name}({distinct}{_expression(random, random.randrange(depth + 1), columns)}){selected}")
     return found
 
 

@@ -10,8 +10,8 @@ import pytest
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
-from tests.chosen import numbered
 from tests.engine.lake_sessions import refuse, run
+from tests.samples import with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -47,7 +47,7 @@ def _ran_again(session: LakeSession, text: str) -> bool:
     return "planning" not in request.profile.steps
 
 
-@pytest.mark.parametrize(("fault", "change", "condition"), numbered(FAULTS, slow={2, 3}))
+@pytest.mark.parametrize(("fault", "change", "condition"), with_slow(FAULTS, slow={2, 3}))
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
 def test_the_error_is_the_same_at_each_run(
     session: LakeSession, lake: Path, kind: str, fault: str, change: Callable[[Path], object], condition: str

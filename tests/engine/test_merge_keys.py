@@ -97,7 +97,7 @@ SPREAD: dict[str, tuple[DataType, list[object]]] = {
 
 @pytest.mark.parametrize("name", SPREAD)
 @pytest.mark.parametrize("ranges_max", [1, 2, 3, 256])
-def test_ranges_hold_all_kept_values(name: str, ranges_max: int) -> None:
+def test_key_ranges_contain_all_source_values(name: str, ranges_max: int) -> None:
     """Values as in `Literal`: dates are days, times microseconds; texts compare by bytes, as in Spark."""
     data_type, values = SPREAD[name]
     column = pc.unique(pa.array(values))

@@ -59,7 +59,7 @@ def test_a_dropped_feature_is_gone_and_older_versions_stay(
     assert PEERS["duckdb"](lake / "default" / "lighter", ["id"]) == [(1,), (2,)]
 
 
-KEPT = [
+UNTOUCHED_CASES = [
     ("deletionVectors", "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"),
     ("nope", "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"),
     ("appendOnly", "DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE"),
@@ -83,8 +83,11 @@ def test_a_feature_that_is_needed_stays(session: LakeSession, lake: Path) -> Non
     run(session, "ALTER TABLE heavy ALTER COLUMN n TYPE INT")
     run(session, "ALTER TABLE heavy DROP FEATURE vacuumProtocolCheck")
     before = version_of_log(lake, "heavy")
-    found = {feature: refuse(session, f"ALTER TABLE heavy DROP FEATURE {feature}").condition for feature, _ in KEPT}
-    assert found == dict(KEPT)
+    found = {
+        feature: refuse(session, f"ALTER TABLE heavy DROP FEATURE {feature}").condition
+        for feature, _ in UNTOUCHED_CASES
+    }
+    assert found == dict(UNTOUCHED_CASES)
     assert version_of_log(lake, "heavy") == before
 
 
@@ -163,7 +166,7 @@ def test_new_tables_have_the_properties_of_their_session(session: LakeSession, l
 # --- Catalogs, schemas ------------------------------------------------------------------------------------------------
 
 
-def test_catalogs_and_schemas_are_made_told_of_and_dropped(session: LakeSession, lake: Path) -> None:
+def test_catalogs_and_schemas_are_created_described_and_dropped(session: LakeSession, lake: Path) -> None:
     run(session, "CREATE CATALOG sales COMMENT 'first'")
     run(session, "CREATE CATALOG IF NOT EXISTS sales")
     assert refuse(session, "CREATE CATALOG sales").condition == "CATALOG_ALREADY_EXISTS"

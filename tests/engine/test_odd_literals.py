@@ -32,7 +32,7 @@ def test_defaults_of_far_years_are_stored(session: LakeSession, type_: str, lite
     assert rows(session, "SELECT CAST(x AS STRING), CAST(y AS STRING) FROM far") == [(text, text)]
 
 
-def test_rules_have_literals_of_far_years(session: LakeSession) -> None:
+def test_constraints_accept_literals_of_far_years(session: LakeSession) -> None:
     run(session, "CREATE TABLE ruled (x DATE, y DATE GENERATED ALWAYS AS (greatest(x, DATE'0000')))")
     run(session, "ALTER TABLE ruled ADD CONSTRAINT c CHECK (x > DATE'0000')")
     run(session, "INSERT INTO ruled (x) VALUES (DATE'2020-01-01')")
@@ -75,6 +75,6 @@ def test_malformed_literals_are_rejected_by_name(
 ) -> None:
     error = refuse(session, f"CREATE TABLE malformed (x {type_} DEFAULT {literal}) {DEFAULTS}")
     assert error.condition == condition and shown in str(error)
-    for rule in (f"y {type_} GENERATED ALWAYS AS ({literal})", f"CONSTRAINT c CHECK ({literal} IS NULL)"):
-        error = refuse(session, f"CREATE TABLE malformed (x {type_}, {rule})")
-        assert error.condition != "INTERNAL_ERROR" and shown in str(error), (rule, error)
+    for constraint in (f"y {type_} GENERATED ALWAYS AS ({literal})", f"CONSTRAINT c CHECK ({literal} IS NULL)"):
+        error = refuse(session, f"CREATE TABLE malformed (x {type_}, {constraint})")
+        assert error.condition != "INTERNAL_ERROR" and shown in str(error), (constraint, error)

@@ -14,9 +14,9 @@ from engine.formats.delta.writing import optimize
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
-from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -27,12 +27,12 @@ SMALL_FILES = "'delta.targetFileSize' = '6kb'"
 
 Action: TypeAlias = dict[str, Any]
 
-RULES = f"""(
+CONSTRAINTS = f"""(
   id BIGINT GENERATED ALWAYS AS IDENTITY, k INT NOT NULL, v VARCHAR(5), d DATE, y INT GENERATED ALWAYS AS (year(d)),
   n DECIMAL(9,2) DEFAULT 0, at TIMESTAMP, s STRUCT<a: INT, b: ARRAY<STRING>>, m MAP<STRING, DOUBLE>,
   CONSTRAINT small CHECK (k < 1000)
 ) TBLPROPERTIES ({FEED}, 'delta.feature.allowColumnDefaults' = 'supported')"""
-ROWS_OF_RULES = """BY NAME
+CONSTRAINED_ROWS = """BY NAME
   SELECT CAST(id AS INT) AS k, CAST(id AS STRING) AS v, date_add('2024-12-28', CAST(id AS INT)) AS d,
   timestamp_seconds(id) AS at, IF(id % 3 = 0, NULL, named_struct('a', CAST(id AS INT), 'b', array('x', NULL))) AS s,
   map('k', id / 2) AS m FROM range({}, {})"""
@@ -40,7 +40,7 @@ PLAIN_ROWS = "SELECT CAST(id AS INT), 'x' || id, IF(id % 4 = 3, NULL, CAST(id % 
 
 KINDS = {
     # columns and properties, rows, OPTIMIZE's other clauses, readers, ids
-    "rules": (RULES, ROWS_OF_RULES, "", ("deltalake", "duckdb"), False),
+    "rules": (CONSTRAINTS, CONSTRAINED_ROWS, "", ("deltalake", "duckdb"), False),
     "partitioned": ("(k INT, s STRING, p INT) PARTITIONED BY (p)", PLAIN_ROWS, "", ("deltalake", "duckdb"), False),
     "tracked, vectors, feed, mapped, partitioned": (
         f"(k INT, s STRING, p INT) PARTITIONED BY (p) TBLPROPERTIES ({VECTORS}, {TRACKED}, {FEED}, {MAPPED})",
@@ -126,7 +126,7 @@ def test_rows_stay_as_they_are(session: LakeSession, lake: Path, kind: str) -> N
     assert rows(session, "SELECT count(*) FROM things") == [(30,)]
 
 
-def test_what_is_told_of_it(session: LakeSession, lake: Path) -> None:
+def test_optimize_metrics_match_history(session: LakeSession, lake: Path) -> None:
     _made(session, f"(k INT, s STRING, p INT) PARTITIONED BY (p) TBLPROPERTIES ({VECTORS})", PLAIN_ROWS)
     run(session, "DELETE FROM things WHERE k = 4")
     metrics = _optimized(session, "OPTIMIZE things WHERE p >= 0 AND p <> 2")
@@ -139,9 +139,9 @@ def test_what_is_told_of_it(session: LakeSession, lake: Path) -> None:
     }
     assert {add["partitionValues"]["p"] for add in adds} == {"0", "1"} and len(adds) == 2
     sizes, gone = sorted(add["size"] for add in adds), sorted(remove["size"] for remove in removes)
-    told = {name: int(value) for name, value in info["operationMetrics"].items()}
+    reported = {name: int(value) for name, value in info["operationMetrics"].items()}
     assert (
-        told
+        reported
         | {
             "numAddedFiles": 2,
             "numRemovedFiles": 4,
@@ -152,7 +152,7 @@ def test_what_is_told_of_it(session: LakeSession, lake: Path) -> None:
             "numDeletionVectorsRemoved": 1,
             "numDeletionVectorRowsRemoved": 1,
         }
-        == told
+        == reported
     )
     assert metrics["filesAdded"] == {
         "min": sizes[0],
@@ -214,8 +214,8 @@ def test_files_have_near_values_of_all_columns(
     assert sum(areas) < len(adds) / 2
     sizes = [json.loads(add["stats"])["numRecords"] for add in adds]
     assert max(sizes) < 2 * min(sizes)
-    told = metrics["zOrderStats"] if more else metrics["clusteringStats"]
-    assert told["mergedFiles" if more else "inputOtherFiles"].values()
+    reported = metrics["zOrderStats"] if more else metrics["clusteringStats"]
+    assert reported["mergedFiles" if more else "inputOtherFiles"].values()
     if not clause:
         assert json.loads(info["operationParameters"]["zOrderBy"]) == ["x", "y"]
         return
@@ -269,12 +269,12 @@ def test_a_condition_without_columns_means_all_or_nothing(session: LakeSession) 
     assert _optimized(session, "OPTIMIZE things WHERE 1 < 2")["numFilesAdded"] == 1
 
 
-def test_append_only_tables_may_be_rearranged(session: LakeSession) -> None:
+def test_append_only_tables_can_be_compacted(session: LakeSession) -> None:
     _made(session, "(k INT, s STRING, p INT) TBLPROPERTIES ('delta.appendOnly' = 'true')", PLAIN_ROWS)
     assert _optimized(session)["numFilesAdded"] == 1
 
 
-def test_progress_is_told(session: LakeSession) -> None:
+def test_progress_is_reported(session: LakeSession) -> None:
     _made(session, "(k INT, s STRING, p INT)", PLAIN_ROWS)
     request = StatementRequest(identity=Identity("ann"))
     session.execute("OPTIMIZE things", request).close()
@@ -354,7 +354,7 @@ def test_a_concurrent_statement_loses_nothing(
     assert there - removed == live - removed  # a lost attempt's files are removed
 
 
-def test_a_table_that_is_dropped_is_told_so(session: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimize_of_dropped_table_reports_it(session: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
     _made(session, TWO_PARTITIONS, PLAIN_ROWS)
     commit = Transaction.commit
 

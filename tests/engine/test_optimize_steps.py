@@ -20,7 +20,7 @@ from engine.planning.plans.file_writes import WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
-from engine.tables import rearrangement
+from engine.tables import compaction
 from tests.engine.lake_sessions import actions, rows, version_of
 
 
@@ -69,8 +69,8 @@ def session(tmp_path: Path) -> Iterator[LakeSession]:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every partition is a step."""
-    monkeypatch.setattr(rearrangement, "STEP_BYTES", 1)
-    monkeypatch.setattr(rearrangement, "JOINT_BYTES_MAX", 0)
+    monkeypatch.setattr(compaction, "STEP_BYTES", 1)
+    monkeypatch.setattr(compaction, "JOINT_BYTES_MAX", 0)
 
 
 def _folder(lake: Path) -> Path:

@@ -231,7 +231,7 @@ METADATA: list[tuple[Statement, list[tuple[Any, ...]]]] = [
 
 
 @pytest.mark.parametrize(("statement", "expected"), METADATA)
-def test_a_metadata_call_takes_the_same_road(
+def test_metadata_call_uses_the_same_pipeline(
     session: LakeSession, statement: Statement, expected: list[tuple[Any, ...]]
 ) -> None:
     assert rows(session, statement) == expected
@@ -256,7 +256,7 @@ def test_settings_and_schemas_belong_to_one_session(engine: LakeEngine, session:
     other.close()
 
 
-def test_a_new_commit_is_seen_by_the_next_statement(session: LakeSession, lake: Path) -> None:
+def test_next_statement_reads_new_commit(session: LakeSession, lake: Path) -> None:
     write_deltalake(lake / "shop" / "fresh", pa.table({"x": [1]}))
     assert rows(session, "SELECT count(*) FROM fresh") == [(1,)]
     write_deltalake(lake / "shop" / "fresh", pa.table({"x": [2]}), mode="append")

@@ -22,9 +22,9 @@ from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.request import StatementRequest
 from engine.storage.storage import LocalStorage
-from tests.chosen import some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 from tests.engine.test_literal_rows import same_names
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -199,8 +199,10 @@ def described(session: LakeSession, name: str) -> list[str]:
         footer.format_version,
     ]
     for chunk in chunks:
-        kept = chunk.statistics
-        bounds = (kept.has_min_max, kept.min_raw, kept.max_raw, kept.null_count) if kept else None
+        remaining = chunk.statistics
+        bounds = (
+            (remaining.has_min_max, remaining.min_raw, remaining.max_raw, remaining.null_count) if remaining else None
+        )
         found += [chunk.path_in_schema, chunk.physical_type, chunk.compression, chunk.num_values, bounds]
         found += [chunk.has_column_index, chunk.has_offset_index]
     # Spark declares some columns as never null.
@@ -237,7 +239,7 @@ def writer_of(session: LakeSession, name: str) -> str:
 
 @pytest.mark.parametrize("case", WRITTEN)
 def test_files_and_log_are_those_of_spark(session: LakeSession, lake: Path, case: str) -> None:
-    here, there = (f"plain_{case.replace(' ', '_')}_{way}" for way in ("here", "spark"))
+    here, there = (f"plain_{case.replace(' ', '_')}_{path}" for path in ("here", "spark"))
     write(session, here, case, WRITTEN[case])
     with spark_alone():
         write(session, there, case, WRITTEN[case])
@@ -278,7 +280,7 @@ def insert(session: LakeSession, name: str, values: str, given: list[tuple[str |
 @pytest.mark.parametrize("case", GIVEN)
 def test_values_of_markers_are_stored_as_by_spark(session: LakeSession, lake: Path, case: str, by_name: bool) -> None:
     columns, values, given, is_left = GIVEN[case]
-    here, there = (f"given_{case.replace(' ', '_')}_{by_name}_{way}" for way in ("here", "spark"))
+    here, there = (f"given_{case.replace(' ', '_')}_{by_name}_{path}" for path in ("here", "spark"))
     for name in (here, there):
         run(session, f"CREATE TABLE {name} ({columns})")
     insert(session, here, values, given, by_name=by_name)
@@ -349,9 +351,9 @@ def test_random_rows_are_those_of_spark(session: LakeSession, lake: Path, seed: 
     random = Random(seed)
     kinds = [random.choice(list(RANDOM)) for _ in range(random.randrange(1, 5))]
     columns = ", ".join(f"c{number} {kind}" for number, kind in enumerate(kinds))
-    chosen = [random.sample(RANDOM[kind], random.randrange(1, 3)) for kind in kinds]
+    selected = [random.sample(RANDOM[kind], random.randrange(1, 3)) for kind in kinds]
     texts = [
-        ", ".join("NULL" if random.random() < 0.2 else random.choice(values) for values in chosen)
+        ", ".join("NULL" if random.random() < 0.2 else random.choice(values) for values in selected)
         for _ in range(random.randrange(1, 6))
     ]
     values = f"VALUES {', '.join(f'({text})' for text in texts)}"

@@ -23,13 +23,13 @@ from engine.binding.sources import Sources
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.reads.file_choice import FileChoice
+from engine.planning.reads.table_pruning import TableFilePruning
 from engine.pruning.predicates import Predicate
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
 from engine.spark.session import ExecSession, SparkDriver
-from engine.tables.scan import ChosenFiles, TableRead
+from engine.tables.scan import PrunedFiles, TableRead
 from tests.engine.planned import planned
 
 pytestmark = pytest.mark.spark
@@ -233,7 +233,7 @@ def test_random_conditions_find_the_same_rows_with_and_without_pruning(
         return ids, request.profile.reads
 
     pruned, reads = found(plan)
-    whole, _ = found(replace(plan, scans=tuple(replace(scan, choice=None) for scan in plan.scans)))
+    whole, _ = found(replace(plan, scans=tuple(replace(scan, pruning=None) for scan in plan.scans)))
     for number, condition in enumerate(conditions):
         assert pruned[number] == whole[number], condition
     assert any(0 < len(ids) for ids in whole.values())
@@ -383,7 +383,7 @@ def test_many_keys_are_a_range(session: LakeSession, spread: None, condition: st
     assert sum(read.files for read in reads if "spread" in read.label) == files
 
 
-def test_whole_numbers_that_are_joined_together_are_told_apart(session: LakeSession) -> None:
+def test_concatenated_integer_keys_are_distinguished(session: LakeSession) -> None:
     """Spark packs them into one number."""
     run(session, "CREATE TABLE pairs (a INT, b SMALLINT, c TINYINT)")
     for row in ("(-5, -1, -128)", "(7, 300, 0)", "(2147483647, 4, 1)", "(NULL, 4, 1)", "(-2147483648, 32767, 127)"):
@@ -397,20 +397,22 @@ def test_whole_numbers_that_are_joined_together_are_told_apart(session: LakeSess
     assert [read.files for read in reads if "pairs" in read.label] == [2]
 
 
-class BrokenChoice(FileChoice):
+class BrokenPruning(TableFilePruning):
     """A log whose statistics cannot be read, which shows when Spark plans."""
 
-    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> PrunedFiles:
         raise MalformedLogEntry("stats", "torn")
 
 
-def test_what_fails_while_spark_plans_is_told_as_what_it_is(
+def test_failure_during_spark_planning_keeps_its_error(
     sources: Sources, session: LakeSession, spark: ExecSession, events: str
 ) -> None:
     state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
     plan = planned(f"SELECT word FROM {events} WHERE id = 1", state, sources)
     assert isinstance(plan, ReadPlan)
-    broken = tuple(replace(scan, choice=BrokenChoice("t", scan.choice.snapshot)) for scan in plan.scans if scan.choice)
+    broken = tuple(
+        replace(scan, pruning=BrokenPruning("t", scan.pruning.snapshot)) for scan in plan.scans if scan.pruning
+    )
     with pytest.raises(MalformedLogEntry):
         spark.run_query(replace(plan, scans=broken), StatementRequest(identity=Identity("ann")))
     assert run(session, f"SELECT word FROM {events} WHERE id = 1")[0] == [("word1",)]

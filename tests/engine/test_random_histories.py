@@ -19,8 +19,8 @@ import engine.execution.writes.dml.queried_keys as queried_keys
 import engine.execution.writes.dml.source_keys as source_keys
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
-from tests.chosen import some
 from tests.engine.histories.kinds import VACUUMS, live
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 

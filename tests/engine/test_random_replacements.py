@@ -25,8 +25,8 @@ from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.main import LakeSession
 from engine.tables.operations import CommitDescription, TableOperation
-from tests.chosen import some
 from tests.engine.lake_sessions import rows, run, version_of
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -68,8 +68,8 @@ class TableHistory:
         made = []
         for _ in range(self.random.choice((1, 2, 5, 9))):
             self.keys_made += 1
-            chosen = self.keys_made if key is None else key
-            made.append((chosen, self.random.choice(TEXTS), self.random.choice(PARTS)))
+            selected = self.keys_made if key is None else key
+            made.append((selected, self.random.choice(TEXTS), self.random.choice(PARTS)))
         return made
 
     def some_key(self) -> int:
@@ -81,7 +81,7 @@ class TableHistory:
         run(self.session, f"INSERT INTO {self.folder.name} VALUES {_values(self.new_rows())}")
         return set()
 
-    def chosen_rows(self, key: int) -> tuple[str, Callable[[Row], bool]]:
+    def selected_rows(self, key: int) -> tuple[str, Callable[[Row], bool]]:
         return self.random.choice(
             (
                 (f"k = {key}", lambda row: row[0] == key),
@@ -93,26 +93,28 @@ class TableHistory:
         )
 
     def delete_where(self) -> set[int]:
-        condition, going = self.chosen_rows(self.some_key())
-        gone = {row_id for row_id, (row, _) in self.found.items() if going(row)}
+        condition, deleted = self.selected_rows(self.some_key())
+        gone = {row_id for row_id, (row, _) in self.found.items() if deleted(row)}
         assert run(self.session, f"DELETE FROM {self.folder.name} WHERE {condition}") == len(gone)
         return gone
 
     def replace_where(self) -> set[int]:
         key = self.some_key()
-        condition, going = self.chosen_rows(key)
+        condition, deleted = self.selected_rows(key)
         values = _values(self.new_rows(key))
         run(self.session, f"INSERT INTO {self.folder.name} REPLACE WHERE {condition} VALUES {values}")
-        return {row_id for row_id, (row, _) in self.found.items() if going(row)}
+        return {row_id for row_id, (row, _) in self.found.items() if deleted(row)}
 
     def replace_using(self) -> set[int]:
         new = self.new_rows(self.some_key())
-        chosen = self.random.choice(((0,), (0, 1), (1, 2), (2, 0)))
-        listed = ", ".join("ksp"[column] for column in chosen)
+        selected = self.random.choice(((0,), (0, 1), (1, 2), (2, 0)))
+        listed = ", ".join("ksp"[column] for column in selected)
         run(self.session, f"INSERT INTO {self.folder.name} REPLACE USING ({listed}) VALUES {_values(new)}")
-        wanted = {tuple(_plain(row)[column] for column in chosen) for row in new}
+        wanted = {tuple(_plain(row)[column] for column in selected) for row in new}
         wanted = {values for values in wanted if None not in values}
-        return {row_id for row_id, (row, _) in self.found.items() if tuple(row[column] for column in chosen) in wanted}
+        return {
+            row_id for row_id, (row, _) in self.found.items() if tuple(row[column] for column in selected) in wanted
+        }
 
     def replace_on(self) -> set[int]:
         new = self.new_rows(self.some_key())
@@ -123,19 +125,19 @@ class TableHistory:
     def delete(self) -> set[int]:
         """Deletes some rows in some files, by vectors that include earlier ones."""
         snapshot = load_snapshot(str(self.folder))
-        asked = f"SELECT _metadata.file_name, _metadata.row_index, _metadata.row_id FROM {self.folder.name}"
+        query = f"SELECT _metadata.file_name, _metadata.row_index, _metadata.row_id FROM {self.folder.name}"
         live: dict[str, dict[int, int]] = {}
-        for name, index, row_id in rows(self.session, asked):
+        for name, index, row_id in rows(self.session, query):
             live.setdefault(name, {})[index] = row_id
         gone: set[int] = set()
         before, after = [], []
         for file in snapshot.files.select(FILES_SCHEMA.names).to_pylist():
             here = live[file["path"].rsplit("/", 1)[-1]]
-            chosen = [index for index in here if self.random.random() < 0.3]
-            if not 0 < len(chosen) < len(here):
+            selected = [index for index in here if self.random.random() < 0.3]
+            if not 0 < len(selected) < len(here):
                 continue
-            gone |= {here[index] for index in chosen}
-            deleted = sorted({*range(json.loads(file["stats"])["numRecords"])} - here.keys() | {*chosen})
+            gone |= {here[index] for index in selected}
+            deleted = sorted({*range(json.loads(file["stats"])["numRecords"])} - here.keys() | {*selected})
             before.append(file)
             after.append({**file, "deletion_vector": asdict(inline_deletion_vector(np.array(deleted, np.int64)))})
         if before:
@@ -147,17 +149,17 @@ class TableHistory:
 
     def check(self, lake: Path, gone: set[int]) -> None:
         name, version = self.folder.name, version_of(lake, self.folder.name)
-        asked = f"SELECT _metadata.row_id, _metadata.row_commit_version, k, s, p FROM {name}"
-        now = {row[0]: (row[2:], row[1]) for row in rows(self.session, asked)}
+        query = f"SELECT _metadata.row_id, _metadata.row_commit_version, k, s, p FROM {name}"
+        now = {row[0]: (row[2:], row[1]) for row in rows(self.session, query)}
         stays = {row_id: of for row_id, of in self.found.items() if row_id not in gone}
         assert {row_id: now.get(row_id) for row_id in stays} == stays
         came = {row_id: of for row_id, of in now.items() if row_id not in stays}
         assert not came.keys() & self.found.keys() and {of[1] for of in came.values()} <= {version}
         assert len(rows(self.session, f"SELECT k FROM {name}")) == len(now)
-        told = Counter(rows(self.session, f"SELECT _change_type, k, s, p FROM table_changes('{name}', {version})"))
+        reported = Counter(rows(self.session, f"SELECT _change_type, k, s, p FROM table_changes('{name}', {version})"))
         expected = Counter(("delete", *self.found[row_id][0]) for row_id in gone)
         expected.update(("insert", *of[0]) for of in came.values())
-        assert told == expected
+        assert reported == expected
         self.found = now
 
 
@@ -196,11 +198,11 @@ def live(session: LakeSession, lake: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", some(range(2), (0,)))
-def test_rows_keep_their_ids_and_changes_are_told(session: LakeSession, lake: Path, seed: int) -> None:
+def test_replaced_rows_keep_ids_and_report_changes(session: LakeSession, lake: Path, seed: int) -> None:
     live(session, lake, seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 60))
-def test_rows_of_many_tables_keep_their_ids_and_changes_are_told(session: LakeSession, lake: Path, seed: int) -> None:
+def test_replaced_rows_of_many_tables_keep_ids_and_report_changes(session: LakeSession, lake: Path, seed: int) -> None:
     live(session, lake, seed)

@@ -17,12 +17,12 @@ import duckdb
 import pytest
 
 from engine.main import LakeSession
-from tests.chosen import some
 from tests.duck import open_duckdb
 from tests.engine.histories.values import NEGATIVE_ZERO, NOT_CLUSTERED, NOT_COMPARED, Sql, Type
 from tests.engine.histories.values import TYPES as UPDATED_TYPES
 from tests.engine.lake_sessions import refuse, run, table, version_of
 from tests.engine.peer_readers import PEERS, Rows, comparable
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -125,9 +125,9 @@ class TableHistory:
 
     def some_columns(self) -> list[str]:
         others = self.random.sample(list(self.columns)[1:], self.random.randrange(len(self.columns)))
-        chosen = ["id", *others]
-        self.random.shuffle(chosen)
-        return chosen
+        selected = ["id", *others]
+        self.random.shuffle(selected)
+        return selected
 
     # the statements
 
@@ -197,10 +197,10 @@ class TableHistory:
 
     def replace_using(self) -> None:
         comparable_columns = [name for name, of in self.columns.items() if of not in NOT_COMPARED and name != "id"]
-        chosen = self.random.sample(comparable_columns, 2)
-        run(self.session, f"INSERT INTO {self.name} REPLACE USING ({', '.join(chosen)}) VALUES {self.new_rows()}")
+        selected = self.random.sample(comparable_columns, 2)
+        run(self.session, f"INSERT INTO {self.name} REPLACE USING ({', '.join(selected)}) VALUES {self.new_rows()}")
         self._empty_is_null("new")
-        self._replace(chosen, "=")
+        self._replace(selected, "=")
 
     def _replace(self, columns: list[str], sign: str) -> None:
         equal = " AND ".join(f"t.{name} {sign} new.{name}" for name in columns)
@@ -251,17 +251,17 @@ class TableHistory:
         columns.
         """
         usable = [name for name, of in self.columns.items() if of not in NOT_CLUSTERED and name not in self.layout]
-        chosen = self.random.sample(usable, self.random.randrange(4))
-        listed = f"({', '.join(chosen)})" if chosen else "NONE"
+        selected = self.random.sample(usable, self.random.randrange(4))
+        listed = f"({', '.join(selected)})" if selected else "NONE"
         text = f"ALTER TABLE {self.name} CLUSTER BY {listed}"
-        if chosen and self.layout:
+        if selected and self.layout:
             refused = "DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED"
             assert refuse(self.session, text).condition == refused
-        elif not set(chosen) <= self._measured():
+        elif not set(selected) <= self._measured():
             assert refuse(self.session, text).condition == "DELTA_CLUSTERING_COLUMN_MISSING_STATS"
         else:
             run(self.session, text)
-            self.clustered = chosen
+            self.clustered = selected
 
     def _measured(self) -> set[str]:
         """Returns the columns with statistics that can be clustering columns in unpartitioned tables."""
@@ -304,15 +304,15 @@ class TableHistory:
         condition = self.condition()
         found = table(self.session, f"SELECT id FROM {self.name} WHERE {condition.ours}")
         assert comparable(found) == self.expected(f"SELECT id FROM t WHERE {condition.duck}"), condition.ours
-        asked = "count(*) AS n, " + ", ".join(
+        query = "count(*) AS n, " + ", ".join(
             f"{name}({column}) AS {name}_{column}"
             for column, of in self.columns.items()
             if of in ("long", "int", "date", "decimal", "stamp")
             for name in ("min", "max", "count")
         )
         for where in ("", f" WHERE {' AND '.join(f'{column} IS NOT NULL' for column in self.layout) or 'true'}"):
-            found = table(self.session, f"SELECT {asked} FROM {self.name}{where}")
-            assert comparable(found) == self.expected(f"SELECT {asked} FROM t{where}"), where
+            found = table(self.session, f"SELECT {query} FROM {self.name}{where}")
+            assert comparable(found) == self.expected(f"SELECT {query} FROM t{where}"), where
 
     def check_clustering(self) -> None:
         (detail,) = table(self.session, f"DESCRIBE DETAIL {self.name}").to_pylist()
@@ -333,9 +333,9 @@ class TableHistory:
             (before, old), (after, new) = self.versions[version - 1 : version + 1]
             if before == after == tuple(self.columns):
                 changes = f"FROM table_changes('{self.name}', {version}, {version}) WHERE _change_type ="
-                going = comparable(table(self.session, f"SELECT {names} {changes} 'delete'"))
+                deleted = comparable(table(self.session, f"SELECT {names} {changes} 'delete'"))
                 coming = comparable(table(self.session, f"SELECT {names} {changes} 'insert'"))
-                assert Counter(old) + Counter(coming) == Counter(new) + Counter(going), version
+                assert Counter(old) + Counter(coming) == Counter(new) + Counter(deleted), version
 
 
 KINDS: tuple[tuple[Callable[[TableHistory], None], int], ...] = (

@@ -13,11 +13,11 @@ from deltalake import DeltaTable
 
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
-from tests.chosen import numbered
 from tests.engine.lake_sessions import refuse, run, table
 from tests.engine.peer_readers import PEERS, Rows, comparable
 from tests.engine.stats_truth import deserved, logged
 from tests.engine.written_features import FEATURES, Feature
+from tests.samples import with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -99,32 +99,38 @@ def replaced(feature: Feature, name: str) -> tuple[list[str], str]:
     return statements, f"{source(feature, feature.first, 1)} UNION ALL {source(feature, feature.second, 2)}"
 
 
-WAYS = {"ctas": ctas, "insert": inserted, "overwrite": overwritten, "replace where": replaced}
+WRITE_FORMS = {"ctas": ctas, "insert": inserted, "overwrite": overwritten, "replace where": replaced}
 
 
 def possible(feature: Feature) -> list[str]:
     return [
-        way for way in WAYS if (feature.as_select or way != "ctas") and (feature.replaces or way in ("ctas", "insert"))
+        form
+        for form in WRITE_FORMS
+        if (feature.as_select or form != "ctas") and (feature.replaces or form in ("ctas", "insert"))
     ]
 
 
-def _name(feature: str, way: str) -> str:
-    return f"{feature}_{way}".replace(" ", "_").replace("-", "_")
+def _name(feature: str, form: str) -> str:
+    return f"{feature}_{form}".replace(" ", "_").replace("-", "_")
 
 
-CASES = [(name, way) for name, feature in FEATURES.items() for way in possible(feature)]
+CASES = [(name, form) for name, feature in FEATURES.items() for form in possible(feature)]
 # Every second kind of write for each feature.
-SLOW = {number for number, (name, way) in enumerate(CASES) if (list(FEATURES).index(name) + list(WAYS).index(way)) % 2}
+SLOW = {
+    number
+    for number, (name, form) in enumerate(CASES)
+    if (list(FEATURES).index(name) + list(WRITE_FORMS).index(form)) % 2
+}
 
 
 each_case = pytest.mark.parametrize(
-    ("feature", "way"), numbered(CASES, SLOW), ids=lambda value: value.replace(" ", "-")
+    ("feature", "form"), with_slow(CASES, SLOW), ids=lambda value: value.replace(" ", "-")
 )
 
 
-def written(session: LakeSession, folder: Path, feature: str, way: str) -> str:
+def written(session: LakeSession, folder: Path, feature: str, form: str) -> str:
     """Makes the table at `folder`, once; the query that answers its rows."""
-    statements, query = WAYS[way](FEATURES[feature], folder.name)
+    statements, query = WRITE_FORMS[form](FEATURES[feature], folder.name)
     if not folder.exists():
         for statement in statements:
             run(session, statement)
@@ -132,9 +138,11 @@ def written(session: LakeSession, folder: Path, feature: str, way: str) -> str:
 
 
 @each_case
-def test_other_readers_see_the_rows_that_were_written(session: LakeSession, lake: Path, feature: str, way: str) -> None:
-    kind, name = FEATURES[feature], _name(feature, way)
-    truth = table(session, written(session, lake / "default" / name, feature, way))
+def test_other_readers_see_the_rows_that_were_written(
+    session: LakeSession, lake: Path, feature: str, form: str
+) -> None:
+    kind, name = FEATURES[feature], _name(feature, form)
+    truth = table(session, written(session, lake / "default" / name, feature, form))
     columns = truth.column_names
     expected = comparable(truth)
     assert comparable(table(session, f"SELECT * FROM {name}")) == expected
@@ -145,16 +153,16 @@ def test_other_readers_see_the_rows_that_were_written(session: LakeSession, lake
         except Exception as error:  # noqa: BLE001 whatever a peer raises, it does not read the table
             seen[peer] = str(error)
     for peer, found in seen.items():
-        if kind.unread(peer, partitioned=bool(kind.partitions(*_PARTS.get(way, ())))):
+        if kind.unread(peer, partitioned=bool(kind.partitions(*_PARTS.get(form, ())))):
             assert found != expected, f"{peer} reads it by now"
         else:
             assert found == expected, peer
 
 
 @each_case
-def test_the_log_has_the_statistics_of_the_rows(session: LakeSession, lake: Path, feature: str, way: str) -> None:
-    folder = lake / "default" / _name(feature, way)
-    written(session, folder, feature, way)
+def test_the_log_has_the_statistics_of_the_rows(session: LakeSession, lake: Path, feature: str, form: str) -> None:
+    folder = lake / "default" / _name(feature, form)
+    written(session, folder, feature, form)
     stats = logged(folder)
     assert stats
     for path, found in stats.items():

@@ -108,7 +108,7 @@ def test_write_to_a_read_only_disk_is_named(lake: Path, session: LakeSession, ki
 
 
 @pytest.mark.mounts
-def test_vacuum_makes_room_on_a_full_disk(tmp_path: Path) -> None:
+def test_vacuum_frees_space_on_full_disk(tmp_path: Path) -> None:
     lake = BareLake(tmp_path)
     lake.path("t").parent.mkdir()
     with mounted(lake.path("t").parent, "-t", "tmpfs", "-o", "size=1m", "tmpfs"):

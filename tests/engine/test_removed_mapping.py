@@ -13,7 +13,7 @@ from engine.main import LakeSession
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 
 MODE = "delta.columnMapping.mode"
-WAYS = {
+MAPPING_REMOVALS = {
     "set": f"SET TBLPROPERTIES ('{MODE}' = 'none')",
     "unset": f"UNSET TBLPROPERTIES ('{MODE}')",
     "set beside another": "SET TBLPROPERTIES ('DELTA.columnmapping.MODE' = 'NONE', 'mine' = '1')",
@@ -21,11 +21,13 @@ WAYS = {
 
 
 @pytest.mark.diagonals("way", "mode", "layout", step=3)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("removal", MAPPING_REMOVALS)
 @pytest.mark.parametrize("mode", ["name", "id"])
 @pytest.mark.parametrize("layout", ["", "PARTITIONED BY (p)"])
-def test_the_mapping_goes_and_the_rows_stay(lake: Path, session: LakeSession, way: str, mode: str, layout: str) -> None:
-    name = f"unmapped_{mode}_{way.replace(' ', '_')}_{len(layout)}"
+def test_the_mapping_goes_and_the_rows_stay(
+    lake: Path, session: LakeSession, removal: str, mode: str, layout: str
+) -> None:
+    name = f"unmapped_{mode}_{removal.replace(' ', '_')}_{len(layout)}"
     run(
         session, f"CREATE TABLE {name} (a INT, p STRING, s STRUCT<x: INT>) {layout} TBLPROPERTIES ('{MODE}' = '{mode}')"
     )
@@ -33,7 +35,7 @@ def test_the_mapping_goes_and_the_rows_stay(lake: Path, session: LakeSession, wa
     run(session, f"ALTER TABLE {name} RENAME COLUMN a TO b")
     run(session, f"ALTER TABLE {name} RENAME COLUMN s.x TO y")
     run(session, f"ALTER TABLE {name} ADD COLUMN c INT")
-    run(session, f"ALTER TABLE {name} {WAYS[way]}")
+    run(session, f"ALTER TABLE {name} {MAPPING_REMOVALS[removal]}")
     expected = [(1, "u v", {"y": 2}, None), (3, None, None, None)]
     assert rows(session, f"SELECT * FROM {name} ORDER BY b") == expected
     found = DeltaTable(lake / "default" / name)
@@ -45,11 +47,11 @@ def test_the_mapping_goes_and_the_rows_stay(lake: Path, session: LakeSession, wa
     (metadata,) = [action["metaData"] for action in committed if "metaData" in action]
     assert "delta.columnMapping" not in metadata["schemaString"]
     assert metadata["configuration"] == {
-        **({} if way == "unset" else {MODE: "none"}),
-        **({"mine": "1"} if "beside" in way else {}),
+        **({} if removal == "unset" else {MODE: "none"}),
+        **({"mine": "1"} if "beside" in removal else {}),
     }
     (history,) = table(session, f"DESCRIBE HISTORY {name} LIMIT 1").to_pylist()
-    assert history["operation"] == ("SET TBLPROPERTIES" if "beside" in way else "REMOVE COLUMN MAPPING")
+    assert history["operation"] == ("SET TBLPROPERTIES" if "beside" in removal else "REMOVE COLUMN MAPPING")
     assert int(dict(history["operationMetrics"])["numAddedFiles"]) == len(found.file_uris())
     run(session, f"INSERT INTO {name} VALUES (5, 'w', NULL, 6)")
     run(session, f"ALTER TABLE {name} SET TBLPROPERTIES ('{MODE}' = 'name')")
@@ -58,15 +60,15 @@ def test_the_mapping_goes_and_the_rows_stay(lake: Path, session: LakeSession, wa
 
 def test_names_that_only_the_mapping_allows_hold_it(lake: Path, session: LakeSession) -> None:
     run(session, f"CREATE TABLE odd_names (`a b` INT) TBLPROPERTIES ('{MODE}' = 'name')")
-    error = refuse(session, f"ALTER TABLE odd_names {WAYS['set']}")
+    error = refuse(session, f"ALTER TABLE odd_names {MAPPING_REMOVALS['set']}")
     assert error.condition == "DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"
     assert version_of(lake, "odd_names") == 0
 
 
-@pytest.mark.parametrize("way", ["set", "unset"])
-def test_a_table_without_mapping_is_left_as_it_is(lake: Path, session: LakeSession, way: str) -> None:
-    name = f"never_mapped_{way}"
+@pytest.mark.parametrize("removal", ["set", "unset"])
+def test_a_table_without_mapping_is_left_as_it_is(lake: Path, session: LakeSession, removal: str) -> None:
+    name = f"never_mapped_{removal}"
     run(session, f"CREATE TABLE {name} AS SELECT 1 AS a")
-    run(session, f"ALTER TABLE {name} {WAYS[way]}")
-    assert version_of(lake, name) == (1 if way == "set" else 0)
+    run(session, f"ALTER TABLE {name} {MAPPING_REMOVALS[removal]}")
+    assert version_of(lake, name) == (1 if removal == "set" else 0)
     assert rows(session, f"SELECT a FROM {name}") == [(1,)]

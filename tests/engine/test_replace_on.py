@@ -15,8 +15,8 @@ import pytest
 from engine.main import LakeSession
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
-from tests.chosen import numbered
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
+from tests.samples import with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -48,8 +48,8 @@ CONDITIONS = [
 ]
 # Each condition in two layouts, the slow ones are the second.
 LAID_OUT = [
-    *numbered(zip(CONDITIONS, cycle(LAYOUTS.values())), slow=()),
-    *numbered(zip(CONDITIONS[1:], cycle(LAYOUTS.values())), slow=range(len(CONDITIONS))),
+    *with_slow(zip(CONDITIONS, cycle(LAYOUTS.values())), slow=()),
+    *with_slow(zip(CONDITIONS[1:], cycle(LAYOUTS.values())), slow=range(len(CONDITIONS))),
 ]
 
 
@@ -70,7 +70,7 @@ def _order(row: tuple[Any, ...]) -> str:
     return str(row)
 
 
-def _kept(condition: str, new: list[tuple[Any, ...]] = NEW) -> list[tuple[Any, ...]]:
+def _remaining_rows(condition: str, new: list[tuple[Any, ...]] = NEW) -> list[tuple[Any, ...]]:
     """Returns the old rows that stay, by DuckDB."""
     condition = condition.replace("<=>", "IS NOT DISTINCT FROM")
     texts = [f"(VALUES {_values(each)}) AS {name}(k, s, p)" for each, name in ((OLD, "t"), (new, "q"))]
@@ -81,11 +81,11 @@ def _kept(condition: str, new: list[tuple[Any, ...]] = NEW) -> list[tuple[Any, .
 def test_rows_with_a_related_one_are_replaced(session: LakeSession, lake: Path, things: None, condition: str) -> None:
     source = f"SELECT col1 AS k, col2 AS s, col3 AS p FROM VALUES {_values(NEW)}"
     assert run(session, f"INSERT INTO things AS t REPLACE ON {condition} ({source}) AS q") == len(NEW)
-    expected = sorted([*_kept(condition), *NEW], key=_order)
+    expected = sorted([*_remaining_rows(condition), *NEW], key=_order)
     assert sorted(rows(session, "SELECT * FROM things"), key=_order) == expected
     (info,) = [action["commitInfo"] for action in actions(lake, "things", 3) if "commitInfo" in action]
     assert "\n" not in info["operationParameters"]["replaceOnCond"]
-    assert info["operationMetrics"].get("numDeletedRows", "0") == str(len(OLD) - len(_kept(condition)))
+    assert info["operationMetrics"].get("numDeletedRows", "0") == str(len(OLD) - len(_remaining_rows(condition)))
 
 
 WRITTEN = [
@@ -166,8 +166,8 @@ def test_columns_that_come_with_the_statement_can_decide(session: LakeSession, l
     ]
     assert len(table_of(lake, "grows")) == 4
     if feed == "true":
-        told = rows(session, "SELECT _change_type, k, old FROM table_changes('grows', 2) ORDER BY k")
-        assert told == [("delete", 1, None), ("insert", 10, 1), ("insert", 20, 3)]
+        reported = rows(session, "SELECT _change_type, k, old FROM table_changes('grows', 2) ORDER BY k")
+        assert reported == [("delete", 1, None), ("insert", 10, 1), ("insert", 20, 3)]
 
 
 def test_now_is_one_moment_for_all_that_a_statement_runs(session: LakeSession, lake: Path) -> None:
@@ -183,8 +183,8 @@ def test_now_is_one_moment_for_all_that_a_statement_runs(session: LakeSession, l
             result.close()
 
     run(session, "SET TIME ZONE 'Asia/Tokyo'")
-    asked = "SELECT current_timestamp(), now(), current_date(), localtimestamp(), (SELECT max(unix_timestamp()))"
-    assert ask(asked) == [
+    query = "SELECT current_timestamp(), now(), current_date(), localtimestamp(), (SELECT max(unix_timestamp()))"
+    assert ask(query) == [
         (
             instant,
             instant,
@@ -201,8 +201,8 @@ def test_now_is_one_moment_for_all_that_a_statement_runs(session: LakeSession, l
     assert rows(session, "SELECT k FROM timed ORDER BY k") == [(-9,), (0,), (1,), (2,)]
     ask("INSERT INTO timed AS t REPLACE ON t.at > now() (SELECT 9, current_timestamp()) AS q")
     assert rows(session, "SELECT k FROM timed ORDER BY k") == [(-9,), (0,), (9,)]
-    told = rows(session, "SELECT _change_type, k FROM table_changes('timed', 2) ORDER BY _commit_version, k")
-    assert told == [("insert", -9), ("delete", -2), ("delete", -1), ("delete", 1), ("delete", 2), ("insert", 9)]
+    reported = rows(session, "SELECT _change_type, k FROM table_changes('timed', 2) ORDER BY _commit_version, k")
+    assert reported == [("insert", -9), ("delete", -2), ("delete", -1), ("delete", 1), ("delete", 2), ("insert", 9)]
 
 
 def test_padded_texts_are_compared_as_the_query_has_them(session: LakeSession) -> None:

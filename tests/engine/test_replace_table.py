@@ -161,7 +161,7 @@ REFUSED = [
 
 
 @pytest.fixture(scope="module")
-def kept(engine: LakeEngine) -> None:
+def existing_table(engine: LakeEngine) -> None:
     session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     run(session, "CREATE TABLE kept AS SELECT 1 AS id")
     run(session, "CREATE TABLE only_more (id INT) TBLPROPERTIES ('delta.appendOnly' = 'true')")
@@ -171,7 +171,7 @@ def kept(engine: LakeEngine) -> None:
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
 def test_a_replacement_that_fails_leaves_the_table(
-    session: LakeSession, lake: Path, kept: None, text: str, condition: str
+    session: LakeSession, lake: Path, existing_table: None, text: str, condition: str
 ) -> None:
     files = set((lake / "default").rglob("*.parquet"))
     assert refuse(session, text.replace("{lake}", str(lake))).condition == condition

@@ -40,17 +40,17 @@ def servers(tmp_path: Path, spark_driver: SparkDriver) -> Iterator[list[LakeSess
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
 def test_what_is_replaced_and_dropped_at_once_is_whole(servers: list[LakeSession], kind: str) -> None:
-    ended, told = threading.Event(), Counter[str]()
+    ended, reported = threading.Event(), Counter[str]()
 
     def replaced(number: int) -> str:
         source = f"SELECT {number} AS n, id FROM range(0, {ROWS}, 1, 2)"
         return f"CREATE OR REPLACE TABLE t USING {kind} AS {source}"
 
     def works(session: LakeSession, texts: list[str]) -> None:
-        turn = 0
+        round_number = 0
         while not ended.is_set():
-            text = texts[turn % len(texts)]
-            turn += 1
+            text = texts[round_number % len(texts)]
+            round_number += 1
             try:
                 time.sleep(0.01)
                 if text.startswith("SELECT"):
@@ -58,18 +58,18 @@ def test_what_is_replaced_and_dropped_at_once_is_whole(servers: list[LakeSession
                     assert (count, kinds) == (ROWS, 1), text
                 else:
                     run(session, text)
-                told[text.split(" AS ")[0]] += 1
+                reported[text.split(" AS ")[0]] += 1
             except SqlError as error:
                 assert not error.sqlstate.startswith("XX"), "a bug"
-                told[f"{text.split(' AS ')[0]}: {error.condition}"] += 1
+                reported[f"{text.split(' AS ')[0]}: {error.condition}"] += 1
 
     view = "CREATE OR REPLACE VIEW v AS SELECT {} AS n, id FROM range(10)"
-    asked = "SELECT count(*), count(DISTINCT n) FROM {}"
+    query = "SELECT count(*), count(DISTINCT n) FROM {}"
     all_texts = (
-        [replaced(1), view.format(1), asked.format("t")],
-        [replaced(2), view.format(2), asked.format("v")],
-        ["DROP TABLE IF EXISTS t", asked.format("v"), "DROP VIEW IF EXISTS v"],
-        [asked.format("t"), asked.format("t"), replaced(3)],
+        [replaced(1), view.format(1), query.format("t")],
+        [replaced(2), view.format(2), query.format("v")],
+        ["DROP TABLE IF EXISTS t", query.format("v"), "DROP VIEW IF EXISTS v"],
+        [query.format("t"), query.format("t"), replaced(3)],
     )
     with ThreadPoolExecutor(len(all_texts)) as pool:
         working = [pool.submit(works, session, texts) for session, texts in zip(servers, all_texts, strict=True)]
@@ -77,12 +77,12 @@ def test_what_is_replaced_and_dropped_at_once_is_whole(servers: list[LakeSession
         ended.set()
         for each in working:
             each.result()
-    assert told[f"CREATE OR REPLACE TABLE t USING {kind}"] > 3 and told["DROP TABLE IF EXISTS t"] > 3, told
+    assert reported[f"CREATE OR REPLACE TABLE t USING {kind}"] > 3 and reported["DROP TABLE IF EXISTS t"] > 3, reported
     for name, drop in (("t", "TABLE"), ("v", "VIEW")):
         for session in servers:
             run(session, f"DROP {drop} IF EXISTS {name}")
         with pytest.raises(SqlError) as gone:
-            rows(servers[0], asked.format(name))
+            rows(servers[0], query.format(name))
         assert gone.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
     run(servers[1], replaced(4))
-    assert rows(servers[0], asked.format("t")) == [(ROWS, 1)]
+    assert rows(servers[0], query.format("t")) == [(ROWS, 1)]

@@ -82,11 +82,11 @@ def test_inserts_while_the_table_is_replaced_give_out_no_value_twice(
 
     def work(number: int) -> None:
         opened = opener()
-        for turn in range(3):
+        for round_number in range(3):
             if number == 0:
                 run(opened, f"CREATE OR REPLACE TABLE counted {COUNTED}")
             else:
-                run(opened, f"INSERT INTO counted (s) VALUES ('{number}.{turn}'), ('{number}.{turn}')")
+                run(opened, f"INSERT INTO counted (s) VALUES ('{number}.{round_number}'), ('{number}.{round_number}')")
         opened.close()
 
     with ThreadPoolExecutor(3) as threads:

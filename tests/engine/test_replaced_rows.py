@@ -13,9 +13,9 @@ from deltalake import DeltaTable
 
 from engine.delta.commit.transaction import Transaction
 from engine.main import LakeSession
-from tests.chosen import numbered, some
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 from tests.engine.peer_readers import deltalake_rows
+from tests.samples import some, with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -70,24 +70,24 @@ def _in_layouts() -> list[Any]:
     cases = []
     for row, case in enumerate(REPLACED):
         for column, layout in enumerate(LAYOUTS.values()):
-            is_chosen = (row + column) % len(LAYOUTS) < (2 if "p" in re.findall(r"\w+", case[0]) else 1)
-            cases.append(pytest.param(layout, *case, marks=() if is_chosen else pytest.mark.slow))
+            is_selected = (row + column) % len(LAYOUTS) < (2 if "p" in re.findall(r"\w+", case[0]) else 1)
+            cases.append(pytest.param(layout, *case, marks=() if is_selected else pytest.mark.slow))
     return cases
 
 
-@pytest.mark.parametrize(("things", "clause", "values", "kept", "new"), _in_layouts(), indirect=["things"])
+@pytest.mark.parametrize(("things", "clause", "values", "remaining", "new"), _in_layouts(), indirect=["things"])
 def test_the_rows_of_the_condition_are_replaced(
     session: LakeSession,
     lake: Path,
     things: None,
     clause: str,
     values: str,
-    kept: list[int],
+    remaining: list[int],
     new: list[tuple[Any, ...]],
 ) -> None:
     source = f"SELECT col1 AS k, col2 AS s, col3 AS p, col1 * 2 AS g FROM VALUES {values}"
     assert run(session, f"INSERT INTO things {clause} {source}") == len(new)
-    expected = sorted([row for row in OLD if row[0] in kept] + new, key=_order)
+    expected = sorted([row for row in OLD if row[0] in remaining] + new, key=_order)
     expected = [(*row, row[0] * 2) for row in expected]
     assert sorted(rows(session, "SELECT * FROM things"), key=_order) == sorted(expected, key=_order)
     assert version_of(lake, "things") == 3
@@ -100,7 +100,7 @@ def test_the_rows_of_the_condition_are_replaced(
     assert int(metrics["numOutputRows"]) == len(new) + int(metrics.get("numCopiedRows", 0))
     assert int(metrics["numRemovedFiles"]) == len(removed)
     if "numCopiedRows" in metrics:
-        assert int(metrics["numDeletedRows"]) == len(OLD) - len(kept)
+        assert int(metrics["numDeletedRows"]) == len(OLD) - len(remaining)
     if "k > 100" in clause:
         assert not removed, "a file without such a row is not touched"
     assert len(added) <= len(removed) + len({row[2] for row in new})
@@ -114,7 +114,7 @@ def test_another_reader_sees_the_same(session: LakeSession, lake: Path) -> None:
     assert sorted(tuple(row.values()) for row in table_of(lake, "seen").to_pylist()) == expected
 
 
-KEPT = [
+REPLACED_CASES = [
     # clauses, an INSERT without its table, keys of the replaced rows
     ("", "REPLACE WHERE k % 5 = 0 VALUES (100, 'new', 1)", {0, 5}),
     ("", "REPLACE USING (s) VALUES (100, '3', 1), (101, 'x', 1)", {3}),
@@ -139,16 +139,16 @@ def _made(session: LakeSession, clauses: str, *properties: str) -> None:
         run(session, f"INSERT INTO kept {values}")
 
 
-@pytest.mark.parametrize(("clauses", "text", "gone"), numbered(KEPT, (1, 3, 6)))
+@pytest.mark.parametrize(("clauses", "text", "gone"), with_slow(REPLACED_CASES, (1, 3, 6)))
 def test_rows_that_stay_keep_their_ids(
     session: LakeSession, lake: Path, clauses: str, text: str, gone: set[int]
 ) -> None:
     _made(session, clauses, "'delta.enableRowTracking' = 'true'")
-    asked = "SELECT _metadata.row_id, _metadata.row_commit_version, k, s, p FROM kept"
-    before = set(rows(session, asked))
+    query = "SELECT _metadata.row_id, _metadata.row_commit_version, k, s, p FROM kept"
+    before = set(rows(session, query))
     for _ in range(2):  # ids are taken over from files that took them over
         run(session, f"INSERT INTO kept {text}")
-        after = set(rows(session, asked))
+        after = set(rows(session, query))
         stayed = {row for row in before if row[2] not in gone}
         new = after - stayed
         assert stayed <= after and len({row[0] for row in after}) == len(after)
@@ -158,7 +158,7 @@ def test_rows_that_stay_keep_their_ids(
     assert deltalake_rows(lake / "default" / "kept", ["k"]) == sorted(((row[2],) for row in after), key=repr)
 
 
-@pytest.mark.parametrize(("clauses", "text", "gone"), numbered(KEPT, (0, 2, 4, 7)))
+@pytest.mark.parametrize(("clauses", "text", "gone"), with_slow(REPLACED_CASES, (0, 2, 4, 7)))
 def test_the_feed_tells_the_rows_that_went_and_came(
     session: LakeSession, lake: Path, clauses: str, text: str, gone: set[int]
 ) -> None:
@@ -182,8 +182,8 @@ def test_the_feed_tells_the_rows_that_went_and_came(
         assert each["path"].startswith("_change_data/") and each["dataChange"] is False
         assert (lake / "default" / "kept" / unquote(each["path"])).stat().st_size == each["size"]
     if "MAPPED" not in clauses:
-        told = pa.table(DeltaTable(lake / "default" / "kept").load_cdf(version).read_all()).to_pylist()
-        shown = [(row["_change_type"], row["k"], row["s"], row["p"]) for row in told]
+        reported = pa.table(DeltaTable(lake / "default" / "kept").load_cdf(version).read_all()).to_pylist()
+        shown = [(row["_change_type"], row["k"], row["s"], row["p"]) for row in reported]
         assert sorted(shown, key=_order) == sorted(feed, key=_order)
 
 
@@ -267,7 +267,7 @@ def test_a_column_alone_is_a_condition(session: LakeSession) -> None:
     assert rows(session, "SELECT * FROM flags") == [(False,)]
 
 
-@pytest.mark.parametrize(("condition", "gone"), numbered(QUALIFIED, (1, 4)))
+@pytest.mark.parametrize(("condition", "gone"), with_slow(QUALIFIED, (1, 4)))
 def test_columns_may_have_the_table_in_front(session: LakeSession, lake: Path, condition: str, gone: list[int]) -> None:
     """Column `kinds` in table `kinds` is a struct: `kinds.x` can only be its field, `kinds.k` is a column."""
     run(session, "DROP TABLE IF EXISTS kinds")

@@ -172,14 +172,16 @@ def test_files_are_known_by_their_vectors_and_keep_their_ids(lake: BareLake, bac
         vector = inline_deletion_vector(np.array(deleted))
         transaction = Transaction.on(snapshot, describe(TableOperation.DML, "DELETE"))
         transaction.stage_removes(snapshot.files.slice(0, 1))
-        kept = {name: old[name] for name in ("size", "modification_time", "stats", "base_row_id")}
-        transaction.stage(Add(path=old["log_path"], partition_values={}, deletion_vector=vector, **kept))
+        remaining = {name: old[name] for name in ("size", "modification_time", "stats", "base_row_id")}
+        transaction.stage(Add(path=old["log_path"], partition_values={}, deletion_vector=vector, **remaining))
         transaction.commit()
     newest = load_snapshot(str(back)).version
     for version in (newest - 1, newest - 2, newest):
         older = load_snapshot(str(back), version)
         lake.answer(f"RESTORE TABLE back TO VERSION AS OF {version}")
         restored = load_snapshot(str(back))
-        kept_columns = ["path", "deletion_vector", "base_row_id", "stats"]
-        assert restored.files.select(kept_columns).sort_by("path") == older.files.select(kept_columns).sort_by("path")
+        materialized_columns = ["path", "deletion_vector", "base_row_id", "stats"]
+        assert restored.files.select(materialized_columns).sort_by("path") == older.files.select(
+            materialized_columns
+        ).sort_by("path")
         assert restored.domain_metadata == load_snapshot(str(back), newest).domain_metadata

@@ -12,8 +12,8 @@ import pytest
 from deltalake import DeltaTable
 
 from engine.main import LakeSession
-from tests.chosen import some
 from tests.engine.lake_sessions import refuse, rows, run
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -103,7 +103,7 @@ def test_values_that_were_given_out_are_not_given_again(session: LakeSession, st
     assert keys(session) == [1 + 4 * step]
 
 
-def test_dropped_features_come_back_where_the_rows_need_them(session: LakeSession) -> None:
+def test_restore_reenables_features_used_by_rows(session: LakeSession) -> None:
     made(session, VECTORS)
     run(session, "ALTER TABLE back DROP FEATURE deletionVectors")
     run(session, "INSERT INTO back VALUES (7, 7)")

@@ -42,8 +42,8 @@ def test_a_file_comes_for_each_that_goes_with_its_rows_in_order(session: LakeSes
     for path in added:
         found = pq.read_table(lake / "default" / "parts" / path.replace("%25", "%"), partitioning=None)
         assert found["k"].to_pylist() == [0, -1, 2, 3, -4, 5, 6, -7, 8, 9]
-    told = metrics(lake, "parts", 4)
-    assert (told["numUpdatedRows"], told["numCopiedRows"], told["numAddedFiles"]) == (6, 14, 2)
+    reported = metrics(lake, "parts", 4)
+    assert (reported["numUpdatedRows"], reported["numCopiedRows"], reported["numAddedFiles"]) == (6, 14, 2)
     assert run(session, "UPDATE parts SET p = 'd' WHERE k = 9") == 3
     assert rows(session, "SELECT p, count(*), sum(k) FROM parts GROUP BY p ORDER BY p") == [
         (None, 9, 12),
@@ -133,15 +133,15 @@ def write_ruled(root: Path) -> None:
     )
 
 
-def test_rows_that_stay_need_not_satisfy_the_rules(session: LakeSession, lake: Path) -> None:
+def test_copied_rows_may_violate_constraints(session: LakeSession, lake: Path) -> None:
     write_ruled(lake / "default" / "ruled")
-    asked = "SELECT k, n, v, c, w, g, s.x, _metadata.row_id, _metadata.row_commit_version FROM ruled ORDER BY k"
-    before = {row[0]: row for row in rows(session, asked)}
+    query = "SELECT k, n, v, c, w, g, s.x, _metadata.row_id, _metadata.row_commit_version FROM ruled ORDER BY k"
+    before = {row[0]: row for row in rows(session, query)}
     assert sorted(before) == [1, 2, 4, 5]
     assert run(session, "UPDATE ruled SET v = string(60 div n), s.x = n WHERE k = 5") == 1
-    assert rows(session, asked) == [before[1], before[2], before[4], (5, 3, "20", "5  ", "5", 5, 3, 15, 1)]
+    assert rows(session, query) == [before[1], before[2], before[4], (5, 3, "20", "5  ", "5", 5, 3, 15, 1)]
     assert run(session, "UPDATE ruled SET w = c, c = 'a' WHERE n = 3") == 1
-    assert rows(session, asked) == [before[1], before[2], before[4], (5, 3, "20", "a  ", "5  ", 5, 3, 15, 2)]
+    assert rows(session, query) == [before[1], before[2], before[4], (5, 3, "20", "a  ", "5  ", 5, 3, 15, 2)]
     assert [len(files) for files in files_of(lake, "ruled", 2)] == [1, 1]
     for change, condition in (
         ("n = -1", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
@@ -151,10 +151,10 @@ def test_rows_that_stay_need_not_satisfy_the_rules(session: LakeSession, lake: P
         ("g = 6", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
     ):
         assert refuse(session, f"UPDATE ruled SET {change} WHERE k = 5").condition == condition, change
-    assert len(rows(session, asked)) == 4
+    assert len(rows(session, query)) == 4
 
 
-def test_rows_that_are_read_one_by_one_are_told_apart(session: LakeSession, lake: Path) -> None:
+def test_rows_of_row_scan_are_distinguished(session: LakeSession, lake: Path) -> None:
     """Spark's vectorized reader does not support more than 100 columns."""
     columns = ", ".join(f"id + {number} AS c{number}" for number in range(101))
     run(session, f"CREATE TABLE wide AS SELECT /*+ COALESCE(1) */ {columns} FROM range(50)")
@@ -174,12 +174,12 @@ def test_columns_of_all_kinds_keep_the_values_of_rows_that_stay(session: LakeSes
     )
     values = "map('k', id), array(named_struct('x', id)), named_struct('y', id, 'z', 'z'), 'T', parse_json(string(id))"
     run(session, f"INSERT INTO odd SELECT /*+ COALESCE(1) */ id, NULL, {values} FROM range(4)")
-    asked = "SELECT `a.b`, v, m['k'], l[0].x, s.y, s.z, t, CAST(w AS INT) FROM odd ORDER BY `a.b`"
+    query = "SELECT `a.b`, v, m['k'], l[0].x, s.y, s.z, t, CAST(w AS INT) FROM odd ORDER BY `a.b`"
     expected = [(k, None, k, k, k, "z", "T", k) for k in range(4)]
-    assert rows(session, asked) == expected
+    assert rows(session, query) == expected
     assert run(session, "UPDATE odd SET m = map('k', 9), s.y = m['k'] + 5, v = NULL WHERE t = 'T' AND `a.b` = 2") == 1
     expected[2] = (2, None, 9, 2, 7, "z", "T", 2)
-    assert rows(session, asked) == expected
+    assert rows(session, query) == expected
     assert run(session, "UPDATE odd SET l = NULL, w = parse_json('8'), t = 5, `a.b` = `a.b` + 40L WHERE `a.b` = 3") == 1
     expected[3] = (43, None, 3, None, 3, "z", "5", 8)
-    assert rows(session, asked) == expected
+    assert rows(session, query) == expected

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from engine.main import LakeSession
-from tests.chosen import some
 from tests.engine.lake_sessions import actions, rows, run, version_of
 from tests.engine.peer_readers import PEERS
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -135,16 +135,16 @@ def test_rows_are_those_of_the_model(session: LakeSession, lake: Path, layout: s
             found = PEERS[peer](lake / "default" / "things", ["k", "s", "p"])
             assert found == ordered(model.values()), (peer, statement)
         if count:
-            ensure_told(lake, version + 1, statement, len(changed), len(deleted), len(inserted))
+            ensure_reported(lake, version + 1, statement, len(changed), len(deleted), len(inserted))
         if count and FEED in properties:
             expected = [(*before[k], "delete") for k in deleted] + [(*model[k], "insert") for k in inserted]
             expected += [(*before[k], "update_preimage") for k in changed]
             expected += [(*model[k], "update_postimage") for k in changed]
-            asked = f"SELECT k, s, p, _change_type FROM table_changes('things', {version + 1}, {version + 1})"
-            assert ordered(rows(session, asked)) == ordered(expected), statement
+            query = f"SELECT k, s, p, _change_type FROM table_changes('things', {version + 1}, {version + 1})"
+            assert ordered(rows(session, query)) == ordered(expected), statement
         if TRACKED in properties:
-            asked = "SELECT k, _metadata.row_id, _metadata.row_commit_version FROM things"
-            found_ids = {k: (number, changed_at) for k, number, changed_at in rows(session, asked)}
+            query = "SELECT k, _metadata.row_id, _metadata.row_commit_version FROM things"
+            found_ids = {k: (number, changed_at) for k, number, changed_at in rows(session, query)}
             assert {k: number for k, (number, _) in found_ids.items() if k in ids} == {
                 k: number for k, number in ids.items() if k in model
             }, statement
@@ -155,7 +155,7 @@ def test_rows_are_those_of_the_model(session: LakeSession, lake: Path, layout: s
             assert len(set(ids.values())) == len(ids)
 
 
-def ensure_told(lake: Path, version: int, text: str, num_updated: int, num_deleted: int, num_inserted: int) -> None:
+def ensure_reported(lake: Path, version: int, text: str, num_updated: int, num_deleted: int, num_inserted: int) -> None:
     log = actions(lake, "things", version)
     (info,) = [action["commitInfo"] for action in log if "commitInfo" in action]
     adds = {action["add"]["path"]: action["add"] for action in log if "add" in action}

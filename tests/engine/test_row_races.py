@@ -17,8 +17,8 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
-from tests.chosen import numbered
 from tests.engine.lake_sessions import rows, run
+from tests.samples import with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -112,7 +112,7 @@ def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], obj
     return arrange
 
 
-@pytest.mark.parametrize(("ours", "theirs", "table", "expected"), numbered(RUNS, SLOW))
+@pytest.mark.parametrize(("ours", "theirs", "table", "expected"), with_slow(RUNS, SLOW))
 def test_what_concerns_each_other(
     session: LakeSession,
     other: LakeSession,

@@ -66,8 +66,8 @@ def test_the_commit_that_enables_it_says_so_where_it_does_nothing_else(
     lake.answer("ALTER TABLE begun SET TBLPROPERTIES ('z' = 'z')")
     logs = sorted((lake.path("begun") / "_delta_log").glob("*.json"))
     infos = [line["commitInfo"] for log in logs for line in map(json.loads, log.open()) if "commitInfo" in line]
-    told = [info.get("tags", {}).get("rowTrackingEnablementOnly") for info in infos]
-    assert told == [*[None] * (len(logs) - 2), "true" if is_alone else None, None]
+    reported = [info.get("tags", {}).get("rowTrackingEnablementOnly") for info in infos]
+    assert reported == [*[None] * (len(logs) - 2), "true" if is_alone else None, None]
 
 
 def test_a_table_without_rows_gets_no_version_for_them(lake: BareLake) -> None:

@@ -161,11 +161,11 @@ def tables(draw: st.DrawFn) -> str:
     columns += draw(
         st.sampled_from([[], ["CONSTRAINT `odd name` CHECK (id > 0)"], ["CHECK (id IN (1, 2) OR 'a''b' = 'c')"]])
     )
-    chosen = {key: PROPERTIES[key] for key in draw(st.sets(st.sampled_from(sorted(PROPERTIES)), max_size=4))}
-    chosen["delta.columnMapping.mode"] = draw(st.sampled_from(["name", "id"]))
+    selected = {key: PROPERTIES[key] for key in draw(st.sets(st.sampled_from(sorted(PROPERTIES)), max_size=4))}
+    selected["delta.columnMapping.mode"] = draw(st.sampled_from(["name", "id"]))
     layout = draw(st.sampled_from(["", " PARTITIONED BY (`id`)", " CLUSTER BY (`id`)"]))
     comment = f" COMMENT {string(draw(TEXTS))}" if draw(st.booleans()) else ""
-    pairs = ", ".join(f"{string(key)} = {string(value)}" for key, value in chosen.items())
+    pairs = ", ".join(f"{string(key)} = {string(value)}" for key, value in selected.items())
     return f"CREATE TABLE t ({', '.join(columns)}) USING delta{layout}{comment} TBLPROPERTIES ({pairs})"
 
 

@@ -87,13 +87,13 @@ def assigned(session: LakeSession) -> None:
 def test_values_are_cast_to_their_columns(session: LakeSession, assigned: None, ansi: str) -> None:
     """Also if the session's own casts return nulls, which dbt sets."""
     run(session, f"SET spark.sql.ansi.enabled = {ansi}")
-    chosen = ACCEPTED if ansi == "true" else ACCEPTED[:2]
-    for text, expected in chosen:
+    selected = ACCEPTED if ansi == "true" else ACCEPTED[:2]
+    for text, expected in selected:
         run(session, "INSERT OVERWRITE assigned (i) VALUES (0)")
         run(session, text)
         found = rows(session, "SELECT * FROM assigned")
-        kept = [] if text.startswith("UPDATE") or "WHEN MATCHED" in text else [(None, 0, *NULLS[2:])]
-        assert sorted(found, key=str) == sorted([expected, *kept], key=str), text
+        remaining = [] if text.startswith("UPDATE") or "WHEN MATCHED" in text else [(None, 0, *NULLS[2:])]
+        assert sorted(found, key=str) == sorted([expected, *remaining], key=str), text
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
@@ -102,9 +102,9 @@ def test_a_wrong_value_is_an_error_that_names_it_and_its_column(
 ) -> None:
     run(session, f"SET spark.sql.ansi.enabled = {ansi}")
     before = version_of(lake, "assigned")
-    for text, condition, told in REFUSED if ansi == "true" else REFUSED[:2]:
+    for text, condition, reported in REFUSED if ansi == "true" else REFUSED[:2]:
         error = refuse(session, text)
-        assert error.condition == condition and all(word in error.message for word in told), (text, error.message)
+        assert error.condition == condition and all(word in error.message for word in reported), (text, error.message)
     assert version_of(lake, "assigned") == before
 
 
@@ -134,7 +134,7 @@ def test_the_value_of_a_partition_is_no_null_where_it_is_wrong(session: LakeSess
 
 
 @pytest.mark.parametrize("source", ["SELECT 1 AS id", "SELECT 2 AS id", "SELECT 1 AS id WHERE false"])
-def test_an_insert_of_a_merge_is_checked_even_if_no_row_needs_it(session: LakeSession, source: str) -> None:
+def test_merge_insert_is_checked_without_matching_rows(session: LakeSession, source: str) -> None:
     run(session, "CREATE OR REPLACE TABLE merged AS SELECT 1 AS id, 1 AS v")
     merge = f"MERGE INTO merged t USING ({source}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = 2"
     error = refuse(session, f"{merge} WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, array(1))")

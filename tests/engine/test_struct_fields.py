@@ -189,7 +189,7 @@ def test_assigned_fields_match_by_name(
         ("iceberg", "TBLPROPERTIES ('write.update.mode' = 'merge-on-read', 'write.merge.mode' = 'merge-on-read')"),
     ],
 )
-def test_assigned_fields_match_by_name_where_rows_are_marked(
+def test_assigned_fields_match_by_name_with_deletion_vectors(
     session: LakeSession, format_: str, properties: str
 ) -> None:
     made(session, "t", PAIR, OLD, format_, properties)
@@ -230,7 +230,7 @@ def test_fields_of_a_static_partition_match_by_name(session: LakeSession, verb: 
 
 
 @pytest.mark.parametrize(("statement", "condition"), UNLIKE_INSERTED)
-def test_inserted_struct_that_matches_neither_way_is_rejected(
+def test_inserted_struct_without_matching_fields_is_rejected(
     session: LakeSession, statement: str, condition: str
 ) -> None:
     made(session, "t", PAIR, None, "delta")

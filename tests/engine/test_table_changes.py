@@ -75,7 +75,7 @@ def canonical(found: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, None), (0, 0), (2, 2), (3, 5), (4, 4), (5, 6), (8, 8)])
-def test_what_deltalake_wrote_is_told_as_deltalake_tells_it(
+def test_changes_written_by_deltalake_match_its_own_reader(
     session: LakeSession, lake: Path, first: int, last: int | None
 ) -> None:
     end = "" if last is None else f", {last}"
@@ -196,7 +196,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("source", "condition", "sqlstate"), REFUSED)
-def test_what_cannot_be_told_is_refused_by_name(
+def test_unreadable_changes_are_rejected_with_error(
     session: LakeSession, source: str, condition: str, sqlstate: str
 ) -> None:
     with pytest.raises(SqlError) as caught:
@@ -379,7 +379,7 @@ WRITTEN = (
 )
 
 
-def test_what_we_write_is_told_by_deltalake_too(session: LakeSession, lake: Path) -> None:
+def test_our_changes_are_read_by_deltalake(session: LakeSession, lake: Path) -> None:
     for statement in WRITTEN:
         run(session, statement)
     set_commit_times(lake / "logged" / "written")

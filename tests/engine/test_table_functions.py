@@ -152,7 +152,7 @@ def test_columns_stay_those_of_the_definition(session: LakeSession) -> None:
     assert error(session, "SELECT * FROM of_wide()").condition == "INVALID_SQL_FUNCTION_BODY"
 
 
-MARKED = [
+WITH_DELETES = [
     ("SELECT less(?, ?)", 9),
     ("SELECT less(y => ?, x => ?)", -9),
     ("SELECT less(?, ?) + 0 * ?", 9),
@@ -163,7 +163,7 @@ MARKED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), MARKED, ids=[text for text, _ in MARKED])
+@pytest.mark.parametrize(("text", "expected"), WITH_DELETES, ids=[text for text, _ in WITH_DELETES])
 def test_markers_take_values_in_the_order_of_the_text(session: LakeSession, text: str, expected: int) -> None:
     rows(session, "CREATE OR REPLACE FUNCTION less(x INT, y INT) RETURNS INT RETURN y - x")
     rows(session, "CREATE OR REPLACE FUNCTION less_table(x INT, y INT) RETURNS TABLE RETURN SELECT y - x AS d")

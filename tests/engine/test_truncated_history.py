@@ -41,7 +41,7 @@ def older(lake: BareLake, days: float) -> BareLake:
 
 
 @pytest.mark.parametrize("feature", CASES)
-def test_it_goes_with_the_versions_that_need_it(lake: BareLake, feature: str) -> None:
+def test_feature_is_dropped_with_its_versions(lake: BareLake, feature: str) -> None:
     change, in_history = CASES[feature]
     lake.answer("CREATE TABLE freed (k INT)")
     lake.answer(f"ALTER TABLE freed {change}")

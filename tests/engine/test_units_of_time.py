@@ -28,7 +28,7 @@ VALUES = "TIMESTAMP'2020-01-01', TIMESTAMP'2021-03-01'"
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("call", "type_", "value"), CALLS)
-def test_rules_may_call_them(session: LakeSession, call: str, type_: str, value: object) -> None:
+def test_constraints_may_call_time_functions(session: LakeSession, call: str, type_: str, value: object) -> None:
     run(session, "SET spark.sql.session.timeZone = UTC")
     columns = f"month STRING, a TIMESTAMP, b TIMESTAMP, g {type_} GENERATED ALWAYS AS ({call})"
     run(session, f"CREATE OR REPLACE TABLE units ({columns}, CONSTRAINT c CHECK ({call} IS NOT NULL))")

@@ -136,26 +136,26 @@ def test_a_lite_one_reads_the_log_alone(lake: BareLake, worn: Path) -> None:
 @pytest.mark.parametrize("partition_by", [None, ["p"]])
 def test_every_retained_version_stays_readable(lake: BareLake, partition_by: list[str] | None) -> None:
     """A random history that grows three days older with each step, vacuumed after each."""
-    chosen = random.Random(str(partition_by))
+    selected = random.Random(str(partition_by))
     options: dict[str, Any] = {"partition_by": partition_by} if partition_by else {}
     model: list[int] = []
     versions: list[tuple[int, list[int], int]] = []
     for step in range(10):
-        if chosen.random() < 0.5 or not model:
+        if selected.random() < 0.5 or not model:
             new = [step * 10 + number for number in range(4)]
             lake.append("lived", {"k": new, "p": [k % 2 for k in new]}, **options)
             model = model + new
-        elif chosen.random() < 0.3 and len(versions) > 1:
+        elif selected.random() < 0.3 and len(versions) > 1:
             version, model, _ = versions[-2]
             lake.answer(f"RESTORE lived TO VERSION AS OF {version}")
         else:
-            gone = chosen.choice(model)
+            gone = selected.choice(model)
             delete(lake, f"k = {gone}", "lived")
             model = [k for k in model if k != gone]
         versions.append((DeltaTable(lake.path("lived")).version(), model, 0))
         age(lake.path("lived"), 3)
         versions = [(version, state, days + 3) for version, state, days in versions]
-        lake.answer(f"VACUUM lived {chosen.choice(('', 'LITE'))}")
+        lake.answer(f"VACUUM lived {selected.choice(('', 'LITE'))}")
         for version, state, days in versions:
             if days <= 9:  # the one after it is three days younger, so it was current until six days ago at least
                 assert keys(lake, version, "lived") == sorted(state), (step, version)
@@ -234,21 +234,21 @@ def test_logs_of_other_tables_are_read_once(lake: BareLake, worn: Path, monkeypa
 
     def others() -> set[str]:
         loaded.clear()
-        assert len(lake.rows("VACUUM worn DRY RUN")) == kept
+        assert len(lake.rows("VACUUM worn DRY RUN")) == remaining
         return set(loaded) - {"worn"}
 
-    kept = 1
+    remaining = 1
     assert others() == {"one", "two"} and others() == set()
     lake.append("one", {"k": [2]})
     assert others() == set()
     add = next(line for line in _lines(worn / "_delta_log/00000000000000000001.json") if "add" in line)
     add["add"]["path"] = f"file://{worn}/{add['add']['path']}".replace(" ", "%20")
     (lake.path("one") / "_delta_log/00000000000000000002.json").write_text(json.dumps(add) + "\n")
-    kept = 0
+    remaining = 0
     assert others() == {"one"} and others() == {"one"}
     shutil.rmtree(lake.path("one"))
     lake.append("one", {"k": [7]})
-    kept = 1
+    remaining = 1
     assert others() == {"one"} and others() == set()
     shutil.rmtree(lake.path("one"))
     lake.append("one", {"k": [7], "other": [8]})

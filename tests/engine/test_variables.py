@@ -443,16 +443,16 @@ def test_a_handler_catches_no_cancelling(session: LakeSession) -> None:
     """The loop ends as soon as the statement is cancelled, though every error has a handler."""
     cancel = CancelToken()
     text = "BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 1; WHILE true DO SELECT 1/0; END WHILE; END"
-    turns = 0
+    rounds = 0
 
     def now_ms() -> int:  # called once per statement in a script
-        nonlocal turns
-        turns += 1
-        if turns == 5:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 5:
             cancel.cancel()
         return 0
 
     with pytest.raises(StatementCancelled):
         session.execute(text, StatementRequest(identity=Identity("ann"), cancel=cancel, now_ms=now_ms))
-    assert turns == 5
+    assert rounds == 5
     assert answered(session, "SELECT 1") == [(1,)]

@@ -61,7 +61,7 @@ def test_nulls_are_read_and_nothing_is_stored(lake: Path, session: LakeSession, 
     assert "VOID" not in shown
 
 
-def test_rules_are_checked_where_the_first_column_is_void(lake: Path, session: LakeSession) -> None:
+def test_constraints_are_checked_with_leading_void_column(lake: Path, session: LakeSession) -> None:
     run(session, "CREATE TABLE ruled_void (n VOID, a INT, CONSTRAINT c CHECK (a > 0))")
     assert (
         refuse(session, "INSERT INTO ruled_void VALUES (NULL, 0)").condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"

@@ -68,7 +68,7 @@ def worked(driver: SparkDriver, session: LakeSession, text: str) -> tuple[list[t
     return rows, Work(records=read, jobs=len(jobs), tasks=sum(job.numCompletedTasks() for job in jobs))
 
 
-def test_a_look_up_by_key_reads_one_row_group_in_one_task(spark_driver: SparkDriver, lake: LakeSession) -> None:
+def test_point_lookup_reads_one_row_group_in_one_task(spark_driver: SparkDriver, lake: LakeSession) -> None:
     rows, work = worked(spark_driver, lake, "SELECT x FROM facts WHERE id = 7777")
     assert rows == [(7777,)]
     assert work.tasks == 1 and 0 < work.records <= GROUP
@@ -144,7 +144,7 @@ def orders(spark_driver: SparkDriver, tmp_path_factory: pytest.TempPathFactory) 
         ("name = 'part 3'", None, False),  # rows of the small side
     ],
 )
-def test_a_look_up_is_joined_in_one_task(
+def test_point_lookup_is_joined_in_one_task(
     spark_driver: SparkDriver, orders: LakeSession, condition: str, count: int | None, in_one_task: bool
 ) -> None:
     text = f"SELECT id, wide, name FROM items JOIN parts USING (part) WHERE {condition} ORDER BY wide"

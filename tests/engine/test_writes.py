@@ -299,13 +299,13 @@ def test_what_a_table_adds_to_rows(session: LakeSession, lake: Path, checked: No
     assert rows(session, "SELECT * FROM added ORDER BY id NULLS LAST") == expected
 
 
-@pytest.mark.parametrize(("text", "condition", "told"), VIOLATIONS)
+@pytest.mark.parametrize(("text", "condition", "reported"), VIOLATIONS)
 def test_a_violation_writes_nothing(
-    session: LakeSession, lake: Path, checked: None, text: str, condition: str, told: str
+    session: LakeSession, lake: Path, checked: None, text: str, condition: str, reported: str
 ) -> None:
     before, files = version_of(lake, "checked"), set((lake / "default" / "checked").rglob("*.parquet"))
     error = refuse(session, f"INSERT INTO checked {text}")
-    assert (error.condition, told in error.message) == (condition, True), error
+    assert (error.condition, reported in error.message) == (condition, True), error
     assert version_of(lake, "checked") == before
     assert set((lake / "default" / "checked").rglob("*.parquet")) == files
 

@@ -31,11 +31,11 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage, open_storage
 from engine.tables.changes import Bound, TableChanges
+from engine.tables.config import Constraint, TableConfiguration, UnconstrainedConfig
 from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
-from engine.tables.operations import HISTORY_SCHEMA, CommitDescription, NumberedWrite, TableOperation
-from engine.tables.row_files import FilePredicate, MarkedFiles
-from engine.tables.rules import Constraint, NoRules, TableRules
+from engine.tables.operations import HISTORY_SCHEMA, CommitDescription, IdempotentWrite, TableOperation
+from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 from engine.tables.scan import NO_FILES, Scan
 from engine.tables.shared_files import SharedFiles
 from engine.tables.snapshot import TableSnapshot
@@ -68,7 +68,7 @@ LostRace = declare_error(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FolderDefinition(NoRules):
+class FolderDefinition(UnconstrainedConfig):
     """A table definition and its constraints: only columns, a comment, and uninterpreted properties."""
 
     schema: StructType
@@ -142,7 +142,7 @@ class FolderSnapshot:
         return self.definition.partition_columns
 
     @property
-    def rules(self) -> FolderDefinition:
+    def table_config(self) -> FolderDefinition:
         return self.definition
 
     @property
@@ -214,7 +214,7 @@ class FolderSnapshot:
     def left_out(self) -> tuple[int, int]:
         return 0, 0
 
-    def unmarked_rows(self, relation: str, label: str) -> None:
+    def unresolved_deletes(self, relation: str, label: str) -> None:
         return None
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
@@ -257,7 +257,7 @@ class FolderRowFiles:
 
     snapshot: FolderSnapshot
 
-    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
+    def scan(self, rules: TableConfiguration, files: pa.Table, relation: str, label: str) -> Scan:
         return replace(
             self.snapshot.scan(relation, label),
             schema=rules.schema,
@@ -283,14 +283,14 @@ class FolderRowFiles:
     def deleted_rows(self, files: pa.Table) -> list[Rows]:
         return [np.empty(0, np.int64)] * files.num_rows
 
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> MarkedFiles:
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> FilesWithDeletedRows:
         raise AssertionError("it has no such capability")
 
 
 @dataclass(frozen=True)
 class FolderFiles:
     entries: tuple[dict[str, Any], ...]
-    extremes: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    min_max_values: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     empty: tuple[str, ...] = ()
 
     @property
@@ -348,10 +348,10 @@ class FolderTransaction:
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
         """Any other commit is a conflict."""
 
-    def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
+    def depend_on_rows_alone(self, rows_by_path: Mapping[str, Rows]) -> None:
         raise AssertionError("it has no such capability")
 
-    def add_marked(self, marked: MarkedFiles) -> None:
+    def add_deleted_rows(self, updated: FilesWithDeletedRows) -> None:
         raise AssertionError("it has no such capability")
 
     def add_change_files(self, new: NewFiles) -> None:
@@ -360,7 +360,7 @@ class FolderTransaction:
     def note_loads(self, files: pa.Table) -> tuple[str, ...]:
         raise StatementNotSupported(f"COPY INTO a {NAME} table")
 
-    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+    def note_write(self, with_numbers: IdempotentWrite, now_ms: int) -> None:
         raise StatementNotSupported(f"A numbered write to a {NAME} table")
 
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
@@ -419,7 +419,7 @@ class FolderFormat:
         return open_storage(location)
 
     def describe_files(
-        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+        self, folder: Storage, rules: TableConfiguration, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> FolderFiles:
         counts = [pq.read_metadata(f"{folder.root}/{file.path}").num_rows for file in files]
         entries = (

@@ -79,19 +79,21 @@ def _leaf(random: Random, operand: Operand) -> Filter:
         )
     if kind == "in":
         return _in(operand, random.sample(list(operand.near), min(2, len(operand.near))), random.random() < 0.2)
-    chosen = random.choice(operand.near)
+    selected = random.choice(operand.near)
     if kind == "null safe":
-        return Filter(f"{operand.sql} <=> {literal(chosen)}", lambda row: operand.value(row) == chosen)
-    if kind == "prefix" and isinstance(chosen, str) and "'" not in chosen:
-        return _on_value(f"{operand.sql} LIKE '{chosen}%'", operand, lambda value: value.startswith(chosen))
+        return Filter(f"{operand.sql} <=> {literal(selected)}", lambda row: operand.value(row) == selected)
+    if kind == "prefix" and isinstance(selected, str) and "'" not in selected:
+        return _on_value(f"{operand.sql} LIKE '{selected}%'", operand, lambda value: value.startswith(selected))
     name = random.choice(list(_OPERATORS))
     if kind == "computed":
-        default = literal(chosen)
+        default = literal(selected)
         return Filter(
             f"coalesce({operand.sql}, {default}) {name} {default}",
-            lambda row: _OPERATORS[name](chosen if operand.value(row) is None else operand.value(row), chosen),
+            lambda row: _OPERATORS[name](selected if operand.value(row) is None else operand.value(row), selected),
         )
-    return _on_value(f"{operand.sql} {name} {literal(chosen)}", operand, lambda value: _OPERATORS[name](value, chosen))
+    return _on_value(
+        f"{operand.sql} {name} {literal(selected)}", operand, lambda value: _OPERATORS[name](value, selected)
+    )
 
 
 def _in(operand: Operand, values: list[Any], has_null: bool) -> Filter:

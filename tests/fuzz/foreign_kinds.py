@@ -63,10 +63,10 @@ EXCLUSIVE = (
 MAY_BE_REFUSED = frozenset({Kind.CHECKPOINT_DOUBLED})
 
 
-def chosen_kinds() -> frozenset[Kind]:
+def selected_kinds() -> frozenset[Kind]:
     """Returns the ordinary kinds, with those in `FUZZ_KINDS`."""
-    asked = os.environ.get("FUZZ_KINDS", "")
-    if asked == "all":
+    requested = os.environ.get("FUZZ_KINDS", "")
+    if requested == "all":
         return frozenset(Kind)
-    named = (Kind(name.strip()) for name in asked.split(",") if name.strip())
+    named = (Kind(name.strip()) for name in requested.split(",") if name.strip())
     return frozenset({kind for kind, is_ordinary in ORDINARY.items() if is_ordinary} | set(named))

@@ -73,8 +73,8 @@ def _operand(path: tuple[str, ...], data_type: str) -> Operand:
     return Operand(".".join(path), value, VALUES[data_type][1])
 
 
-def random_kinds(random: Random, chosen: frozenset[Kind]) -> frozenset[Kind]:
-    kinds = {kind for kind in sorted(chosen) if random.random() < 0.6}
+def random_kinds(random: Random, selected: frozenset[Kind]) -> frozenset[Kind]:
+    kinds = {kind for kind in sorted(selected) if random.random() < 0.6}
     for group in EXCLUSIVE:
         among = [kind for kind in group if kind in kinds]
         kinds -= set(among)

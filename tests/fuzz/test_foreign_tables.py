@@ -23,14 +23,14 @@ from catalog.errors import SqlError
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver
-from tests.chosen import some
 from tests.engine.lake_sessions import run
 from tests.engine.peer_readers import PEERS, Rows, comparable
-from tests.engine.ways_to_read import WAYS, Readers, open_readers
+from tests.engine.read_paths import READ_PATHS, Readers, open_readers
 from tests.fuzz.filters import Filter, random_filter
-from tests.fuzz.foreign_kinds import MAY_BE_REFUSED, Kind, chosen_kinds
+from tests.fuzz.foreign_kinds import MAY_BE_REFUSED, Kind, selected_kinds
 from tests.fuzz.foreign_logs import LogWriter
 from tests.fuzz.foreign_tables import Table, random_kinds, random_table
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -82,43 +82,43 @@ def test_rows_of_many_tables_are_those_of_the_model(
 
 def _check(readers: Readers, session: LakeSession, lake: Path, seed: str) -> None:
     random = Random(seed)
-    table = random_table(random, lake / re.sub(r"\W", "_", seed), random_kinds(random, chosen_kinds()))
+    table = random_table(random, lake / re.sub(r"\W", "_", seed), random_kinds(random, selected_kinds()))
     LogWriter(random, table).write()
-    told = f"seed {seed!r}: {', '.join(sorted(table.kinds))}"
+    reported = f"seed {seed!r}: {', '.join(sorted(table.kinds))}"
     filters = [random_filter(random, table.operands()) for _ in range(FILTERS)]
     try:
         if Kind.DEAD_METADATA_ALTERED in table.kinds:
             run(session, f"ALTER TABLE {table.folder.name} SET TBLPROPERTIES ('some' = 'thing')")
-        _compare(readers, table, filters, told)
+        _compare(readers, table, filters, reported)
     except SqlError as error:
-        assert table.kinds & MAY_BE_REFUSED and error.condition.startswith("DELTA_"), f"{told}: {error}"
+        assert table.kinds & MAY_BE_REFUSED and error.condition.startswith("DELTA_"), f"{reported}: {error}"
         return
-    _compare_peers(table, told)
+    _compare_peers(table, reported)
 
 
-def _compare(readers: Readers, table: Table, filters: list[Filter], told: str) -> None:
+def _compare(readers: Readers, table: Table, filters: list[Filter], reported: str) -> None:
     name, columns = table.folder.name, [column.name for column in (*table.columns, *table.partitions)]
     whole = [tuple(row[name] for name in columns) for row in table.rows()]
     every = readers.plan(f"SELECT {', '.join(columns)} FROM {name}")
     filtered = readers.plan(
         " UNION ALL ".join(f"SELECT {at} AS filter, id FROM {name} WHERE {each.sql}" for at, each in enumerate(filters))
     )
-    for way in WAYS:
-        assert _shown(readers.rows(every, way)) == _shown(whole), f"{told}, {way}"
+    for path in READ_PATHS:
+        assert _shown(readers.rows(every, path)) == _shown(whole), f"{reported}, {path}"
         found: list[list[int]] = [[] for _ in filters]
-        for at, number in readers.rows(filtered, way):
+        for at, number in readers.rows(filtered, path):
             found[at].append(number)
         for ids, each in zip(found, filters, strict=True):
             expected = sorted(row["id"] for row in table.rows() if each.holds(row))
-            assert sorted(ids) == expected, f"{told}, {way}: {each.sql}"
+            assert sorted(ids) == expected, f"{reported}, {path}: {each.sql}"
 
 
-def _compare_peers(table: Table, told: str) -> None:
+def _compare_peers(table: Table, reported: str) -> None:
     columns = [column.name for column in (*table.columns, *table.partitions)]
     truth = _arrow_rows(table, columns)
     for peer, kinds in _PEER_KINDS.items():
         if table.kinds <= kinds:
-            assert PEERS[peer](table.folder, columns) == truth, f"{told}, {peer}"
+            assert PEERS[peer](table.folder, columns) == truth, f"{reported}, {peer}"
 
 
 def _arrow_rows(table: Table, columns: list[str]) -> Rows:

@@ -128,7 +128,7 @@ def sleeps(seconds: float) -> Answer:
     return answer
 
 
-def numbered(n: int) -> Answer:
+def answer_of_rows(n: int) -> Answer:
     """`n` rows `id bigint, name string`, made as they are pulled."""
     schema = pa.schema([sql_field("id", pa.int64(), "bigint"), sql_field("name", pa.string(), "string")])
 
@@ -282,7 +282,7 @@ class ArrowSession:
             case [verb, "1"] if verb.upper() == "SELECT":
                 return rows(pa.table({"1": pa.array([1], pa.int32())}))(request)
             case ["ROWS", n]:
-                return numbered(int(n))(request)
+                return answer_of_rows(int(n))(request)
             case ["SLEEP", seconds]:
                 return sleeps(float(seconds))(request)
             case [verb, *_] if verb.upper() in ("USE", "SET"):
@@ -302,8 +302,8 @@ class ArrowSession:
                 found = [[CATALOG, s, t, "TABLE", None] for s, t in tables if _like(s, schemas) and _like(t, names)]
                 return string_rows(["catalog", "schema", "table", "type", "comment"], found)
             case ListColumns(schema_pattern=schemas, table_pattern=names, column_pattern=columns):
-                chosen = [key for key in tables if _like(key[0], schemas) and _like(key[1], names)]
-                return _columns([(s, t, tables[s, t]) for s, t in chosen], columns)
+                selected = [key for key in tables if _like(key[0], schemas) and _like(key[1], names)]
+                return _columns([(s, t, tables[s, t]) for s, t in selected], columns)
             case ListPrimaryKeys(table=(_, _, name)):
                 keys = [[CATALOG, *key, "id", 1, "pk"] for key in tables if name in (None, key[1])]
                 return small_result(PRIMARY_KEY, keys)

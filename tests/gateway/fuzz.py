@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 CONNECTIONS = 8
-_TURNS_PER_CONNECTION = 40
+_ROUNDS_PER_CONNECTION = 40
 _WAIT_S = 0.001
 
 
@@ -35,11 +35,11 @@ class Fuzzer:
         for _ in range(count):
             place = chance.randrange(CONNECTIONS)
             held = places[place]
-            if held and (held[1] >= _TURNS_PER_CONNECTION or self._is_over(held[0])):
+            if held and (held[1] >= _ROUNDS_PER_CONNECTION or self._is_over(held[0])):
                 _leave(held[0], chance)
                 held = None
             reused += held is not None
-            connection, turns = held or (self._connect(chance), 0)
+            connection, round_count = held or (self._connect(chance), 0)
             with contextlib.suppress(OSError):
                 connection.sendall(self._sequence(chance))
                 select.select([connection], [], [], _WAIT_S)
@@ -47,7 +47,7 @@ class Fuzzer:
                 _leave(connection, chance)
                 places[place] = None
             else:
-                places[place] = connection, turns + 1
+                places[place] = connection, round_count + 1
         for held in places:
             if held:
                 held[0].close()

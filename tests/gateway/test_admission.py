@@ -38,16 +38,16 @@ def taken(admission: Admission, places: int = 1 << 30) -> list[str]:
     return users
 
 
-def filled(rules: AdmissionRules, *asked: tuple[str, int], groups: dict[str, str] | None = None) -> Admission:
+def filled(rules: AdmissionRules, *requested: tuple[str, int], groups: dict[str, str] | None = None) -> Admission:
     admission = Admission(rules)
-    for user, count in asked:
+    for user, count in requested:
         for _ in range(count):
             member = (groups or {}).get(user)
             admission.add(operation(user, StatementClass.READ, *([member] if member else [])), 0.0)
     return admission
 
 
-def test_users_take_turns() -> None:
+def test_users_are_scheduled_fairly() -> None:
     admission = filled(AdmissionRules(), ("ann", 32), ("bob", 2), ("eve", 1))
     assert taken(admission, 6) == ["ann", "bob", "eve", "ann", "bob", "ann"]
 
@@ -66,7 +66,7 @@ def test_groups_run_by_their_weights() -> None:
     assert Counter(taken(admission, 8)) == {"bob": 6, "ann": 2}
 
 
-def test_a_group_that_is_full_is_not_in_the_way_of_others() -> None:
+def test_full_group_does_not_block_others() -> None:
     rules = AdmissionRules(groups=(GroupRules(name="etl", members=("bob",), running_max=1, queued_max=2),))
     admission = filled(rules, ("bob", 2), ("ann", 3))
     assert Counter(taken(admission)) == {"bob": 1, "ann": 3}
@@ -103,7 +103,7 @@ def test_commands_wait_for_nobody() -> None:
     assert taken(admission, 2) == ["bob"]
 
 
-def test_what_waits_too_long_is_told() -> None:
+def test_queue_timeout_is_reported() -> None:
     rules = AdmissionRules(default=GroupRules(name="default", queue_timeout_s=10))
     admission = filled(rules, ("ann", 2))
     assert list(admission.expired(9.9)) == []

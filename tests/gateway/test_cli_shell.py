@@ -57,7 +57,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def told(live: Live, *lines: str | type[BaseException], err: io.StringIO | None = None) -> tuple[str, str]:
+def run_shell(live: Live, *lines: str | type[BaseException], err: io.StringIO | None = None) -> tuple[str, str]:
     """Returns a shell's outputs for these lines; an exception class is raised instead of a line."""
     given: Iterator[str | type[BaseException]] = iter(lines)
     prompts: list[str] = []
@@ -77,7 +77,7 @@ def told(live: Live, *lines: str | type[BaseException], err: io.StringIO | None 
 
 
 def test_statements_of_several_lines_run_in_one_session(live: Live) -> None:
-    out, err = told(live, "ROWS", "1;", "USE a;", "nonsense;", "SELECT 1;")
+    out, err = run_shell(live, "ROWS", "1;", "USE a;", "nonsense;", "SELECT 1;")
     assert "id | name\n---+------\n 0 | row 0\n(1 row)\n" in out and out.count(" s\n") == 3
     assert err == "[PARSE_SYNTAX_ERROR.TEST] Syntax error at or near 'nonsense'. SQLSTATE: 42601\n"
     assert [run.text for run in live.engine.runs] == ["ROWS\n1", "USE a", "nonsense", "SELECT 1"]
@@ -110,8 +110,8 @@ class FakeHistory:
         self.entries.append(entry)
 
 
-def test_lines_of_statements_are_told(live: Live) -> None:
-    given, told_lines = iter(["SELECT", "", "1;", "SELECT 1;", "BEGIN", "SELECT 1; END", "/"]), list[Sequence[str]]()
+def test_statement_line_numbers_are_shown(live: Live) -> None:
+    given, shown_lines = iter(["SELECT", "", "1;", "SELECT 1;", "BEGIN", "SELECT 1; END", "/"]), list[Sequence[str]]()
 
     def read(_: str) -> str:
         try:
@@ -120,14 +120,14 @@ def test_lines_of_statements_are_told(live: Live) -> None:
             raise EOFError from None
 
     with ApiClient(live.url) as client:
-        Shell(client, _WRITERS, io.StringIO(), io.StringIO(), read, told_lines.append).run(None, None)
-    assert told_lines == [["SELECT", "1;"], ["BEGIN", "SELECT 1; END", "/"]]
+        Shell(client, _WRITERS, io.StringIO(), io.StringIO(), read, shown_lines.append).run(None, None)
+    assert shown_lines == [["SELECT", "1;"], ["BEGIN", "SELECT 1; END", "/"]]
 
 
 def test_a_script_ends_with_a_slash(live: Live) -> None:
     script = "BEGIN\nSELECT 1;\nEND;"
     live.engine.answers[script.rstrip(";")] = rows(pa.table({"a": [7]}))
-    out, _ = told(live, *script.splitlines(), "/")
+    out, _ = run_shell(live, *script.splitlines(), "/")
     assert " 7\n(1 row)" in out or "7\n(1 row)" in out
 
 
@@ -144,18 +144,18 @@ def test_a_script_ends_with_a_slash(live: Live) -> None:
     ],
 )
 def test_commands(live: Live, command: str, text: str | None) -> None:
-    out, err = told(live, command, "\\q", "SELECT 1;")
+    out, err = run_shell(live, command, "\\q", "SELECT 1;")
     assert [run.text for run in live.engine.runs] == ([text] if text else [])
     assert ("\\watch S" in out) == (text is None) and ("Unknown command" in err) == (text is None)
 
 
 def test_typed_lines_can_be_forgotten(live: Live) -> None:
-    told(live, "SELECT", "\\c", "nothing", KeyboardInterrupt, "SELECT 1;")
+    run_shell(live, "SELECT", "\\c", "nothing", KeyboardInterrupt, "SELECT 1;")
     assert [run.text for run in live.engine.runs] == ["SELECT 1"]
 
 
 def test_rows_in_another_format(live: Live) -> None:
-    out, _ = told(live, "\\format json", "SELECT 1;")
+    out, _ = run_shell(live, "\\format json", "SELECT 1;")
     assert json.loads(out.rpartition("]")[0] + "]") == [{"1": 1}]
 
 
@@ -168,7 +168,7 @@ def test_rows_go_into_a_file(live: Live, tmp_path: Path) -> None:
         f"\\o {tmp_path}/rows.csv",
         "ROWS 2;",
     )
-    out, err = told(live, *lines, f"\\o {tmp_path}/no/such", "SELECT 1;", "\\o", "\\format table", "SELECT 1;")
+    out, err = run_shell(live, *lines, f"\\o {tmp_path}/no/such", "SELECT 1;", "\\o", "\\format table", "SELECT 1;")
     assert pq.read_table(tmp_path / "rows.parquet").column("id").to_pylist() == [0, 1, 2]
     assert (tmp_path / "rows.csv").read_text() == "id,name\n0,row 0\n1,row 1\n"
     assert out.count("written to") == 2 and "1\n(1 row)" in out and "cannot be written: No such file" in err
@@ -187,7 +187,7 @@ def test_ctrl_c_cancels_the_statement_and_not_the_shell(live: Live, monkeypatch:
         return ""
 
     monkeypatch.setattr("gateway.cli.shell.progress_text", interrupt)
-    out, err = told(live, "SELECT slow;", "SELECT 1;", err=Terminal())
+    out, err = run_shell(live, "SELECT slow;", "SELECT 1;", err=Terminal())
     assert texts and "cancelled" in err and "(1 row)" in out
     assert eventually(lambda: live.engine.runs[0].context.cancel.reason is not None)
 
@@ -204,7 +204,7 @@ def test_ctrl_c_while_rows_are_written_ends_no_shell(live: Live, monkeypatch: py
         out.write("later rows")
 
     monkeypatch.setitem(_WRITERS, "table", interrupted)
-    out, err = told(live, "SELECT slow;", "SELECT 1;")
+    out, err = run_shell(live, "SELECT slow;", "SELECT 1;")
     assert len(written) == 2 and "cancelled" in err and "later rows" in out
 
 

@@ -206,7 +206,7 @@ def test_a_wrong_command_line_is_refused(arguments: list[str], capsys: pytest.Ca
     assert ended.value.code == 2 and "usage:" in capsys.readouterr().err
 
 
-def test_only_the_chosen_command_is_loaded() -> None:
+def test_only_requested_command_is_imported() -> None:
     """Otherwise a statement from the terminal would wait for imports that only the server needs."""
     code = "import sys; import gateway.cli.sql; print({'flask', 'py4j', 'thrift'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -71,7 +71,7 @@ def test_a_folder_is_opened_with_the_credential_of_its_url(tmp_path: Path, secre
     assert SECRET not in repr(found)
 
 
-def test_s3_is_told_to_both_sides_by_bucket(tmp_path: Path, secret: Path) -> None:
+def test_s3_credentials_are_set_per_bucket_on_both_sides(tmp_path: Path, secret: Path) -> None:
     (tmp_path / "credentials").mkdir()
     (tmp_path / "credentials" / "token").write_text("session")
     (tmp_path / "credentials" / "token").chmod(0o600)
@@ -131,7 +131,7 @@ def test_the_longest_url_counts() -> None:
         ),
     ],
 )
-def test_what_cannot_be_used_is_told_without_the_secret(tmp_path: Path, table: str, said: str) -> None:
+def test_unusable_credentials_are_reported_without_secret(tmp_path: Path, table: str, said: str) -> None:
     with pytest.raises(SqlError) as caught:
         opened(tmp_path, f'[[storage.credentials]]\nname = "c"\nurls = ["s3a://lake"]\n{table}\n')
     assert said in str(caught.value) and "plain" not in str(caught.value)

@@ -24,7 +24,7 @@ def test_this_machine_may_be_listened_on(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "0", "192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"])
-def test_other_addresses_need_authentication_and_tls_or_an_accepted_risk(host: str) -> None:
+def test_other_addresses_require_authentication_and_tls_or_accepted_risk(host: str) -> None:
     ensure(host, authenticates=True, encrypts=True)
     ensure(host, Risk.ANYBODY, encrypts=True)
     ensure(host, Risk.CLEARTEXT, authenticates=True)

@@ -27,7 +27,7 @@ def record(message: str, *arguments: object, exception: bool = False) -> logging
     )
 
 
-def told(message: str, *arguments: object, exception: bool = False) -> dict[str, str]:
+def logged(message: str, *arguments: object, exception: bool = False) -> dict[str, str]:
     line = JsonFormatter().format(record(message, *arguments, exception=exception))
     assert "\n" not in line
     found: dict[str, str] = json.loads(line)
@@ -36,15 +36,15 @@ def told(message: str, *arguments: object, exception: bool = False) -> dict[str,
 
 @pytest.mark.parametrize("text", ["plain", 'password="a\'b" and more', "two\nlines", "ünï \u2028 \x00", "token='x', y"])
 def test_an_object_is_whole_whatever_it_says(text: str) -> None:
-    found = told("%s", text)
+    found = logged("%s", text)
     assert found["level"] == "WARNING" and found["logger"] == "engine.x" and found["time"].endswith("Z")
     assert "a'b" not in found["message"]
 
 
 def test_a_line_says_for_what_it_is() -> None:
-    assert "statement_id" not in told("idle")
+    assert "statement_id" not in logged("idle")
     with working_for(CALL):
-        found = told("busy")
+        found = logged("busy")
         assert TextFormatter().format(record("busy")).endswith("engine.x: busy [statement=t1 session=s1 request=r1]")
     named = {"request_id": "r1", "session_id": "s1", "statement_id": "t1", "user": "ann", "trace_id": TRACE}
     assert named.items() <= found.items()
@@ -54,7 +54,7 @@ def test_a_traceback_is_a_field_without_secrets() -> None:
     try:
         raise ValueError("password='hunter2'")
     except ValueError:
-        found = told("failed", exception=True)
+        found = logged("failed", exception=True)
         text = TextFormatter().format(record("failed", exception=True))
     assert "ValueError: password=***" in found["exception"] and "Traceback" in found["exception"]
     assert "Traceback" in text and "hunter2" not in text
@@ -81,7 +81,7 @@ def test_what_ends_a_thread_is_logged(log: io.StringIO) -> None:
     assert found["message"] == "the thread lost ended by an error of ours" and "ZeroDivisionError" in found["exception"]
 
 
-def test_what_the_operator_is_told_is_an_object_too() -> None:
+def test_operator_messages_are_json_objects() -> None:
     found = json.loads(format_step("[  0.1 s] ready", logging.INFO))
     assert (found["logger"], found["level"], found["message"]) == ("delta-gateway", "INFO", "[  0.1 s] ready")
 

@@ -203,10 +203,10 @@ def test_a_statement_that_commits_is_not_reported_as_ended(end: Callable[[Operat
 
 
 def test_a_statement_that_commits_is_closed_when_it_has_ended() -> None:
-    commits, told = Commits(), list[OperationState]()
-    commits.running.on_end(lambda: told.append(commits.running.state))
+    commits, reported = Commits(), list[OperationState]()
+    commits.running.on_end(lambda: reported.append(commits.running.state))
     closed = commits.ended(Operation.close)
-    assert told == [OperationState.FINISHED] and closed.state is OperationState.CLOSED
+    assert reported == [OperationState.FINISHED] and closed.state is OperationState.CLOSED
     with pytest.raises(OperationClosed):
         closed.fetch(1)
 
@@ -265,7 +265,7 @@ def test_a_whole_result_is_held_before_the_statement_counts_as_finished() -> Non
     assert done.cancel_token.reason is None, "nothing was left to cancel"
 
 
-def test_a_whole_result_that_fails_on_its_way_fails_the_statement_and_is_given_back() -> None:
+def test_failing_result_fails_statement_and_is_released() -> None:
     def failing() -> Iterator[pa.RecordBatch]:
         yield from batches(2)
         raise ResultTooLarge(1)
@@ -290,11 +290,11 @@ def test_a_whole_result_stops_being_pulled_when_it_is_cancelled() -> None:
     assert running.state is OperationState.CANCELED and len(pulled) == 3
 
 
-def test_the_end_is_told_once_however_it_comes() -> None:
-    told: list[str] = []
+def test_statement_end_is_reported_once() -> None:
+    reported: list[str] = []
     ended = operation(lambda context: stream(1))
-    ended.on_end(lambda: told.append("first"))
+    ended.on_end(lambda: reported.append("first"))
     ended.cancel()
-    ended.on_end(lambda: told.append("late"))
+    ended.on_end(lambda: reported.append("late"))
     ended.close()
-    assert told == ["first", "late"]
+    assert reported == ["first", "late"]

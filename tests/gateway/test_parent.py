@@ -93,7 +93,7 @@ def test_a_crash_is_started_again_and_an_exit_is_not(
     assert [line.split(" ended by ")[1].split(";")[0].split(",")[0] for line in errors.splitlines()] == said
 
 
-def test_what_a_child_has_told_is_given_to_the_next_one(tmp_path: Path) -> None:
+def test_child_state_is_passed_to_successor(tmp_path: Path) -> None:
     text = """
 if count == 1:
     lifeline.tell(log_format="json")

@@ -31,7 +31,7 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
 from gateway.sessions.admission_rules import AdmissionRules, GroupRules
 from gateway.sessions.limits import Limits
-from gateway.sessions.operation import TEXT_KEPT_MAX, Operation
+from gateway.sessions.operation import TEXT_CHARACTERS_MAX, Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.registry import Registry
 from tests.gateway.arrow_engine import Answer, ArrowEngine
@@ -54,7 +54,7 @@ def make() -> Iterator[Maker]:
         registry.drain(0)
 
 
-def test_a_silent_session_without_a_connection_makes_room(make: Maker) -> None:
+def test_idle_disconnected_session_is_evicted(make: Maker) -> None:
     """The one that was silent longest; never one with a connection, one that runs a statement, or a recent one."""
     registry = make(sessions_max=4, detached_idle_s=100)
     attached, running, older, newer = (registry.open_session(ANN) for _ in range(4))
@@ -73,7 +73,7 @@ def test_a_silent_session_without_a_connection_makes_room(make: Maker) -> None:
         registry.open_session(Identity("ben"))
 
 
-def test_a_user_leaves_room_for_the_sessions_of_others(make: Maker) -> None:
+def test_session_limit_per_user(make: Maker) -> None:
     registry = make(sessions_max=4, sessions_per_user_max=2, detached_idle_s=100)
     silent, recent = registry.open_session(ANN), registry.open_session(ANN)
     with pytest.raises(TooManySessionsOfUser):
@@ -148,7 +148,7 @@ def test_ids_are_unknown_to_everybody_but_their_identity(make: Maker, other: Ide
         registry.linked_operation(uuid.uuid4())
 
 
-def test_statements_over_the_running_limit_wait_their_turn(make: Maker) -> None:
+def test_statements_over_running_limit_are_queued(make: Maker) -> None:
     registry = make(statements_running_max=1)
     session = registry.open_session(ANN)
     first, second = session.execute("SLEEP 30"), session.execute("SELECT 1")
@@ -321,10 +321,10 @@ def test_draining_keeps_its_deadline_whatever_runs_on(stuck: Stuck) -> None:
 
 def test_a_session_holds_a_limited_number_of_statements(make: Maker) -> None:
     session = make(statements_per_session_max=2).open_session(ANN)
-    kept = [session.execute("SELECT 1") for _ in range(2)]
+    submitted = [session.execute("SELECT 1") for _ in range(2)]
     with pytest.raises(TooManyStatements):
         session.execute("SELECT 1")
-    session.forget(kept[0])
+    session.forget(submitted[0])
     assert session.execute("SELECT 1").wait(60) is OperationState.FINISHED
 
 
@@ -434,10 +434,10 @@ def test_a_retired_session_frees_its_place_and_keeps_its_operation(make: Maker) 
         ({"kept_bytes_per_user_max": 10}, [False, True, True, True, True, False]),
     ],
 )
-def test_who_keeps_the_most_results_makes_room_for_others(make: Maker, limits: Any, closed: list[bool]) -> None:
+def test_results_of_largest_user_are_evicted(make: Maker, limits: Any, closed: list[bool]) -> None:
     registry = make(**limits)
 
-    def kept(principal: str) -> Operation:
+    def submitted(principal: str) -> Operation:
         session = registry.open_session(Identity(principal))
         operation = session.execute("ROWS 7", through=lambda stream: stream)
         registry.retire_after(session, operation)
@@ -445,12 +445,12 @@ def test_who_keeps_the_most_results_makes_room_for_others(make: Maker, limits: A
         assert eventually(lambda: not registry.sessions())
         return operation
 
-    first = kept("ann")
-    many = [kept("bob") for _ in range(5)]
+    first = submitted("ann")
+    many = [submitted("bob") for _ in range(5)]
     assert [one.state is OperationState.CLOSED for one in (first, *many)] == closed
 
 
-def test_statements_of_a_session_that_were_read_make_room(make: Maker) -> None:
+def test_fetched_statements_of_session_are_evicted(make: Maker) -> None:
     session = make(statements_per_session_max=2).open_session(ANN)
     unread = session.execute("ROWS 5")
     for _ in range(5):
@@ -484,7 +484,7 @@ def test_what_cannot_be_closed_does_not_end_the_expiry_of_the_rest(
     assert eventually(lambda: third not in registry.sessions())
 
 
-def test_the_end_of_the_thread_that_expires_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expiry_thread_death_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     deaths: list[str] = []
     registry = Registry(ArrowEngine(), Limits(reap_every_s=0.02), deaths.append)
     assert deaths == []
@@ -513,7 +513,7 @@ def test_a_text_that_is_too_long_is_refused_and_not_held(make: Maker) -> None:
     operation = make().open_session(ANN).execute("SELECT '" + "x" * TEXT_LENGTH_MAX + "'")
     assert operation.wait(60) is OperationState.FAILED and isinstance(operation.error, StatementTooLong)
     assert operation.error.length == TEXT_LENGTH_MAX + 9
-    assert operation.text == "SELECT '" + "x" * (TEXT_KEPT_MAX - 8)
+    assert operation.text == "SELECT '" + "x" * (TEXT_CHARACTERS_MAX - 8)
 
 
 def test_an_ended_statement_keeps_the_beginning_of_its_text(make: Maker) -> None:
@@ -524,6 +524,6 @@ def test_an_ended_statement_keeps_the_beginning_of_its_text(make: Maker) -> None
     before = sys.getrefcount(text)
     operation = registry.open_session(ANN).execute(text)
     assert operation.wait(60) is OperationState.FINISHED
-    assert eventually(lambda: len(operation.text) == TEXT_KEPT_MAX)
+    assert eventually(lambda: len(operation.text) == TEXT_CHARACTERS_MAX)
     engine.runs.clear()
     assert eventually(lambda: sys.getrefcount(text) == before), "nothing else holds it"

@@ -26,7 +26,7 @@ from gateway.sessions.limits import Limits
 from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.registry import Registry
-from tests.gateway.arrow_engine import ArrowEngine, numbered
+from tests.gateway.arrow_engine import ArrowEngine, answer_of_rows
 from tests.gateway.arrow_engine import rows as answers
 
 SCHEMA = pa.schema([sql_field("id", pa.int64(), "bigint"), sql_field("text", pa.string(), "string")])
@@ -153,7 +153,7 @@ def store(tmp_path: Path) -> ResultStore:
 
 
 def buffer(store: ResultStore, rows: int, bytes_max: int = 1 << 20) -> ResultBuffer:
-    stream = numbered(rows)(StatementRequest(identity=Identity("ann")))
+    stream = answer_of_rows(rows)(StatementRequest(identity=Identity("ann")))
     return ResultBuffer(stream, bytes_max, lambda _: None, store, "ann")
 
 
@@ -221,7 +221,7 @@ def test_a_users_results_are_bounded_and_others_go_on(store: ResultStore) -> Non
     assert store.held_bytes() == 0 and store.memory_bytes == 0
 
 
-def test_orders_are_kept_within_their_bytes() -> None:
+def test_sort_orders_are_cached_within_limit() -> None:
     operations = [
         Operation(Identity(principal="ann"), "SELECT", answers(pa.table({"a": [3, 1, 2]})), result_bytes_max=1 << 20)
         for _ in range(3)
@@ -258,8 +258,8 @@ def test_few_rows_of_a_limit_do_not_keep_their_file(tmp_path: Path) -> None:
     assert isinstance(first, pa.RecordBatch) and first.column("id").to_pylist() == [0, 1, 2]
 
 
-def test_windows_that_are_asked_for_at_once_sort_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    operation = Operation(Identity(principal="ann"), "SELECT 1", numbered(1000), result_bytes_max=1 << 20)
+def test_concurrent_windows_sort_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    operation = Operation(Identity(principal="ann"), "SELECT 1", answer_of_rows(1000), result_bytes_max=1 << 20)
     operation.run()
     sorts: list[bool] = []
 

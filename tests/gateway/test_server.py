@@ -24,7 +24,7 @@ from tests.gateway.http.conftest import STATEMENTS, eventually
 JSON = {"Content-Type": "application/json"}
 
 
-class House:
+class SmallServer:
     """A server, its engine, and its output at start."""
 
     def __init__(self, **flags: object) -> None:
@@ -77,20 +77,20 @@ def threads() -> Iterator[None]:
 
 
 def test_a_server_starts_answers_and_leaves_nothing_behind(port_file: Path, threads: None) -> None:
-    house = House(server__port_file=str(port_file))
-    ports = house.server.start()
+    secure = SmallServer(server__port_file=str(port_file))
+    ports = secure.server.start()
     assert json.loads(port_file.read_text()) == {"thrift": ports.thrift, "http": ports.http}
     assert get(ports, "/readyz") == 200 and is_open(ports.thrift)
     assert submit(ports, "SELECT 1")["status"] == {"state": "SUCCEEDED"}
-    house.server.drain()
-    assert house.engine.closed and all(session.closed for session in house.engine.sessions)
+    secure.server.drain()
+    assert secure.engine.closed and all(session.closed for session in secure.engine.sessions)
     assert not port_file.exists() and not is_open(ports.thrift) and not is_open(ports.http)
 
 
 def test_health_is_answered_while_the_engine_starts() -> None:
     seen: list[tuple[int, int]] = []
 
-    class Slow(House):
+    class Slow(SmallServer):
         def open_engine(self, config: Config, progress: Progress, on_failure: OnFailure) -> ArrowEngine:
             ports = Ports(thrift=0, http=config.server.http_port)
             seen.append((get(ports, "/healthz"), get(ports, "/readyz")))
@@ -98,55 +98,55 @@ def test_health_is_answered_while_the_engine_starts() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    house = Slow(server__http_port=port)
-    house.server.start()
-    house.server.drain()
+    secure = Slow(server__http_port=port)
+    secure.server.start()
+    secure.server.drain()
     assert seen == [(200, 503)]
 
 
 def test_a_running_statement_ends_before_the_server_does() -> None:
-    house = House()
-    ports = house.server.start()
+    secure = SmallServer()
+    ports = secure.server.start()
     answers: list[dict[str, object]] = []
     asking = threading.Thread(target=lambda: answers.append(submit(ports, "SLEEP 0.5")))
     asking.start()
-    assert eventually(lambda: len(house.engine.runs) == 1)
-    house.server.drain()
+    assert eventually(lambda: len(secure.engine.runs) == 1)
+    secure.server.drain()
     asking.join()
     assert answers[0]["status"] == {"state": "SUCCEEDED"} and "result" in answers[0]
 
 
 def test_a_statement_past_the_deadline_is_cancelled() -> None:
-    house = House(server__drain_deadline_s=0.1)
-    ports = house.server.start()
+    secure = SmallServer(server__drain_deadline_s=0.1)
+    ports = secure.server.start()
     submit(ports, "SLEEP 60", "0s")
-    assert eventually(lambda: len(house.engine.runs) == 1)
-    house.server.drain()
-    assert house.engine.runs[0].context.cancel.reason is not None and house.engine.closed
+    assert eventually(lambda: len(secure.engine.runs) == 1)
+    secure.server.drain()
+    assert secure.engine.runs[0].context.cancel.reason is not None and secure.engine.closed
 
 
 @pytest.mark.parametrize("interface", ["thrift", "http"])
 def test_a_taken_port_is_found_before_the_engine_starts(interface: str, threads: None) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        house = House(**{f"server__{interface}_port": taken.getsockname()[1]})
+        secure = SmallServer(**{f"server__{interface}_port": taken.getsockname()[1]})
         with pytest.raises(PortInUse, match=f"The {interface} port"):
-            house.server.start()
-    assert house.steps == []
+            secure.server.start()
+    assert secure.steps == []
 
 
 def test_another_machines_address_is_refused(threads: None) -> None:
     with pytest.raises(HostNotLoopback):
-        House(server__host="0.0.0.0").server.start()
+        SmallServer(server__host="0.0.0.0").server.start()
 
 
 def test_a_failed_engine_takes_the_ports_with_it(threads: None) -> None:
-    class Broken(House):
+    class Broken(SmallServer):
         def open_engine(self, config: Config, progress: Progress, on_failure: OnFailure) -> ArrowEngine:
             raise RuntimeError("no Spark")
 
-    house = Broken()
+    secure = Broken()
     with pytest.raises(RuntimeError, match="no Spark"):
-        house.server.start()
+        secure.server.start()
 
 
 @pytest.mark.parametrize("name", ["missing/ports.json", "", "file/ports.json"])
@@ -154,23 +154,23 @@ def test_a_port_file_that_cannot_be_written_is_found_before_the_engine_starts(
     tmp_path: Path, threads: None, name: str
 ) -> None:
     (tmp_path / "file").touch()
-    house = House(server__port_file=str(tmp_path / name))
+    secure = SmallServer(server__port_file=str(tmp_path / name))
     with pytest.raises(PortFileUnwritable):
-        house.server.start()
-    assert house.steps == [] and [entry.name for entry in tmp_path.iterdir()] == ["file"]
+        secure.server.start()
+    assert secure.steps == [] and [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_failed_last_step_stops_the_engine(tmp_path: Path, threads: None) -> None:
-    class Moved(House):
+    class Moved(SmallServer):
         def open_engine(self, config: Config, progress: Progress, on_failure: OnFailure) -> ArrowEngine:
             folder.rename(tmp_path / "elsewhere")
             return self.engine
 
     (folder := tmp_path / "run").mkdir()
-    house = Moved(server__port_file=str(folder / "ports.json"))
+    secure = Moved(server__port_file=str(folder / "ports.json"))
     with pytest.raises(PortFileUnwritable):
-        house.server.start()
-    assert house.engine.closed
+        secure.server.start()
+    assert secure.engine.closed
 
 
 def test_an_engine_that_does_not_close_does_not_keep_the_ports(threads: None) -> None:
@@ -178,54 +178,54 @@ def test_an_engine_that_does_not_close_does_not_keep_the_ports(threads: None) ->
         def close(self) -> None:
             raise RuntimeError("Spark hangs")
 
-    house = House()
-    house.engine = Stuck()
-    ports = house.server.start()
+    secure = SmallServer()
+    secure.engine = Stuck()
+    ports = secure.server.start()
     with pytest.raises(RuntimeError, match="Spark hangs"):
-        house.server.drain()
+        secure.server.drain()
     assert not is_open(ports.http) and not is_open(ports.thrift)
 
 
 def test_a_statement_that_nothing_ends_does_not_hold_up_the_end(threads: None) -> None:
     freed = threading.Event()
-    house = House(server__drain_deadline_s=0.1)
-    house.engine.answers["HANG"] = lambda context: (freed.wait(60), empty_result())[1]
-    ports = house.server.start()
+    secure = SmallServer(server__drain_deadline_s=0.1)
+    secure.engine.answers["HANG"] = lambda context: (freed.wait(60), empty_result())[1]
+    ports = secure.server.start()
     submit(ports, "HANG", wait="0s")
-    assert eventually(lambda: bool(house.engine.runs))
-    house.server.drain()
-    assert house.engine.closed and house.server.leaves_threads
+    assert eventually(lambda: bool(secure.engine.runs))
+    secure.server.drain()
+    assert secure.engine.closed and secure.server.leaves_threads
     freed.set()
-    assert eventually(lambda: not house.server.leaves_threads)
+    assert eventually(lambda: not secure.server.leaves_threads)
 
 
 def test_readiness_says_that_spark_is_away_and_health_stays(threads: None) -> None:
-    house = House()
-    ports = house.server.start()
+    secure = SmallServer()
+    ports = secure.server.start()
     assert get(ports, "/readyz") == 200
-    house.engine.unready_reason = "its process ended"
+    secure.engine.unready_reason = "its process ended"
     assert (get(ports, "/readyz"), get(ports, "/healthz")) == (503, 200)
-    house.engine.unready_reason = None
+    secure.engine.unready_reason = None
     assert get(ports, "/readyz") == 200
-    house.server.drain()
+    secure.server.drain()
 
 
 @pytest.mark.parametrize("registered_first", [True, False])
-def test_a_part_that_fails_for_good_is_told_to_whoever_runs_the_server(threads: None, registered_first: bool) -> None:
-    house, told = House(), list[bool]()
-    house.server.start()
+def test_permanent_failure_notifies_process(threads: None, registered_first: bool) -> None:
+    secure, reported = SmallServer(), list[bool]()
+    secure.server.start()
     error = SparkUnavailable("it failed 5 times in a row")
-    steps = [lambda: house.server.on_failure(lambda: told.append(True)), lambda: house.fail(error)]
+    steps = [lambda: secure.server.on_failure(lambda: reported.append(True)), lambda: secure.fail(error)]
     for step in steps if registered_first else reversed(steps):
         step()
-    house.fail(SparkUnavailable("another one"))
-    assert told == [True] and house.server.failure is error
-    house.server.drain()
+    secure.fail(SparkUnavailable("another one"))
+    assert reported == [True] and secure.server.failure is error
+    secure.server.drain()
 
 
 def test_the_public_url_names_the_server_and_begins_its_links(threads: None) -> None:
-    house = House(server__public_url="https://sql.example:8443/lake", server__http_trusted_proxies=["127.0.0.1"])
-    ports = house.server.start()
+    secure = SmallServer(server__public_url="https://sql.example:8443/lake", server__http_trusted_proxies=["127.0.0.1"])
+    ports = secure.server.start()
     body = json.dumps({"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"}).encode()
     for host, status in (("sql.example:8443", 200), ("evil.example", 403)):
         request = urllib.request.Request(f"http://127.0.0.1:{ports.http}{STATEMENTS}", body, JSON | {"Host": host})
@@ -235,12 +235,12 @@ def test_the_public_url_names_the_server_and_begins_its_links(threads: None) -> 
                 assert link["external_link"].startswith("https://sql.example:8443/lake/api/2.0/sql/results/")
         except urllib.error.HTTPError as error:
             assert error.code == status
-    house.server.drain()
+    secure.server.drain()
 
 
 def test_ipv6(threads: None) -> None:
-    house = House(server__host="::1")
-    ports = house.server.start()
+    secure = SmallServer(server__host="::1")
+    ports = secure.server.start()
     with urllib.request.urlopen(f"http://[::1]:{ports.http}/readyz", timeout=60) as response:
         assert response.status == 200
-    house.server.drain()
+    secure.server.drain()

@@ -11,11 +11,11 @@ from collections.abc import Callable
 import pytest
 
 from gateway.process.supervision import supervised
-from tests.chosen import numbered
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import connect, serving
 from tests.gateway.http.conftest import eventually, serving_http
 from tests.paths import ROOT
+from tests.samples import with_slow
 
 
 def _shut(listener: socket.socket) -> None:
@@ -23,14 +23,14 @@ def _shut(listener: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("break_it", [_shut, socket.socket.close])
-def test_an_http_port_that_nobody_serves_is_told(break_it: Callable[[socket.socket], None]) -> None:
+def test_unserved_http_port_is_reported(break_it: Callable[[socket.socket], None]) -> None:
     with serving_http() as live:
         assert live.server.listener is not None and live.deaths == []
         break_it(live.server.listener)
         assert eventually(lambda: live.deaths == ["http-loop"])
 
 
-def test_a_thrift_port_that_nobody_serves_is_told() -> None:
+def test_unserved_thrift_port_is_reported() -> None:
     deaths: list[str] = []
     with serving(ArrowEngine(), on_death=deaths.append) as (port, server, _):
         connect(port).close()
@@ -55,11 +55,11 @@ def _fail() -> None:
     [(_fail, False, 1), (_fail, True, 0), (lambda: None, False, 1), (lambda: None, True, 0), (sys.exit, False, 1)],
 )
 def test_whatever_ends_a_thread_too_early_is_a_death(run: Callable[[], None], is_stopping: bool, deaths: int) -> None:
-    told: list[str] = []
-    thread: threading.Thread = supervised("watched", run, lambda: is_stopping, told.append)
+    reported: list[str] = []
+    thread: threading.Thread = supervised("watched", run, lambda: is_stopping, reported.append)
     thread.start()
     thread.join()
-    assert told == ["watched"] * deaths
+    assert reported == ["watched"] * deaths
 
 
 PROCESS = """
@@ -93,7 +93,7 @@ sys.exit(cli_serve.main([lake, "--thrift-port", "0", "--http-port", "0"]))
 
 @pytest.mark.clients
 @pytest.mark.parametrize(
-    ("port", "moment"), numbered([("http", "ready"), ("thrift", "ready"), ("http", "starting")], (0,))
+    ("port", "moment"), with_slow([("http", "ready"), ("thrift", "ready"), ("http", "starting")], (0,))
 )
 def test_the_process_ends_with_an_error_when_a_port_lost_its_thread(tmp_path: object, port: str, moment: str) -> None:
     ended = subprocess.run(

@@ -30,7 +30,7 @@ from tests.gateway.fuzz import Fuzzer
 from tests.gateway.hs2.test_server import OPEN, call, framed
 from tests.gateway.hs2.wire import log_in, open_session, sasl_frame
 from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_http
-from tests.gateway.test_server import House
+from tests.gateway.test_server import SmallServer
 from tests.paths import ROOT
 
 # A handshake's beginning.
@@ -135,10 +135,10 @@ def test_a_certificate_that_cannot_be_used_is_found_before_anything_starts(
         (other := folder / "other").mkdir()
         make_certificate(other).key.rename(folder / "other.pem")
     given = {"server__tls_certificate": str(folder / certificate_file)}
-    house = House(**given, **({"server__tls_key": str(folder / key_file)} if key_file else {}))
+    server = SmallServer(**given, **({"server__tls_key": str(folder / key_file)} if key_file else {}))
     with pytest.raises(TlsUnusable, match=f"(?i){said}"):
-        house.server.start()
-    assert house.steps == []
+        server.server.start()
+    assert server.steps == []
 
 
 def test_one_file_may_hold_both(certificate: Certificate, tmp_path: Path) -> None:
@@ -166,14 +166,14 @@ def test_a_renewed_certificate_is_used_from_the_next_client_on(
 
 
 def test_tls_opens_the_server_to_nobody_else(certificate: Certificate) -> None:
-    house = House(server__host="0.0.0.0", server__tls_certificate=str(certificate.certificate))
+    server = SmallServer(server__host="0.0.0.0", server__tls_certificate=str(certificate.certificate))
     with pytest.raises(HostNotLoopback):
-        house.server.start()
+        server.server.start()
 
 
 def test_a_server_takes_both_on_both_ports(certificate: Certificate) -> None:
-    house = House(server__tls_certificate=str(certificate.certificate), server__tls_key=str(certificate.key))
-    ports = house.server.start()
+    server = SmallServer(server__tls_certificate=str(certificate.certificate), server__tls_key=str(certificate.key))
+    ports = server.server.start()
     context = certificate.client_context()
     for connection in (
         http.client.HTTPConnection("127.0.0.1", ports.http, timeout=60),
@@ -194,7 +194,7 @@ def test_a_server_takes_both_on_both_ports(certificate: Certificate) -> None:
             client.sendall(OPEN)
             assert client.recv(4) == b"\x80\x01\x00\x02"
             client.close()
-    house.server.drain()
+    server.server.drain()
 
 
 # -------------------------------------------------------------------------------------------------------- the ports

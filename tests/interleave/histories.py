@@ -313,13 +313,13 @@ def _check_explained(op: Op, who: str, before: State, effect: Effect) -> None:
 
 def _apply(state: State, effect: Effect) -> State:
     assert effect.removes <= state.files, "a file was removed that was not there"
-    kept = state.files - effect.removes
-    assert not effect.adds & kept, "a file was added twice"
+    remaining = state.files - effect.removes
+    assert not effect.adds & remaining, "a file was added twice"
     applications = dict(state.applications)
     if effect.application:
         applications[effect.application[0]] = effect.application[1]
     return State(
-        files=kept | effect.adds,
+        files=remaining | effect.adds,
         configuration=tuple(sorted({**dict(state.configuration), **dict(effect.settings)}.items())),
         applications=tuple(sorted(applications.items())),
     )

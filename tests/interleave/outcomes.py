@@ -137,8 +137,8 @@ def _rows_in(
     if base_row_id is not None:
         rows = rows.append_column(_ROW_ID, _row_ids(snapshot, rows, base_row_id))
     if deleted is not None:
-        marked = load_deleted_rows(snapshot.storage, deleted)
-        rows = rows.take(np.setdiff1d(np.arange(rows.num_rows), marked))
+        with_deletes = load_deleted_rows(snapshot.storage, deleted)
+        rows = rows.take(np.setdiff1d(np.arange(rows.num_rows), with_deletes))
     names = [*snapshot.schema.names, _CHANGE_TYPE, _ROW_ID]
     for row in rows.to_pylist():
         values = {**row, **constants}
@@ -147,8 +147,8 @@ def _rows_in(
 
 def _row_ids(snapshot: Snapshot, rows: pa.Table, base_row_id: int) -> pa.Array:
     name = snapshot.metadata.configuration.get(_ROW_ID_COLUMN)
-    kept = rows.column(name).to_pylist() if name in rows.column_names else [None] * rows.num_rows
-    return pa.array([base_row_id + at if each is None else each for at, each in enumerate(kept)], pa.int64())
+    remaining = rows.column(name).to_pylist() if name in rows.column_names else [None] * rows.num_rows
+    return pa.array([base_row_id + at if each is None else each for at, each in enumerate(remaining)], pa.int64())
 
 
 # --- The change feed -------------------------------------------------------------------------------------------------
@@ -166,11 +166,11 @@ def _check_feed(snapshot: Snapshot, folder: Path, expected: Counter[Row]) -> Non
 
 def _changes(snapshot: Snapshot, actions: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Row]]:
     """Returns changes from change files if a version has some, otherwise from its adds and removes."""
-    told = [(0, action["cdc"]) for action in actions if "cdc" in action]
+    reported = [(0, action["cdc"]) for action in actions if "cdc" in action]
     moved = [
         (sign, action[kind]) for action in actions for kind, sign in (("add", 1), ("remove", -1)) if kind in action
     ]
-    for sign, action in told or [(sign, action) for sign, action in moved if action["dataChange"]]:
+    for sign, action in reported or [(sign, action) for sign, action in moved if action["dataChange"]]:
         vector = action.get("deletionVector")
         deleted = _descriptor(vector) if vector else None
         for row in _rows_in(snapshot, unquote(action["path"]), action.get("partitionValues") or {}, deleted):

@@ -3,7 +3,7 @@
 A writer is a function with a `step` parameter to call before any access that others may see or change. The scheduler
 lets exactly one writer run from one step to the next, so a schedule (the next writer at each choice point) determines
 the run. `explore` enumerates all schedules by depth-first search over the choices in each run. A writer that waits for
-another passes the condition (`Turn.until`), and is not chosen before.
+another passes the condition (`Schedule.until`), and is not chosen before.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Run:
     results: list[Any] = field(default_factory=list)
 
 
-class Turn:
+class Schedule:
     """One writer's `step`; `shared` is the state that a run's writers have in common."""
 
     def __init__(self, lane: _Lane, shared: dict[str, Any]) -> None:
@@ -55,14 +55,14 @@ class _Lane:
         self.stopped = threading.Semaphore(0)
         self.done = False
         self.may_go: Callable[[], bool] | None = None
-        self._turn = Turn(self, shared)
+        self._schedule = Schedule(self, shared)
         self.result: Any = None
         self.thread = threading.Thread(target=self._run, args=(writer,), daemon=True)
 
     def _run(self, writer: Writer) -> None:
         self.go.acquire()
         try:
-            self.result = writer(self._turn)
+            self.result = writer(self._schedule)
         except Exception as error:  # noqa: BLE001 - what a writer raises is a result of the run
             self.result = error
         self.done = True
@@ -94,12 +94,12 @@ def run_schedule(writers: Sequence[Writer], prefix: Sequence[int] = ()) -> Run:
         may_stay = bool(run.order) and run.order[-1] in ready
         stays = ready.index(run.order[-1]) if may_stay else 0
         point = len(run.choices)
-        choice = prefix[point] % len(ready) if point < len(prefix) else stays
-        run.choices.append(choice)
+        option = prefix[point] % len(ready) if point < len(prefix) else stays
+        run.choices.append(option)
         run.options.append([stays, *(other for other in range(len(ready)) if other != stays)])
         run.may_stay.append(may_stay)
-        run.order.append(ready[choice])
-        lanes[ready[choice]].advance()
+        run.order.append(ready[option])
+        lanes[ready[option]].advance()
     assert all(lane.done for lane in lanes), "writers wait for each other"
     run.results = [lane.result for lane in lanes]
     return run
@@ -122,8 +122,8 @@ def explore(
 def _next(run: Run, switches_max: int | None) -> list[int] | None:
     """Returns the choices that lead to the next schedule in lexicographic order."""
     interrupted = [
-        stay and choice != options[0]
-        for stay, choice, options in zip(run.may_stay, run.choices, run.options, strict=True)
+        stay and option != options[0]
+        for stay, option, options in zip(run.may_stay, run.choices, run.options, strict=True)
     ]
     for point in range(len(run.choices) - 1, -1, -1):
         tried = run.options[point].index(run.choices[point])

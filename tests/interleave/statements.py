@@ -151,7 +151,7 @@ class Server:
         _take(text, self.shared, self.executors[0])
 
     def _run(self, text: str, lane: Lane) -> None:
-        _take(text, replace(self.shared, formats=self.formats(lane), locks=lane, turns=None), lane)  # type: ignore[arg-type]
+        _take(text, replace(self.shared, formats=self.formats(lane), locks=lane, write_queue=None), lane)  # type: ignore[arg-type]
 
 
 def _take(text: str, sources: Sources, executor: Any) -> None:

@@ -79,7 +79,7 @@ class DictStorage(Storage):
 
     @contextlib.contextmanager
     def open_output(self, name: str) -> Iterator[BinaryIO]:
-        buffer = _Kept()
+        buffer = _StoredBytes()
         yield buffer
         self.write(name, buffer.getvalue())
 
@@ -99,7 +99,7 @@ class DictStorage(Storage):
             raise FileNotFoundError(name) from None
 
 
-class _Kept(io.BytesIO):
+class _StoredBytes(io.BytesIO):
     """A buffer that stays readable, since Parquet writers close their output."""
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ class Interposed(Storage):
 
     @contextlib.contextmanager
     def open_output(self, name: str) -> Iterator[BinaryIO]:
-        buffer = _Kept()
+        buffer = _StoredBytes()
         yield buffer
         self.around("write", name, lambda: self.inner.write(name, buffer.getvalue()))
 

@@ -35,11 +35,11 @@ def test_killed_writers_leave_whole_versions(tmp_path: Path) -> None:
     folder.mkdir()
     storage = LocalStorage(str(folder))
     create_table(storage)
-    chance, told = random.Random(7), list[str]()
-    for turn in range(12):
+    chance, reported = random.Random(7), list[str]()
+    for round_number in range(12):
         writers = [
             subprocess.Popen(
-                [sys.executable, "-c", _WRITER, folder, f"w{turn}{side}"], cwd=ROOT, stdout=subprocess.PIPE
+                [sys.executable, "-c", _WRITER, folder, f"w{round_number}{side}"], cwd=ROOT, stdout=subprocess.PIPE
             )
             for side in "ab"
         ]
@@ -50,10 +50,10 @@ def test_killed_writers_leave_whole_versions(tmp_path: Path) -> None:
         for writer in writers:
             writer.kill()
             assert writer.stdout is not None
-            told += writer.stdout.read().decode().split()
+            reported += writer.stdout.read().decode().split()
             writer.wait()
     rows = [row for file in state_of(format_over(storage).load(storage.root)).files for row in file.rows]
     assert len(rows) == len(set(rows))
-    assert len(told) > 12
-    assert set(told) <= set(rows)
+    assert len(reported) > 12
+    assert set(reported) <= set(rows)
     assert len(states_of(storage)) == max(states_of(storage))  # each version is there and readable

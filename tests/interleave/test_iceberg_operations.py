@@ -50,7 +50,7 @@ class View:
     rows: Mapping[str, tuple[str, ...]]
     columns: frozenset[str]
     # Number of snapshots.
-    kept: int
+    snapshot_count: int
 
     def with_rows(self, name: str, rows: set[str]) -> View:
         return replace(self, rows={**self.rows, name: tuple(sorted(rows))})
@@ -96,11 +96,11 @@ def _mark(row: int) -> Begin:
         if not files.num_rows or row in snapshot.row_files.deleted_rows(files)[0]:
             return None
         transaction = _begin(own, snapshot, TableOperation.DML, "DELETE")
-        marked = snapshot.row_files.mark(files, [np.array([row])])
+        with_deletes = snapshot.row_files.mark(files, [np.array([row])])
         transaction.depend_on(lambda batch: pa.array([False] * batch.num_rows), files["path"])
-        transaction.depend_on_rows_alone(marked.rows)
+        transaction.depend_on_rows_alone(with_deletes.rows)
         transaction.stage_removes(files)
-        transaction.add_marked(marked)
+        transaction.add_deleted_rows(with_deletes)
         return transaction
 
     return begin
@@ -163,7 +163,7 @@ def _without(view: View, gone: set[str]) -> View:
 
 def _committed(view: View) -> View:
     """Returns the view with one more snapshot."""
-    return replace(view, kept=view.kept + 1)
+    return replace(view, snapshot_count=view.snapshot_count + 1)
 
 
 APPEND = Kind("append", _append(MAIN), lambda v, who: _committed(v.with_rows(MAIN, {*v.rows[MAIN], who})))
@@ -172,7 +172,7 @@ MARK = Kind("mark", _mark(0), lambda v, who: _committed(_without(v, {"r0"})))
 MARK_OTHER = Kind("mark other", _mark(1), lambda v, who: _committed(_without(v, {"r1"})))
 COMPACT = Kind("compact", _compact, lambda v, who: _committed(v))
 DELETE = Kind("delete", _delete_all, lambda v, who: _committed(v.with_rows(MAIN, set())))
-EXPIRE = Kind("expire", _expire, lambda v, who: replace(v, kept=-1))
+EXPIRE = Kind("expire", _expire, lambda v, who: replace(v, snapshot_count=-1))
 TAG = Kind("tag", _tag, lambda v, who: replace(v, rows={**v.rows, f"tag{who}": v.rows[MAIN]}))
 COLUMN = Kind("column", _add_column, lambda v, who: replace(v, columns=v.columns | {f"c{who}"}))
 KINDS = (APPEND, TO_BRANCH, MARK, MARK_OTHER, COMPACT, DELETE, EXPIRE, TAG, COLUMN)
@@ -223,7 +223,7 @@ def views_of(storage: Storage) -> dict[int, View]:
             )
             rows[reference.name] = tuple(sorted(_rows(snapshot)))
         columns = frozenset(field.name for field in metadata.schema.fields)
-        found[version] = View(rows=rows, columns=columns, kept=len(metadata.snapshots))
+        found[version] = View(rows=rows, columns=columns, snapshot_count=len(metadata.snapshots))
     return found
 
 
@@ -257,8 +257,12 @@ def check(storage: Storage, kinds: Mapping[str, Kind], results: Mapping[str, Any
 
 def _is_effect(kind: Kind, who: str, before: View, after: View) -> bool:
     expected = kind.effect(before, who)
-    if expected.kept < 0:
-        expected = replace(expected, kept=after.kept) if after.kept <= before.kept else expected
+    if expected.snapshot_count < 0:
+        expected = (
+            replace(expected, snapshot_count=after.snapshot_count)
+            if after.snapshot_count <= before.snapshot_count
+            else expected
+        )
     return expected == after
 
 

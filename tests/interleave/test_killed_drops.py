@@ -20,7 +20,7 @@ from catalog.store.file_store import FileStore
 from catalog.store.files import LocalFiles, LocalTree
 from engine.binding.sources import Sources
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.execution.writes import folder_marks
+from engine.execution.writes import unlisted_folders
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.main import EngineOptions, remove_leftovers
 from engine.planning.plans.ddl import CatalogPlan, CreateTablePlan, DropSchemaPlan, DropTablePlan
@@ -223,7 +223,7 @@ def use_storage(monkeypatch: pytest.MonkeyPatch, *methods: str, below: str) -> N
 
         return Interposed(open_storage(path, allowed_roots=allowed_roots), around)
 
-    for module in (drops, folder_marks):
+    for module in (drops, unlisted_folders):
         monkeypatch.setattr(module, "open_storage", opened)
 
 

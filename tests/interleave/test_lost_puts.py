@@ -11,7 +11,7 @@ import pytest
 from catalog.conditions import CommitOutcomeUnknown, ConcurrentAppend, LogWriteFailed
 from engine.delta.commit.transaction import Committed
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.storage.settled_put import StorageRetries
+from engine.storage.confirmed_put import StorageRetries
 from tests.interleave import histories
 from tests.interleave.histories import begin, check_history, create_table
 from tests.interleave.storages import DictStorage, Interposed

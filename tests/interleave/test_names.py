@@ -40,8 +40,8 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
-from engine.execution.writes import folder_marks
-from engine.execution.writes.commit import commit, removal_told
+from engine.execution.writes import unlisted_folders
+from engine.execution.writes.commit import commit, report_removal
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.planning.plans.ddl import CreateTablePlan, DropTablePlan
@@ -52,11 +52,11 @@ from engine.statements.containers import execution as drops
 from engine.statements.containers.execution import drop_table
 from engine.storage.storage import UNLISTED_MARK, Storage, open_storage
 from engine.tables.formats import formats_of
-from tests.chosen import numbered
 from tests.engine import planned as planned_module
 from tests.engine.planned import make_table, planned
 from tests.interleave.scheduler import Run, Step, Writer, explore, run_schedule
 from tests.interleave.storages import Interposed
+from tests.samples import with_slow
 
 NAME = TableName("spark_catalog", "default", "t")
 STATE = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
@@ -64,31 +64,31 @@ CREATE, CREATE_IF, WITH_ROWS = "CREATE TABLE t (a INT)", "CREATE TABLE IF NOT EX
 DROP, DROP_IF = "DROP TABLE t", "DROP TABLE IF EXISTS t"
 NOW_MS = 1_700_000_000_000
 
-turn = threading.local()
+round_number = threading.local()
 # If putting a marker file into a folder is a step, which multiplies the number of orders.
-steps_at_marks = False
+steps_at_barriers = False
 
 
-def take_turn() -> None:
-    step: Step | None = getattr(turn, "step", None)
+def advance() -> None:
+    step: Step | None = getattr(round_number, "step", None)
     if step is not None:
         step()
 
 
 class SteppingStore(FileStore):
     def load(self) -> CatalogState:
-        take_turn()
+        advance()
         return super().load()
 
     def swap(self, base: CatalogState, new: CatalogState) -> bool:
-        take_turn()
+        advance()
         return super().swap(base, new)
 
 
 def stepping_storage(path: str, allowed_roots: Sequence[str] | None = None) -> Storage:
     def around(method: str, name: str, do: Callable[[], Any]) -> Any:
-        if method in ("put", "remove", "write") and (steps_at_marks or name != UNLISTED_MARK):
-            take_turn()
+        if method in ("put", "remove", "write") and (steps_at_barriers or name != UNLISTED_MARK):
+            advance()
         return do()
 
     return Interposed(open_storage(path, allowed_roots=allowed_roots), around)
@@ -101,7 +101,7 @@ def _stepping(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def use_storage(monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Storage]) -> None:
-    for module in (planned_module, drops, folder_marks):
+    for module in (planned_module, drops, unlisted_folders):
         monkeypatch.setattr(module, "open_storage", opened)
 
 
@@ -131,9 +131,9 @@ def create_with_rows(plan: CreateTablePlan, catalog: Catalog) -> None:
     """Creates as CREATE TABLE … AS: files first, which are read before the log is written."""
     assert plan.entry is not None and plan.definition is not None and plan.description is not None
     storage, path = stepping_storage(plan.entry.location), f"part-{uuid.uuid4()}.parquet"
-    with removal_told(plan.entry):
+    with report_removal(plan.entry):
         storage.write(path, b"rows")
-        take_turn()
+        advance()
         storage.stat(path)
         transaction = Transaction.create(storage, plan.description)
         transaction.define(plan.definition)
@@ -167,7 +167,7 @@ def world(root: Path, before: Sequence[str], texts: Sequence[str]) -> tuple[list
 
     def writer(text: str, catalog: Catalog) -> Writer:
         def write(step: Step) -> None:
-            turn.step = step
+            round_number.step = step
             execute(catalog, text)
 
         return write
@@ -186,7 +186,7 @@ def ensure_explained(run: Run) -> None:
 PAIRS = [((), (CREATE, DROP)), ((CREATE,), (DROP, CREATE)), ((CREATE,), (DROP, DROP_IF))]
 
 
-@pytest.mark.parametrize(("before", "texts"), numbered(PAIRS, (2,)), ids=lambda texts: " | ".join(texts) or "nothing")
+@pytest.mark.parametrize(("before", "texts"), with_slow(PAIRS, (2,)), ids=lambda texts: " | ".join(texts) or "nothing")
 def test_every_order_of_two_statements(tmp_path: Path, before: Sequence[str], texts: Sequence[str]) -> None:
     for run, lake in explore(lambda: world(tmp_path, before, texts)):
         ensure_explained(run)

@@ -49,9 +49,9 @@ class Table:
     def add(self, path: str, keys: list[int], base_row_id: int) -> dict[str, Any]:
         size = self._write(path, pa.table({"k": keys}))
         stats = json.dumps({"numRecords": len(keys)})
-        told = {"modificationTime": 1, "dataChange": True, "stats": stats}
+        reported = {"modificationTime": 1, "dataChange": True, "stats": stats}
         ids = {"baseRowId": base_row_id, "defaultRowCommitVersion": self.version}
-        return {"add": {"path": f"{path}.parquet", "partitionValues": {}, "size": size, **told, **ids}}
+        return {"add": {"path": f"{path}.parquet", "partitionValues": {}, "size": size, **reported, **ids}}
 
     def remove(self, path: str) -> dict[str, Any]:
         return {"remove": {"path": f"{path}.parquet", "deletionTimestamp": 1, "dataChange": True}}

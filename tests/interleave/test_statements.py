@@ -60,14 +60,14 @@ BESIDE = {
 }
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
-TOLD = "'delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true'"
+FEED_PROPERTIES = "'delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true'"
 LAYOUTS = {
     "vectors": ("", VECTORS),
     "plain": ("", "'a' = 'b'"),
     "vectors in partitions": ("PARTITIONED BY (p)", VECTORS),
     "partitions": ("PARTITIONED BY (p)", "'a' = 'b'"),
-    "vectors, told and tracked": ("", f"{VECTORS}, {TOLD}"),
-    "told and tracked": ("", TOLD),
+    "vectors, told and tracked": ("", f"{VECTORS}, {FEED_PROPERTIES}"),
+    "told and tracked": ("", FEED_PROPERTIES),
 }
 PAIRS = list(itertools.combinations_with_replacement(STATEMENTS, 2))
 BESIDE_PAIRS = list(

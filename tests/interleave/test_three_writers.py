@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.chosen import some
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, run_op, table_in_memory
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage, Interposed
+from tests.samples import some
 
 TRIPLES = (
     (histories.APPEND_A, histories.REWRITE_A, histories.APPEND_A),

@@ -17,11 +17,11 @@ from catalog.conditions import (
 )
 from engine.delta.commit.transaction import Committed
 from engine.delta.maintenance.after_commit import PostCommit, run_hooks
-from tests.chosen import numbered
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, run_op, table_in_memory
 from tests.interleave.scheduler import Run, Step, explore
 from tests.interleave.storages import DictStorage, Interposed
+from tests.samples import with_slow
 
 OPS = (
     histories.APPEND_A,
@@ -59,7 +59,7 @@ def stepped(storage: DictStorage, step: Step) -> Interposed:
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), numbered(PAIRS, _MIRRORED), ids=[f"{a.name} | {b.name}" for a, b in PAIRS]
+    ("first", "second"), with_slow(PAIRS, _MIRRORED), ids=[f"{a.name} | {b.name}" for a, b in PAIRS]
 )
 def test_every_interleaving_of_two_statements_is_serializable(first: Op, second: Op) -> None:
     ops = {"x": first, "y": second}
@@ -135,7 +135,7 @@ def test_two_removals_of_one_file_that_nobody_read_conflict() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    numbered([(histories.APPEND_A, histories.REWRITE_A), (histories.DELETE_A, histories.APPEND_B)], (1,)),
+    with_slow([(histories.APPEND_A, histories.REWRITE_A), (histories.DELETE_A, histories.APPEND_B)], (1,)),
     ids=lambda op: op.name,
 )
 def test_post_commit_work_may_interleave_with_everything(first: Op, second: Op) -> None:

@@ -152,12 +152,12 @@ class Maker:
         self._java.setColumnDefault(self._table(table), name, type, default)
 
 
-def answer(spark: SparkSession, maker: Maker, asked: Any) -> dict[str, Any]:
+def answer(spark: SparkSession, maker: Maker, requested: Any) -> dict[str, Any]:
     try:
-        if isinstance(asked, list):
-            getattr(maker, asked[0])(*asked[1:])
+        if isinstance(requested, list):
+            getattr(maker, requested[0])(*requested[1:])
             return {"columns": [], "rows": []}
-        frame = spark.sql(asked)
+        frame = spark.sql(requested)
         quoted = ["`" + name.replace("`", "``") + "`" for name in frame.columns]
         texts = frame.selectExpr(*(f"cast({name} as string)" for name in quoted)) if quoted else frame
         return {"columns": frame.columns, "rows": [list(row) for row in texts.collect()]}
@@ -168,7 +168,9 @@ def answer(spark: SparkSession, maker: Maker, asked: Any) -> dict[str, Any]:
 def main() -> None:
     spark = open_spark()
     maker = Maker(spark)
-    Path(sys.argv[1]).write_text(json.dumps([answer(spark, maker, asked) for asked in map(json.loads, sys.stdin)]))
+    Path(sys.argv[1]).write_text(
+        json.dumps([answer(spark, maker, requested) for requested in map(json.loads, sys.stdin)])
+    )
     spark.stop()
 
 

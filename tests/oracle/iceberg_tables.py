@@ -36,7 +36,7 @@ class Made:
                 made.append(f"ALTER TABLE {table} CREATE TAG s{number}")
         return made
 
-    def questions(self, table: str) -> list[str]:
+    def queries(self, table: str) -> list[str]:
         tags = [f"s{number}" for number, step in enumerate(self.steps) if _makes_snapshot(step)]
         tags = tags if self.has_tags and self.version > 1 else []
         past = [f"SELECT * FROM {table} VERSION AS OF '{tag}' ORDER BY id" for tag in tags]

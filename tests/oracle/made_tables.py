@@ -40,7 +40,7 @@ class Made:
         create = f"CREATE TABLE {table} ({self.columns}) USING delta {self.clauses} {properties}"
         return [create, *(_filled(step, table, root) for step in self.steps)]
 
-    def questions(self, name: str, root: str) -> list[str]:
+    def queries(self, name: str, root: str) -> list[str]:
         return [_filled(read, f"delta.`{root}/{name}`", root) for read in self.reads]
 
 
@@ -161,7 +161,7 @@ def _mapped(mode: str, more: str = "") -> Made:
 
 _TRACKED = "'delta.enableRowTracking' = 'true'"
 _VECTORS = "'delta.enableDeletionVectors' = 'true'"
-_REARRANGED = (*_PLAIN.steps, "OPTIMIZE {t}", "DELETE FROM {t} WHERE id = 9", "UPDATE {t} SET name = 'x' WHERE id < 2")
+_COMPACTED = (*_PLAIN.steps, "OPTIMIZE {t}", "DELETE FROM {t} WHERE id = 9", "UPDATE {t} SET name = 'x' WHERE id < 2")
 
 TABLES = {
     "plain": _PLAIN,
@@ -172,29 +172,29 @@ TABLES = {
     "mapped_by_id": _mapped("id"),
     "mapped_with_vectors": _mapped("name", f", {_VECTORS}"),
     "mapped_by_id_with_vectors": _mapped("id", f", {_VECTORS}, {_TRACKED}"),
-    "vectors": Made(properties=_VECTORS, clauses="PARTITIONED BY (day)", steps=_REARRANGED),
+    "vectors": Made(properties=_VECTORS, clauses="PARTITIONED BY (day)", steps=_COMPACTED),
     "clone_of_vectors": Made(steps=(), reads=(_ALL,)),
-    "tracked": Made(properties=_TRACKED, steps=_REARRANGED, reads=(_ALL, _IDS)),
+    "tracked": Made(properties=_TRACKED, steps=_COMPACTED, reads=(_ALL, _IDS)),
     "tracked_with_vectors": Made(
         properties=f"{_TRACKED}, {_VECTORS}, 'delta.columnMapping.mode' = 'name'",
         clauses="PARTITIONED BY (day)",
-        steps=_REARRANGED,
+        steps=_COMPACTED,
         reads=(_ALL, _IDS, "SELECT id, _metadata.row_id FROM {t} VERSION AS OF 4 ORDER BY id"),
     ),
     "tracked_later": Made(
         steps=(*_PLAIN.steps[:2], f"ALTER TABLE {{t}} SET TBLPROPERTIES ({_TRACKED})", *_PLAIN.steps[2:]),
         reads=(_ALL, _IDS),
     ),
-    "clustered": Made(clauses="CLUSTER BY (id, day)", steps=_REARRANGED),
+    "clustered": Made(clauses="CLUSTER BY (id, day)", steps=_COMPACTED),
     "v2_checkpoints": Made(
-        properties=f"'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2', {_VECTORS}", steps=_REARRANGED
+        properties=f"'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2', {_VECTORS}", steps=_COMPACTED
     ),
     "v2_checkpoints_in_json": Made(
         properties="'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2'",
-        steps=("SET spark.databricks.delta.checkpointV2.topLevelFileFormat = json", *_REARRANGED),
+        steps=("SET spark.databricks.delta.checkpointV2.topLevelFileFormat = json", *_COMPACTED),
     ),
     "classic_checkpoints": Made(
-        properties="'delta.checkpointInterval' = '2', 'delta.checkpoint.writeStatsAsJson' = 'false'", steps=_REARRANGED
+        properties="'delta.checkpointInterval' = '2', 'delta.checkpoint.writeStatsAsJson' = 'false'", steps=_COMPACTED
     ),
     "variants": Made(
         columns="id BIGINT, v VARIANT, l ARRAY<VARIANT>, s STRUCT<v: VARIANT>",

@@ -67,35 +67,35 @@ def _is_sorted(plan: Any) -> bool:
     return name not in _UNSORTED and children.size() > 0 and _is_sorted(children.apply(0))
 
 
-def clean(spark: SparkSession, kept: set[str]) -> None:
+def clean(spark: SparkSession, remaining: set[str]) -> None:
     spark.sql("USE spark_catalog.default")
     for database in spark.catalog.listDatabases():
         if database.name != "default":
             spark.sql(f"DROP DATABASE `{database.name}` CASCADE")
     for table in spark.catalog.listTables("default"):
-        if not table.isTemporary and table.name not in kept:
+        if not table.isTemporary and table.name not in remaining:
             spark.sql(f"DROP {'VIEW' if table.tableType == 'VIEW' else 'TABLE'} `{table.name}`")
 
 
 def main() -> None:
-    asked = json.loads(Path(sys.argv[1]).read_text())
-    spark = open_spark(Path(asked["folder"]))
+    requested = json.loads(Path(sys.argv[1]).read_text())
+    spark = open_spark(Path(requested["folder"]))
     spark.sparkContext.setLogLevel("OFF")
     logging.disable()  # pyspark logs each error with its stack
-    for name, path in asked["tables"].items():
+    for name, path in requested["tables"].items():
         spark.read.parquet(path).write.saveAsTable(name)
-    for name, query in asked["made"].items():
+    for name, query in requested["made"].items():
         spark.sql(f"CREATE TABLE {name} USING parquet AS {query}")
-    kept = {*asked["tables"], *asked["made"]}
+    remaining = {*requested["tables"], *requested["made"]}
     with Path(sys.argv[2]).open("w") as out:
-        for file in asked["files"]:
+        for file in requested["files"]:
             session = spark.newSession()
             for key, value in file["settings"]:
                 session.conf.set(key, value)
             answers = [answer(session, statement) for statement in file["statements"]]
             out.write(json.dumps({"name": file["name"], "answers": answers}) + "\n")
             out.flush()
-            clean(spark.newSession(), kept)
+            clean(spark.newSession(), remaining)
     spark.stop()
 
 

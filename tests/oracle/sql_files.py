@@ -100,11 +100,11 @@ def _found(pattern: re.Pattern[str], lines: list[str]) -> list[str]:
 
 
 def _statements(lines: list[str]) -> list[str]:
-    kept = [line for line in lines if not line.strip().startswith("--") or line.strip().startswith(_DELIMITER)]
+    remaining = [line for line in lines if not line.strip().startswith("--") or line.strip().startswith(_DELIMITER)]
     statements: list[str] = []
     plain: list[str] = []
     whole: list[str] | None = None
-    for line in kept:
+    for line in remaining:
         if line.strip().startswith(_DELIMITER + "START"):
             statements += _split(plain)
             plain, whole = [], []

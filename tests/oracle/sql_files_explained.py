@@ -103,7 +103,7 @@ class Follower:
         found = next(
             (why for pattern, why in REFUSALS if error and re.search(pattern, f"{error} {statement}", re.S)), None
         )
-        if found is None and self._needs_missing(statement):
+        if found is None and self._requires_missing(statement):
             found = "needs what was refused before"
         if found is not None and error:
             self._note(statement)
@@ -117,7 +117,7 @@ class Follower:
             words = re.findall(r"\w+", statement.lower())
             self.missing.update(words[2:4] if words[0] in ("insert", "alter", "delete", "merge") else words[1:2])
 
-    def _needs_missing(self, statement: str) -> bool:
+    def _requires_missing(self, statement: str) -> bool:
         return not self.missing.isdisjoint(re.findall(r"\w+", statement.lower()))
 
 

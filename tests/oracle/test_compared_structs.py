@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.spark.session import SparkDriver
-from tests.oracle.compared.differences import told_differences
+from tests.oracle.compared.differences import metadata_differences
 from tests.oracle.compared.runner import Made, run_selected
 from tests.oracle.compared.struct_cases import STRUCT_CASES
 
@@ -22,5 +22,5 @@ def made(
 @pytest.mark.parametrize("name", STRUCT_CASES)
 def test_both_assign_the_same(made: dict[str, list[Made]], name: str) -> None:
     ours, theirs = made[name]
-    found = told_differences(f"struct {name}", ours, theirs)
+    found = metadata_differences(f"struct {name}", ours, theirs)
     assert not found, "\n".join(found)

@@ -35,13 +35,13 @@ def test_we_read_what_it_writes(oracle: Oracle, spark_driver: SparkDriver, tmp_p
     """The same questions in the same words have the same answers, cell by cell."""
     root = tmp_path / "lake"
     root.mkdir()
-    asked = {
-        name: [exact_rows(f"({text})") for text in table.questions(name, str(root))] for name, table in TABLES.items()
+    requested = {
+        name: [exact_rows(f"({text})") for text in table.queries(name, str(root))] for name, table in TABLES.items()
     }
-    questions = [text for texts in asked.values() for text in texts]
-    answers = iter(oracle(making(str(root)) + questions)[-len(questions) :])
+    queries = [text for texts in requested.values() for text in texts]
+    answers = iter(oracle(making(str(root)) + queries)[-len(queries) :])
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(root))), spark_driver)
-    for name, texts in asked.items():
+    for name, texts in requested.items():
         for text in texts:
             expected = next(answers)
             assert expected, (name, text)

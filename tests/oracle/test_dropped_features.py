@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.oracle, pytest.mark.spark, pytest.mark.timeout(3000)]
 
 def test_it_reads_and_rearranges_them(oracle: Oracle, session: LakeSession, lake: Path) -> None:
     cases = {**CASES, **{name: mapped(*steps) for name, steps in MAPPED.items()}}
-    asked, expected = [], []
+    requested, expected = [], []
     for number, (name, case) in enumerate(cases.items()):
         make(session, lake / "freed", case)
         version = load_snapshot(str(lake / "freed")).version
@@ -27,9 +27,9 @@ def test_it_reads_and_rearranges_them(oracle: Oracle, session: LakeSession, lake
         ignored = shutil.ignore_patterns("*.tmp")  # post-commit work may still run
         folder = shutil.copytree(lake / "freed", lake.parent / f"kept{number}", ignore=ignored)
         read = f"SELECT CAST(struct(*) AS STRING) FROM delta.`{folder}`"
-        asked += [read, f"{read} VERSION AS OF {version}", f"OPTIMIZE delta.`{folder}`", read]
+        requested += [read, f"{read} VERSION AS OF {version}", f"OPTIMIZE delta.`{folder}`", read]
         expected.append((name, case.feature, folder, truth))
-    answers = iter(oracle(asked))
+    answers = iter(oracle(requested))
     for name, feature, folder, truth in expected:
         for what in ("newest", "before", "optimized", "after"):
             answer = next(answers)

@@ -34,12 +34,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(folder: Path) -> Answers:
     """Returns the runtime's answers about its tables in the folder."""
     steps = [step for name, table in TABLES.items() for step in table.statements(f"c.d.{name}")]
-    asked = [(name, text) for name, table in TABLES.items() for text in table.questions("{t}")]
-    questions = [exact_rows(f"({text.replace('{t}', f'c.d.{name}')})") for name, text in asked]
-    answers = ask_iceberg_spark([*steps, *questions], folder)
-    assert not [(step, answer) for step, answer in zip(steps + questions, answers, strict=True) if "error" in answer]
+    requested = [(name, text) for name, table in TABLES.items() for text in table.queries("{t}")]
+    queries = [exact_rows(f"({text.replace('{t}', f'c.d.{name}')})") for name, text in requested]
+    answers = ask_iceberg_spark([*steps, *queries], folder)
+    assert not [(step, answer) for step, answer in zip(steps + queries, answers, strict=True) if "error" in answer]
     found: Answers = {name: [] for name in TABLES}
-    for (name, text), answer in zip(asked, answers[len(steps) :], strict=True):
+    for (name, text), answer in zip(requested, answers[len(steps) :], strict=True):
         found[name].append((text, answer["rows"]))
     return found
 
@@ -73,16 +73,16 @@ def test_both_write_the_same_tables(spark_driver: SparkDriver, tmp_path: Path) -
         history.create()
         for _ in range(15):
             history.step()
-    for turn in range(2):
+    for round_number in range(2):
         changes = [text for history in histories for text in _changes(f"c.default.{history.name}")]
         reads = [_ordered(f"c.default.{history.name}", history.names()) for history in histories]
         answers = ask_iceberg_spark([*reads, *changes, *reads], tmp_path)
         assert not [answer for answer in answers if "error" in answer]
         before, after = answers[: len(reads)], answers[-len(reads) :]
         for history, first, last in zip(histories, before, after, strict=True):
-            assert _rows(first) == history.expected_texts(), (turn, history.log)
+            assert _rows(first) == history.expected_texts(), (round_number, history.log)
             found = rows(session, _ordered(history.name, history.names()))
-            assert Counter(found) == _rows(last), (turn, history.log)
+            assert Counter(found) == _rows(last), (round_number, history.log)
             texts = rows(session, f"SELECT {', '.join(history.names())} FROM {history.name}")
             history.stored = [dict(zip(history.columns, row, strict=True)) for row in texts]
             for _ in range(5):

@@ -47,9 +47,9 @@ def test_runtime_assigns_and_inserts_by_the_same_names(tmp_path: Path) -> None:
     cases = [case for case in (*assigned, *inserted) if not any(part in case[2] for part in _LACKING)]
     found = _answers([case[:3] for case in cases], tmp_path)
     differing = [
-        (case[2], case[3], told, rows)
-        for case, (told, rows) in zip(cases, found, strict=True)
-        if "error" in told or _values(rows) != case[3]
+        (case[2], case[3], described, rows)
+        for case, (described, rows) in zip(cases, found, strict=True)
+        if "error" in described or _values(rows) != case[3]
     ]
     assert not differing
 
@@ -57,8 +57,8 @@ def test_runtime_assigns_and_inserts_by_the_same_names(tmp_path: Path) -> None:
 def test_runtime_rejects_the_same_structs(tmp_path: Path) -> None:
     found = _answers([(type_, "NULL", statement) for type_, statement, _, _ in UNLIKE], tmp_path)
     differing = [
-        (case[1], told)
-        for case, (told, _) in zip(UNLIKE, found, strict=True)
-        if f"[{case[2]}]" not in told.get("error", "")
+        (case[1], described)
+        for case, (described, _) in zip(UNLIKE, found, strict=True)
+        if f"[{case[2]}]" not in described.get("error", "")
     ]
     assert not differing

@@ -70,7 +70,7 @@ def session(folder: Path, spark_driver: SparkDriver) -> LakeSession:
     return engine.open_session(Identity("ann"), settings=settings, catalog=None, schema=None)
 
 
-def asked(folder: Path, steps: list[Any]) -> list[list[list[Any]]]:
+def run_steps(folder: Path, steps: list[Any]) -> list[list[list[Any]]]:
     answers = ask_iceberg_spark(steps, folder)
     assert not [(step, answer) for step, answer in zip(steps, answers, strict=True) if "error" in answer]
     return [answer["rows"] for answer in answers]
@@ -85,14 +85,14 @@ def test_both_read_and_write_types_that_spark_lacks(folder: Path, session: LakeS
         return [[list(row) for row in rows(session, text)] for text in texts]
 
     steps = [step for name, mode in tables.items() for step in _making(f"c.d.{name}", mode)]
-    theirs = asked(folder, [*steps, *reads.values()])[len(steps) :]
+    theirs = run_steps(folder, [*steps, *reads.values()])[len(steps) :]
     assert ours() == theirs and all(theirs)
     for name in tables:
         for change in _CHANGES:
             run(session, change.replace("{t}", f"d.{name}"))
     before = ours()
     more = [f"UPDATE c.d.{name} SET id = id + 1000 WHERE id >= 30" for name in tables]
-    answers = asked(folder, [*reads.values(), *more, *reads.values()])
+    answers = run_steps(folder, [*reads.values(), *more, *reads.values()])
     assert before == answers[: len(reads)] and all(before)
     assert ours() == answers[-len(reads) :]
 
@@ -133,8 +133,8 @@ METADATA = (
 
 
 def test_metadata_tables_are_the_runtimes(folder: Path, session: LakeSession) -> None:
-    questions = [exact_rows(f"c.d.past.{name}") for name in METADATA]
-    answers = asked(folder, [*_PAST, *questions])[len(_PAST) :]
+    queries = [exact_rows(f"c.d.past.{name}") for name in METADATA]
+    answers = run_steps(folder, [*_PAST, *queries])[len(_PAST) :]
     differing: list[Any] = []
     for name, expected in zip(METADATA, answers, strict=True):
         found = [_flat(json.loads(text)) for (text,) in rows(session, exact_rows(f"d.past.{name}"))]

@@ -60,13 +60,15 @@ def test_answers_are_sparks(group: str, spark_driver: SparkDriver, tmp_path: Pat
 
 def plain_answers(files: list[SqlFile], folder: Path, tables: dict[str, Path]) -> dict[str, list[Answer]]:
     """Returns plain Spark's answers, from a separate process."""
-    asked, told = folder / "asked.json", folder / "answers.jsonl"
+    requested, described = folder / "asked.json", folder / "answers.jsonl"
     made = {"folder": str(folder / "plain"), "tables": {name: str(path) for name, path in tables.items()}}
     listed = [{"name": file.name, "settings": file.settings, "statements": file.statements} for file in files]
-    asked.write_text(json.dumps({**made, "made": MADE_TABLES, "files": listed}))
+    requested.write_text(json.dumps({**made, "made": MADE_TABLES, "files": listed}))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SPARK"))}
-    subprocess.run([sys.executable, PLAIN, asked, told], cwd=folder, env=environment, check=True, capture_output=True)
-    lines = (json.loads(line) for line in told.read_text().splitlines())
+    subprocess.run(
+        [sys.executable, PLAIN, requested, described], cwd=folder, env=environment, check=True, capture_output=True
+    )
+    lines = (json.loads(line) for line in described.read_text().splitlines())
     return {line["name"]: line["answers"] for line in lines}
 
 

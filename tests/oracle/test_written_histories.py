@@ -25,9 +25,9 @@ _STATEMENTS = int(os.environ.get("HISTORY_STATEMENTS", "20"))
 
 def test_it_reads_tables_of_random_histories(answers: Answers, session: LakeSession, lake: Path) -> None:
     histories = [live(session, lake.parent, str(seed), _STATEMENTS) for seed in range(int(_FIRST), int(_LAST))]
-    asked = [(history, *query) for history in histories for query in _queries(history)]
-    found = answers([theirs for _, _, theirs in asked])
-    for (history, ours, theirs), answer in zip(asked, found, strict=True):
+    requested = [(history, *query) for history in histories for query in _queries(history)]
+    found = answers([theirs for _, _, theirs in requested])
+    for (history, ours, theirs), answer in zip(requested, found, strict=True):
         assert "error" not in answer, (theirs, answer)
         expected = [[None if cell is None else str(cell) for cell in row] for row in rows(session, ours)]
         assert sorted(answer["rows"], key=repr) == sorted(expected, key=repr), (history.trace, theirs)

@@ -38,9 +38,9 @@ def test_each_goes_on_past_the_mark_of_the_other(oracle: Oracle, session: LakeSe
     for name, definition in TABLES.items():
         run(session, f"CREATE TABLE {name} {definition}")
     seen = dict.fromkeys(TABLES, frozenset[int]())
-    for turn in ("ours", "theirs", "ours", "theirs"):
+    for round_number in ("ours", "theirs", "ours", "theirs"):
         before = {name: identity(lake / name) for name in TABLES}
-        if turn == "theirs":
+        if round_number == "theirs":
             oracle([text.replace("{t}", f"delta.`{lake}/{name}`") for name in TABLES for text in ROUND])
         else:
             for name in TABLES:
@@ -49,11 +49,11 @@ def test_each_goes_on_past_the_mark_of_the_other(oracle: Oracle, session: LakeSe
         for name, column in before.items():
             values = [row[0] for row in rows(session, f"SELECT id FROM {name}")]
             new = set(values) - seen[name]
-            assert len(set(values)) == len(values) and len(new) == 3 + 50 + 7, (turn, name)
-            assert all((value - column.start) % column.step == 0 for value in new), (turn, name)
-            assert all((value - column.next_value) * column.step >= 0 for value in new), (turn, name)
+            assert len(set(values)) == len(values) and len(new) == 3 + 50 + 7, (round_number, name)
+            assert all((value - column.start) % column.step == 0 for value in new), (round_number, name)
+            assert all((value - column.next_value) * column.step >= 0 for value in new), (round_number, name)
             assert identity(lake / name).high_water_mark == max(new, key=lambda value: value * column.step), (
-                turn,
+                round_number,
                 name,
             )
             seen[name] = frozenset(values)

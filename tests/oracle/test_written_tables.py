@@ -20,7 +20,7 @@ from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeSession
 from engine.types.schema import ArrayType, MapType, StructType
 from tests.engine.lake_sessions import rows, run
-from tests.engine.test_read_back import CASES, WAYS, create, insert, source
+from tests.engine.test_read_back import CASES, WRITE_FORMS, create, insert, source
 from tests.engine.written_features import FEATURES
 from tests.oracle.conftest import Answers, Oracle
 
@@ -47,7 +47,7 @@ class Shown:
         texts = ", ".join(f"CAST({column} AS STRING)" for column in self.columns.values())
         return sorted((list(row) for row in rows(session, f"SELECT {texts} FROM ({query})")), key=repr)
 
-    def asked(self, folder: Path) -> str:
+    def query(self, folder: Path) -> str:
         named = ", ".join(f"{column} AS {alias}" for alias, column in self.columns.items())
         return f"SELECT {named} FROM delta.`{folder}`"
 
@@ -63,22 +63,22 @@ def _text(name: str, kind: str) -> str:
 def test_it_reads_what_was_written_and_counts_the_same(oracle: Oracle, session: LakeSession, lake: Path) -> None:
     """Every kind of table in every way: the rows, and the statistics in delta-spark's copy."""
     reads, copies, truths = [], [], []
-    for number, (feature, way) in enumerate(CASES):
-        statements, query = WAYS[way](FEATURES[feature], f"t{number}")
+    for number, (feature, path) in enumerate(CASES):
+        statements, query = WRITE_FORMS[path](FEATURES[feature], f"t{number}")
         for statement in statements:
             run(session, statement)
         shown = Shown.of(session, query)
         truths.append(shown.ours(session, query))
-        reads.append(shown.asked(lake / f"t{number}"))
+        reads.append(shown.query(lake / f"t{number}"))
         copies.append(_copy(lake / f"t{number}", lake.parent / f"copy{number}"))
     answers = oracle(reads + copies)
-    for (feature, way), answer, truth in zip(CASES, answers, truths, strict=False):
-        assert sorted(answer, key=repr) == truth, (feature, way)
-    for number, (feature, way) in enumerate(CASES):
+    for (feature, path), answer, truth in zip(CASES, answers, truths, strict=False):
+        assert sorted(answer, key=repr) == truth, (feature, path)
+    for number, (feature, path) in enumerate(CASES):
         ours, theirs = whole(lake / f"t{number}"), whole(lake.parent / f"copy{number}")
-        assert ours["numRecords",] == theirs["numRecords",], (feature, way)
+        assert ours["numRecords",] == theirs["numRecords",], (feature, path)
         differences = {leaf: (own, theirs[leaf]) for leaf, own in ours.items() if not alike(leaf, own, theirs[leaf])}
-        assert not differences, (feature, way)
+        assert not differences, (feature, path)
 
 
 def _copy(folder: Path, target: Path) -> str:

@@ -128,8 +128,8 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return self._answer(status, body, etag, fault["cut"])
         shown = self.headers.get("Authorization") if fault.get("echoes") else "a fault"
-        told = fault.get("body", {"error": {"message": shown, "code": fault["status"]}})
-        return self._answer(fault["status"], told, retry_after=fault.get("retry_after"))
+        reported = fault.get("body", {"error": {"message": shown, "code": fault["status"]}})
+        return self._answer(fault["status"], reported, retry_after=fault.get("retry_after"))
 
     def _answer(
         self, status: int, body: Any, etag: str | None = None, cut: int = 0, retry_after: str | None = None
@@ -262,8 +262,10 @@ class Handler(BaseHTTPRequestHandler):
                         version["schema-id"] = metadata["schemas"][-1]["schema-id"]
                     metadata["versions"].append(version)
                 case "set-current-view-version":
-                    asked = update["view-version-id"]
-                    metadata["current-version-id"] = metadata["versions"][-1]["version-id"] if asked == -1 else asked
+                    requested = update["view-version-id"]
+                    metadata["current-version-id"] = (
+                        metadata["versions"][-1]["version-id"] if requested == -1 else requested
+                    )
                 case "set-properties":
                     metadata["properties"] |= update["updates"]
                 case "remove-properties":
@@ -319,8 +321,8 @@ class Handler(BaseHTTPRequestHandler):
         }
 
     def _given(self, location: str) -> dict[str, Any]:
-        is_asked = self.headers.get("X-Iceberg-Access-Delegation") == "vended-credentials"
-        return self.state.given(location) if is_asked else {}
+        is_requested = self.headers.get("X-Iceberg-Access-Delegation") == "vended-credentials"
+        return self.state.given(location) if is_requested else {}
 
     def _create(self, namespace: tuple[str, ...], body: Any) -> tuple[int, Any, str | None]:
         self._known(namespace)

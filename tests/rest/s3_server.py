@@ -117,25 +117,25 @@ class Handler(BaseHTTPRequestHandler):
             return self._answer(200)
         query = {key: values[0] for key, values in parse_qs(url.query, keep_blank_values=True).items()}
         path = unquote(url.path).strip("/") if "/" in url.path.strip("/") else unquote(url.path).strip("/") + "/"
-        asked = path + query.get("prefix", "") if path.endswith("/") else path
-        key = self._key_for(url, asked)
+        requested = path + query.get("prefix", "") if path.endswith("/") else path
+        key = self._key_for(url, requested)
         if key is None:
-            self._note(key, asked, 403)
+            self._note(key, requested, 403)
             message = b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
             return self._answer(403, message)
         if self.command == "GET" and not path.endswith("/"):
             time.sleep(self.store.slow_s)
-        self.fault = self._fault(asked)
+        self.fault = self._fault(requested)
         match self.fault:
             case "reset" | "hang":
-                self._note(key, asked, 0)
+                self._note(key, requested, 0)
                 return self._give_up()
             case None | "lose" | "late":
                 pass
             case status:
-                self._note(key, asked, int(status))
+                self._note(key, requested, int(status))
                 return self._answer(int(status), b"<Error><Code>SlowDown</Code></Error>")
-        self._carry_out(path, query, data, key, asked)
+        self._carry_out(path, query, data, key, requested)
         if self.fault is not None:
             return self._give_up()
         self._answer(*self.done)
@@ -162,17 +162,17 @@ class Handler(BaseHTTPRequestHandler):
     def _note(self, key: str | None, path: str, status: int) -> None:
         self.store.requests.append((key or "", self.command, path, status))
 
-    def _key_for(self, url: Any, asked: str) -> str | None:
+    def _key_for(self, url: Any, requested: str) -> str | None:
         """Returns the key that signed the request, if it is valid for the request."""
         key = self._signed_by(url)
-        return key if key is not None and opens(key, asked) else None
+        return key if key is not None and opens(key, requested) else None
 
-    def _carry_out(self, path: str, query: dict[str, str], data: bytes, key: str, asked: str) -> None:
+    def _carry_out(self, path: str, query: dict[str, str], data: bytes, key: str, requested: str) -> None:
         encoding, digest = (self.headers.get(name, "") for name in ("Content-Encoding", "x-amz-content-sha256"))
         if "aws-chunked" in encoding or "STREAMING" in digest:
             data = _unchunked(data)
         with self.store.lock:
-            self._route(path, query, data, key, asked)
+            self._route(path, query, data, key, requested)
 
     def _signed_by(self, url: Any) -> str | None:
         """Returns the key whose secret signed the request, by signature version 4."""
@@ -195,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
         expected = hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()
         return key if hmac.compare_digest(expected, signature) else None
 
-    def _route(self, path: str, query: dict[str, str], data: bytes, key: str, asked: str) -> None:
+    def _route(self, path: str, query: dict[str, str], data: bytes, key: str, requested: str) -> None:
         store = self.store
         match self.command:
             case "GET" if path.endswith("/"):
@@ -214,16 +214,16 @@ class Handler(BaseHTTPRequestHandler):
             case "POST" if "uploads" in query:
                 upload = f"upload-{uuid.uuid4().hex}"
                 store.parts[upload] = {}
-                told = f"<UploadId>{upload}</UploadId>"
-                status, body, headers = 200, _xml("InitiateMultipartUploadResult", told), {}
+                reported = f"<UploadId>{upload}</UploadId>"
+                status, body, headers = 200, _xml("InitiateMultipartUploadResult", reported), {}
             case "POST" if "uploadId" in query and self.headers.get("If-None-Match") == "*" and path in store.objects:
                 store.parts.pop(query["uploadId"])
                 status, body, headers = 412, b"<Error><Code>PreconditionFailed</Code></Error>", {}
             case "POST" if "uploadId" in query:
                 parts = store.parts.pop(query["uploadId"])
                 self._put(path, b"".join(parts[number] for number in sorted(parts)))
-                told = f"<ETag>{escape(_etag(store.objects[path]))}</ETag>"
-                status, body, headers = 200, _xml("CompleteMultipartUploadResult", told), {}
+                reported = f"<ETag>{escape(_etag(store.objects[path]))}</ETag>"
+                status, body, headers = 200, _xml("CompleteMultipartUploadResult", reported), {}
             case "POST" if "delete" in query:
                 for name in re.findall(r"<Key>(.*?)</Key>", data.decode()):
                     if opens(key, path + unescape(name)):
@@ -237,7 +237,7 @@ class Handler(BaseHTTPRequestHandler):
                 status, body, headers = 204, b"", {}
             case _:
                 status, body, headers = 404, b"<Error><Code>NoSuchKey</Code></Error>", {}
-        self._note(key, asked, status)
+        self._note(key, requested, status)
         self.done = status, body, headers
 
     def _put(self, path: str, data: bytes) -> None:
@@ -281,9 +281,9 @@ class Handler(BaseHTTPRequestHandler):
             )
         prefixes = (f"<Prefix>{escape(each)}</Prefix>" for each in sorted(common))
         folders = "".join(f"<CommonPrefixes>{each}</CommonPrefixes>" for each in prefixes)
-        told = f"<Name>{bucket.rstrip('/')}</Name><Prefix>{escape(prefix)}</Prefix><IsTruncated>false</IsTruncated>"
+        reported = f"<Name>{bucket.rstrip('/')}</Name><Prefix>{escape(prefix)}</Prefix><IsTruncated>false</IsTruncated>"
         count = f"<KeyCount>{len(contents) + len(common)}</KeyCount><MaxKeys>1000</MaxKeys>"
-        return _xml("ListBucketResult", told + count + "".join(contents) + folders)
+        return _xml("ListBucketResult", reported + count + "".join(contents) + folders)
 
     def _answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
@@ -301,10 +301,10 @@ class Forwarding(Handler):
 
     other: str
 
-    def _key_for(self, url: Any, asked: str) -> str | None:
+    def _key_for(self, url: Any, requested: str) -> str | None:
         return ""
 
-    def _carry_out(self, path: str, query: dict[str, str], data: bytes, key: str, asked: str) -> None:
+    def _carry_out(self, path: str, query: dict[str, str], data: bytes, key: str, requested: str) -> None:
         connection = http.client.HTTPConnection(self.other, timeout=60)
         connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
@@ -317,7 +317,7 @@ class Forwarding(Handler):
         if self.command == "HEAD":
             headers["Content-Length"] = answer.getheader("Content-Length") or "0"
         connection.close()
-        self._note(key, asked, answer.status)
+        self._note(key, requested, answer.status)
         self.done = answer.status, body, headers
 
 

@@ -33,7 +33,7 @@ def counted(server: RestServer) -> Iterator[None]:
     other.drop_table("a.counted")
 
 
-def asked_twice(lake: CachedLake, spark: CountingSpark, text: str) -> tuple[int, int]:
+def run_twice(lake: CachedLake, spark: CountingSpark, text: str) -> tuple[int, int]:
     """Returns the answer, which comes from the cache the second time."""
     found, hits = lake.answer(spark, text), lake.cache.counts.hits
     assert lake.answer(spark, text) == found
@@ -43,37 +43,37 @@ def asked_twice(lake: CachedLake, spark: CountingSpark, text: str) -> tuple[int,
 
 def test_what_another_client_commits_is_seen(lake: CachedLake, server: RestServer) -> None:
     spark, table = CountingSpark(), server.other_client().load_table("a.counted")
-    assert asked_twice(lake, spark, SUM) == (1, 1)
+    assert run_twice(lake, spark, SUM) == (1, 1)
     table.append(some(2))
-    assert asked_twice(lake, spark, SUM) == (3, 2)
+    assert run_twice(lake, spark, SUM) == (3, 2)
     table.overwrite(some(7))
-    assert asked_twice(lake, spark, SUM) == (7, 1)
+    assert run_twice(lake, spark, SUM) == (7, 1)
     assert spark.runs == 3
 
 
 def test_a_table_that_is_made_again_is_another(lake: CachedLake, server: RestServer) -> None:
     spark, other = CountingSpark(), server.other_client()
-    assert asked_twice(lake, spark, SUM) == (1, 1)
+    assert run_twice(lake, spark, SUM) == (1, 1)
     other.drop_table("a.counted")
     other.create_table("a.counted", SCHEMA).append(some(5))
-    assert asked_twice(lake, spark, SUM) == (5, 1)
+    assert run_twice(lake, spark, SUM) == (5, 1)
 
 
-def test_branches_and_tags_are_told_apart(lake: CachedLake, server: RestServer) -> None:
+def test_branches_and_tags_have_separate_cache_entries(lake: CachedLake, server: RestServer) -> None:
     spark, table = CountingSpark(), server.other_client().load_table("a.counted")
     first = table.current_snapshot().snapshot_id  # type: ignore[union-attr]
     table.append(some(2))
     table.manage_snapshots().create_tag(first, "then").create_branch(first, "beside").commit()
     for _ in range(2):
-        assert asked_twice(lake, spark, SUM) == (3, 2)
-        assert asked_twice(lake, spark, f"{SUM} VERSION AS OF 'then'") == (1, 1)
-        assert asked_twice(lake, spark, f"{SUM} VERSION AS OF {first}") == (1, 1)
-        assert asked_twice(lake, spark, f"{SUM} VERSION AS OF 'beside'") == (1, 1)
+        assert run_twice(lake, spark, SUM) == (3, 2)
+        assert run_twice(lake, spark, f"{SUM} VERSION AS OF 'then'") == (1, 1)
+        assert run_twice(lake, spark, f"{SUM} VERSION AS OF {first}") == (1, 1)
+        assert run_twice(lake, spark, f"{SUM} VERSION AS OF 'beside'") == (1, 1)
     table.append(some(30), branch="beside")
-    assert asked_twice(lake, spark, f"{SUM} VERSION AS OF 'beside'") == (31, 2)
-    assert asked_twice(lake, spark, f"{SUM} VERSION AS OF 'then'") == (1, 1)
+    assert run_twice(lake, spark, f"{SUM} VERSION AS OF 'beside'") == (31, 2)
+    assert run_twice(lake, spark, f"{SUM} VERSION AS OF 'then'") == (1, 1)
 
 
-def test_what_may_be_another_answer_each_time_is_not_kept(lake: CachedLake) -> None:
+def test_volatile_answers_are_not_cached(lake: CachedLake) -> None:
     spark = CountingSpark(repeatable=Repeatable.NEVER)
     assert [lake.answer(spark, SUM) for _ in range(3)] == [(1, 1)] * 3 and spark.runs == 3

@@ -97,8 +97,8 @@ def test_a_catalog_is_made_and_dropped(lake: GuardedLake, server: RestServer, tm
     assert lake.outcome("bob", "SELECT * FROM away.shop.orders") != "R"
     lake.do("ann", *(f"GRANT {each} ON CATALOG away TO bob" for each in ("USE CATALOG", "USE SCHEMA", "SELECT")))
     assert lake.outcome("bob", "SELECT * FROM away.shop.orders") == "R"
-    kept = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
-    assert server.uri in kept and CLIENT_SECRET not in kept
+    remaining = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+    assert server.uri in remaining and CLIENT_SECRET not in remaining
     again = open_sources(EngineOptions(lake_folder=str(lake.folder), catalog_folder=f"{lake.folder}-catalog"))
     assert again.catalog.view().has_catalog(again.catalog.view().catalogs()[0].name)  # without the secret it starts
     assert condition(lake, "bob", "DROP CATALOG away") == "INSUFFICIENT_PERMISSIONS"
@@ -124,9 +124,7 @@ def test_a_catalog_is_made_and_dropped(lake: GuardedLake, server: RestServer, tm
         ("OPTIONS (uri 'URI')", "UNSUPPORTED_STATEMENT"),
     ],
 )
-def test_a_catalog_that_cannot_be_asked_is_not_made(
-    lake: GuardedLake, server: RestServer, text: str, expected: str
-) -> None:
+def test_unreachable_catalog_is_not_created(lake: GuardedLake, server: RestServer, text: str, expected: str) -> None:
     found: Any = condition(lake, "ann", f"CREATE CATALOG away {text.replace('URI', server.uri)}")
     assert found == expected or (expected == "UNSUPPORTED_STATEMENT" and found is not None)
     assert not [row for row in lake.rows("ann", "SHOW CATALOGS") if row[0] == "away"]

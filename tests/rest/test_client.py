@@ -160,7 +160,7 @@ def test_a_busy_catalog_says_when_to_come_again(server: RestServer) -> None:
         set_property(client, "never")
 
 
-def test_a_token_is_not_asked_for_again_at_once(server: RestServer) -> None:
+def test_failed_token_request_is_not_repeated_at_once(server: RestServer) -> None:
     now = [100.0]
     options = server.options(token="", credential=f"{CLIENT_ID}:{CLIENT_SECRET}", token_url="http://127.0.0.1:9/t")
     client = RestClient(options, clock=lambda: now[0], sleep=lambda seconds: None)

@@ -12,7 +12,7 @@ import pytest
 from catalog.conditions import StatementCancelled
 from catalog.rest.client import RestClient
 from catalog.rest.names import RestNames
-from catalog.rest.vended import LentOptions, StorageOptions
+from catalog.rest.vended import StorageOptions, VendedOptions
 from catalog.store.interruption import Interruption, interrupted_by
 from engine.concurrency.cancel import CancelToken
 from tests.rest.catalog_server import CLIENT_ID, CLIENT_SECRET
@@ -65,7 +65,7 @@ def test_a_request_that_is_not_connected_yet(slow: RestServer) -> None:
     assert client.has_namespace(("shop",))  # it is not taken for one that does not answer
 
 
-def test_a_pause_before_the_catalog_is_asked_again(slow: RestServer) -> None:
+def test_retry_pause_before_next_catalog_request(slow: RestServer) -> None:
     client = RestClient(slow.options(timeout_s=SLOW_S))
     client.ensure_answers()
     busy = {"status": 503, "retry_after": 9}
@@ -87,15 +87,15 @@ def test_others_who_wait_for_the_same_answer(slow: RestServer) -> None:
     """Only the calling thread is connected to the catalog."""
     slow.faults({"method": "GET", "contains": "/namespaces/shop/tables", "holds": True})
     names = RestNames(slow.client(timeout_s=SLOW_S))
-    asked = threading.Event()
+    requested = threading.Event()
 
     def ask() -> StorageOptions:
-        asked.set()
+        requested.set()
         list(names.client.tables(("shop",)))
         return StorageOptions(options={})
 
-    lent = LentOptions(StorageOptions(options={}, ends_ms=0), ask)
-    for wait in (lent.newest, names.learn_places):
+    vended = VendedOptions(StorageOptions(options={}, ends_ms=0), ask)
+    for wait in (vended.newest, names.learn_places):
         slow.requests()
         first = threading.Thread(target=wait)
         first.start()

@@ -94,9 +94,9 @@ def test_a_catalog_may_choose_the_place_of_a_dropped_table_again(lake: GuardedLa
     (folder / "metadata" / "v1.metadata.json").write_text("{}")
     address = "iceberg-rest://elsewhere/b/again"
     iceberg = lake.sources.formats[ICEBERG]
-    rules = iceberg.load("iceberg-rest://elsewhere/shop/orders").rules
-    assert isinstance(rules, IcebergDefinition)
-    staged = iceberg.prepared(address, rules)
+    expected_config = iceberg.load("iceberg-rest://elsewhere/shop/orders").table_config
+    assert isinstance(expected_config, IcebergDefinition)
+    staged = iceberg.prepared(address, expected_config)
     assert staged.startswith(address) and staged != address
     said = f"CREATE TABLE elsewhere.b.again (id INT) LOCATION '{folder}'"
     assert condition(lake, ANYBODY, said) == "LOCATION_OVERLAP"
@@ -190,7 +190,7 @@ def test_the_policies_of_a_schema_count_for_paths_after_a_start(
     server.other_client().drop_table("a.policed")
 
 
-def test_a_catalog_is_asked_where_its_tables_lie_once_in_a_while(server: RestServer) -> None:
+def test_table_locations_are_requested_periodically(server: RestServer) -> None:
     now, names = [0.0], RestNames(server.client())
 
     def loaded() -> set[str]:
@@ -292,7 +292,7 @@ def test_a_schema_is_dropped_as_a_whole(lake: GuardedLake, server: RestServer) -
     assert ("whole",) not in other.list_namespaces()
 
 
-def test_the_place_is_kept_in_the_record(lake: GuardedLake, server: RestServer) -> None:
+def test_location_is_stored_in_entry(lake: GuardedLake, server: RestServer) -> None:
     lake.do("root", "CREATE TABLE elsewhere.a.recorded (id INT)")
     relations = lake.sources.catalog.view().state.relations.values()
     (entry,) = (each for each in relations if each.name.table == "recorded")

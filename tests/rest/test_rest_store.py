@@ -53,7 +53,7 @@ def test_a_commit_is_made_once(server: RestServer) -> None:
 
 
 @pytest.mark.parametrize("fault", NO_ANSWERS)
-def test_a_lost_answer_is_settled_by_the_snapshot(server: RestServer, fault: dict[str, Any]) -> None:
+def test_lost_commit_answer_is_resolved_by_snapshot(server: RestServer, fault: dict[str, Any]) -> None:
     to = store(server)
     made, lost = 100 + fault["status"], 1000 + fault["status"]
     server.faults({"method": "POST", "contains": "/tables/", "applies": True, **fault})
@@ -68,7 +68,7 @@ def test_a_lost_answer_is_settled_by_the_snapshot(server: RestServer, fault: dic
 
 
 @pytest.mark.parametrize("fault", [{"cut": 5}, {"body": {}}, {"body": {"metadata": {"format-version": 2}}}])
-def test_an_answer_that_cannot_be_read_is_settled(server: RestServer, fault: dict[str, Any]) -> None:
+def test_unreadable_commit_answer_is_resolved(server: RestServer, fault: dict[str, Any]) -> None:
     """Its commit was made: a failure would have the data files deleted."""
     to, made = store(server), 2000 + len(str(fault))
     server.faults({"method": "POST", "contains": "/tables/", "status": 200, "applies": True, **fault})
@@ -78,11 +78,11 @@ def test_an_answer_that_cannot_be_read_is_settled(server: RestServer, fault: dic
 
 def test_a_table_that_cannot_be_read_any_more_is_no_failure(server: RestServer) -> None:
     to = store(server)
-    asked = commit(to, 3000)
+    requested = commit(to, 3000)
     bad = {"status": 200, "applies": True, "body": {"metadata": {"format-version": 2}}}
     server.faults(*({"method": method, "contains": "/tables/", **bad} for method in ("POST", "GET")))
     with pytest.raises(CommitOutcomeUnknown, match="3000"):
-        to.commit(*asked)
+        to.commit(*requested)
     assert to.load().metadata.current_snapshot_id == 3000
 
 

@@ -20,14 +20,14 @@ from catalog.rest.credentials import Credential, use_credentials
 from catalog.rest.names import RestCatalogs
 from catalog.rest.vended import (
     GivenCredentials,
-    LentOptions,
     StorageOptions,
+    VendedOptions,
     given_credentials,
-    lent_by,
     storage_options,
+    vended_by,
 )
 from engine.iceberg.manifests.decoded import Decoded
-from engine.storage.lent_storage import LentStorage, lease_of
+from engine.storage.vended_storage import VendedStorage, credentials_id_of
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake
 
@@ -117,21 +117,21 @@ def test_what_fsspec_is_given(location: str, config: dict[str, str], expected: A
         ("gs://b/t", {"gcs.oauth2.token": "o"}, None),
     ],
 )
-def test_what_hadoop_is_told(location: str, config: dict[str, str], expected: dict[str, str] | None) -> None:
+def test_hadoop_settings(location: str, config: dict[str, str], expected: dict[str, str] | None) -> None:
     found = storage_options("t", location, GivenCredentials(config=config))
     assert found is not None
     assert (None if found.hadoop is None else dict(found.hadoop.settings)) == expected
     assert "s3cret" not in repr(found)
 
 
-def test_a_lease_is_good_while_somebody_uses_it() -> None:
+def test_vended_credentials_are_valid_while_used() -> None:
     given = StorageOptions(options={"key": "0"})
-    one, two = (LentOptions(given, lambda: given) for _ in range(2))
-    assert one.lease != two.lease and lent_by(one.lease) is given
-    lease = one.lease
+    one, two = (VendedOptions(given, lambda: given) for _ in range(2))
+    assert one.credentials_id != two.credentials_id and vended_by(one.credentials_id) is given
+    credentials_id = one.credentials_id
     del one
     with pytest.raises(KeyError):
-        lent_by(lease)
+        vended_by(credentials_id)
 
 
 def test_the_longest_prefix_wins() -> None:
@@ -183,33 +183,33 @@ def test_remote_signing_is_refused() -> None:
         storage_options("t", "s3://b/t", given)
 
 
-def test_credentials_are_asked_for_before_they_end() -> None:
-    now, asked = [0], [0]
+def test_credentials_are_refreshed_before_expiry() -> None:
+    now, requested = [0], [0]
 
     def ask() -> StorageOptions:
-        asked[0] += 1
+        requested[0] += 1
         if now[0] >= 3_000_000 and now[0] < 4_000_000:
             raise RestCatalogNotAvailable("c", "it is away")
-        return StorageOptions(options={"key": str(asked[0])}, ends_ms=now[0] + 1_000_000)
+        return StorageOptions(options={"key": str(requested[0])}, ends_ms=now[0] + 1_000_000)
 
-    lent = LentOptions(StorageOptions(options={"key": "0"}, ends_ms=1_000_000), ask, lambda: now[0])
-    assert lent() == {"key": "0"} and asked == [0]
+    vended = VendedOptions(StorageOptions(options={"key": "0"}, ends_ms=1_000_000), ask, lambda: now[0])
+    assert vended() == {"key": "0"} and requested == [0]
     now[0] = 699_999
-    assert lent() == {"key": "0"}
+    assert vended() == {"key": "0"}
     now[0] = 700_000
-    assert lent() == {"key": "1"} and lent() == {"key": "1"} and asked == [1]
+    assert vended() == {"key": "1"} and vended() == {"key": "1"} and requested == [1]
     now[0] = 2_400_000
-    assert lent() == {"key": "2"}
+    assert vended() == {"key": "2"}
     now[0] = 3_200_000
-    assert lent() == {"key": "2"}  # which last until 3,400,000
+    assert vended() == {"key": "2"}  # which last until 3,400,000
     now[0] = 3_400_000
     with pytest.raises(RestCatalogNotAvailable):
-        lent()
+        vended()
     now[0] = 4_000_000
-    assert lent()["key"] not in {"1", "2"}
+    assert vended()["key"] not in {"1", "2"}
 
 
-def test_those_without_an_end_are_asked_for_again() -> None:
+def test_credentials_without_expiry_are_requested_again() -> None:
     now, away = [0], [False]
 
     def ask() -> StorageOptions:
@@ -217,24 +217,24 @@ def test_those_without_an_end_are_asked_for_again() -> None:
             raise RestCatalogNotAvailable("c", "it is away")
         return StorageOptions(options={"key": f"asked at {now[0]}"})
 
-    lent = LentOptions(StorageOptions(options={"key": "first"}), ask, lambda: now[0])
+    vended = VendedOptions(StorageOptions(options={"key": "first"}), ask, lambda: now[0])
     now[0] = 899_999
-    assert lent() == {"key": "first"}
+    assert vended() == {"key": "first"}
     now[0] = 900_000
-    assert lent() == {"key": "asked at 900000"}
+    assert vended() == {"key": "asked at 900000"}
     now[0], away[0] = 1_800_000, True
-    assert lent() == {"key": "asked at 900000"}  # no response reports that they have ended
+    assert vended() == {"key": "asked at 900000"}  # no response reports that they have ended
     now[0], away[0] = 1_810_000, False
-    assert lent() == {"key": "asked at 1810000"}
+    assert vended() == {"key": "asked at 1810000"}
     for now[0] in (1_810_001, 2_109_999):
-        lent.take(StorageOptions(options={"key": "one more"}))
-        assert lent() == {"key": "asked at 1810000"}  # a file system for each statement would be too many
+        vended.take(StorageOptions(options={"key": "one more"}))
+        assert vended() == {"key": "asked at 1810000"}  # a file system for each statement would be too many
     now[0] = 2_110_000
-    lent.take(StorageOptions(options={"key": "newest"}, ends_ms=9_000_000))
-    assert lent() == {"key": "newest"}
+    vended.take(StorageOptions(options={"key": "newest"}, ends_ms=9_000_000))
+    assert vended() == {"key": "newest"}
     now[0] = 3_000_000
-    lent.take(StorageOptions(options={"key": "not needed"}))
-    assert lent() == {"key": "newest"}
+    vended.take(StorageOptions(options={"key": "not needed"}))
+    assert vended() == {"key": "newest"}
 
 
 class Bucket(MemoryFileSystem):
@@ -285,17 +285,19 @@ def test_each_table_is_read_with_its_own(tmp_path: Path, server: RestServer, buc
     path = lake.sources.formats[ICEBERG].folder("s3://b/one")
     with pytest.raises(OSError, match="one"):  # a path without credentials
         path.read_bytes("metadata/f")
-    leases = [lease_of(each) for each in (*found.values(), path)]
-    assert leases[0] and leases[1] and leases[0] != leases[1] and leases[2] is None
+    credential_ids = [credentials_id_of(each) for each in (*found.values(), path)]
+    assert (
+        credential_ids[0] and credential_ids[1] and credential_ids[0] != credential_ids[1] and credential_ids[2] is None
+    )
     own = Credential(name="own", urls=("s3://b",), options={"key": "key-1"})
     use_credentials([own])
     again = GuardedLake(tmp_path / "lake", ("s3://b",), (server.options(vended_credentials=True),))
     ours = again.sources.formats[ICEBERG].load("iceberg-rest://elsewhere/a/one").storage
-    assert ours.read_bytes("metadata/f") == b"one" and not isinstance(ours, LentStorage)
+    assert ours.read_bytes("metadata/f") == b"one" and not isinstance(ours, VendedStorage)
     server.vend()
 
 
-def test_those_that_come_with_a_table_replace_the_kept_ones(
+def test_credentials_loaded_with_table_replace_cached_ones(
     tmp_path: Path, server: RestServer, bucket: type[Bucket]
 ) -> None:
     """The table is the same, and so is its ETag."""
@@ -306,8 +308,8 @@ def test_those_that_come_with_a_table_replace_the_kept_ones(
     for key, now[0] in (("key-1", 0), ("key-2", 300_000)):
         server.vend(config={**TOKEN, "s3.access-key-id": key})
         assert catalogs.load(address) is not None
-        lent = catalogs.lent_options(address, "s3://b/one")
-        assert lent is not None and lent()["key"] == key
+        vended = catalogs.vended_options(address, "s3://b/one")
+        assert vended is not None and vended()["key"] == key
     server.vend()
     server.other_client().drop_table("b.renewed")
 
@@ -323,29 +325,29 @@ def test_a_catalog_has_nothing_of_another_one_of_its_name(server: RestServer, bu
         options = {"uri": server.uri, "token": "secret:token", "vended-credentials": "true", **more}
         return CatalogEntry(name=CatalogName("away"), owner="ann", rest=tuple(options.items()))
 
-    def lent() -> LentOptions | None:
-        found = catalogs.lent_options(address, "s3://b/one")
-        assert found is None or lent_by(found.lease).options == found()
+    def vended() -> VendedOptions | None:
+        found = catalogs.vended_options(address, "s3://b/one")
+        assert found is None or vended_by(found.credentials_id).options == found()
         return found
 
     server.vend(config={**TOKEN, "s3.access-key-id": "key-1"})
     catalogs.of([made()])
-    first = lent()
-    assert first is not None and lent() is first
-    lease = first.lease
+    first = vended()
+    assert first is not None and vended() is first
+    credentials_id = first.credentials_id
     catalogs.of([made(), replace(made(), name=CatalogName("more"))])
-    assert lent() is first
+    assert vended() is first
     server.vend(config={**TOKEN, "s3.access-key-id": "key-2"})
     catalogs.of([made(scope="another")])
-    second = lent()
+    second = vended()
     assert second is not None and second()["key"] == "key-2" and first()["key"] == "key-1"
     del first
     with pytest.raises(KeyError):
-        lent_by(lease)
+        vended_by(credentials_id)
     server.vend()
     catalogs.of([])
     catalogs.of([made()])
-    assert lent() is None
+    assert vended() is None
     server.other_client().drop_table("b.same")
 
 
@@ -359,7 +361,7 @@ def test_what_was_decoded_with_keys_is_not_shown_without_them() -> None:
     assert decoded.num_bytes == one.num_bytes == 5
 
 
-def test_file_systems_are_not_kept(monkeypatch: pytest.MonkeyPatch, bucket: type[Bucket]) -> None:
+def test_file_systems_are_not_cached(monkeypatch: pytest.MonkeyPatch, bucket: type[Bucket]) -> None:
     monkeypatch.setattr(bucket, "cachable", True)
     bucket.clear_instance_cache()
     keys = iter(["key-0", "key-1", "key-2", "key-1"])
@@ -367,7 +369,7 @@ def test_file_systems_are_not_kept(monkeypatch: pytest.MonkeyPatch, bucket: type
     def ask() -> StorageOptions:
         return StorageOptions(options={"key": next(keys)}, ends_ms=0)
 
-    storage = LentStorage("s3://b/one", LentOptions(ask(), ask))
+    storage = VendedStorage("s3://b/one", VendedOptions(ask(), ask))
     assert [storage.fs.key for _ in range(2)] == ["key-2", "key-1"]
     assert not bucket._cache
 
@@ -381,8 +383,8 @@ def test_nothing_is_given_out_unasked(tmp_path: Path, server: RestServer, bucket
     given = asking.given(("b",), "unasked")
     assert given is not None and given.config == TOKEN and "s3cret" not in repr(asking.load(("b",), "unasked"))
     assert asking.credentials(("b",), "unasked").config == TOKEN
-    told = {"endpoints": ["GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"]}
-    server.faults({"method": "GET", "contains": "/config", "status": 200, "body": told})
+    reported = {"endpoints": ["GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"]}
+    server.faults({"method": "GET", "contains": "/config", "status": 200, "body": reported})
     by_itself = server.client(vended_credentials=True)
     by_itself.ensure_answers()
     body = {"storage-credentials": [{"prefix": "s3://b", "config": {"s3.access-key-id": "new"}}]}

@@ -62,8 +62,8 @@ def test_a_property_does_not_say_the_names_of_the_query(sources: list[str]) -> N
     entry = ViewEntry(name=NAME, text="", current=NAME.schema_name, columns=tuple(columns), properties=given)
     made = creation(entry, ("shop",))
     version, schema, properties = made["view-version"], made["schema"], made["properties"]
-    kept = {"versions": [version], "current-version-id": 1, "schemas": [schema], "properties": properties}
-    assert [each.source for each in view_entry(NAME, kept).columns] == sources and properties["k"] == "v"
+    remaining = {"versions": [version], "current-version-id": 1, "schemas": [schema], "properties": properties}
+    assert [each.source for each in view_entry(NAME, remaining).columns] == sources and properties["k"] == "v"
 
 
 @pytest.mark.parametrize("metadata", [{}, {"versions": [], "current-version-id": 1}, {"versions": 3}])
@@ -189,15 +189,15 @@ def test_a_catalog_without_views_makes_none(session: LakeSession, server: RestSe
     server.faults({"method": "POST", "contains": "/views", "status": status})
     error = refuse(session, "CREATE VIEW elsewhere.b.none AS SELECT 1 AS id")
     assert error.condition == "REST_CATALOG_HAS_NO_VIEWS"
-    told = {"endpoints": ["GET /v1/{prefix}/namespaces/{namespace}/tables"], "overrides": {"prefix": "wh-1"}}
-    server.faults({"method": "GET", "contains": "/config", "status": 200, "body": told})
+    reported = {"endpoints": ["GET /v1/{prefix}/namespaces/{namespace}/tables"], "overrides": {"prefix": "wh-1"}}
+    server.faults({"method": "GET", "contains": "/config", "status": 200, "body": reported})
     assert not server.client().create_view(("b",), {})
     assert not server.other_client().list_views("b")
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("applies", [True, False])
-def test_a_lost_answer_is_settled_by_the_view(session: LakeSession, server: RestServer, applies: bool) -> None:
+def test_lost_view_answer_is_resolved_by_view(session: LakeSession, server: RestServer, applies: bool) -> None:
     server.faults({"method": "POST", "contains": "/views", "status": 502, "applies": applies})
     text = "CREATE VIEW elsewhere.b.lost AS SELECT 1 AS id"
     if applies:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.authenticators.users import cheap_passwords, make_users
-from tests.security.house import SecureHouse
+from tests.security.secure_server import SecureServer
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def house(folder: Path) -> Iterator[SecureHouse]:
-    house = SecureHouse(folder).start()
-    yield house
-    house.stop()
+def server(folder: Path) -> Iterator[SecureServer]:
+    server = SecureServer(folder).start()
+    yield server
+    server.stop()

@@ -27,7 +27,7 @@ class Provider:
     url: str = ""
     keys: list[Any] = field(default_factory=lambda: [RSA["k1"]])
     answers: dict[str, tuple[int, str]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
 
     def token(self, key: Any = None, header: dict[str, Any] | None = None, **claims: Any) -> str:
         """Returns a signed token for ann; claims that are None are left out."""
@@ -68,7 +68,7 @@ def provider() -> Iterator[Provider]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            made.asked.append(self.path)
+            made.paths.append(self.path)
             status, content = made.answers.get(self.path, (200, json.dumps(made.document(self.path))))
             self._answer(status, content, made.url if status in (301, 302) else "")
 

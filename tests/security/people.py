@@ -31,7 +31,7 @@ class People:
         session = self._sessions[who]
         return session.execute(text, request) if isinstance(text, str) else session.run(text, request)
 
-    def told(self, who: str, text: str) -> tuple[str, ...]:
+    def describe(self, who: str, text: str) -> tuple[str, ...]:
         """Returns an ended statement's log, as a client reads it."""
         request = StatementRequest(identity=self._lake.identity(who))
         result = self._result(who, text, request)

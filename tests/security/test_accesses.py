@@ -34,7 +34,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> GuardedLake:
     return lake
 
 
-def told(lake: GuardedLake, who: str, text: str) -> list[tuple[str, str, str, str | None]]:
+def accesses_of(lake: GuardedLake, who: str, text: str) -> list[tuple[str, str, str, str | None]]:
     found: list[StatementAccess] = []
     identity = lake.identity(who)
     request = StatementRequest(identity=identity, on_authorized=found.append)
@@ -66,7 +66,7 @@ def told(lake: GuardedLake, who: str, text: str) -> list[tuple[str, str, str, st
     ],
 )
 def test_objects_of_a_statement(lake: GuardedLake, text: str, objects: list[tuple[str, str, str, str | None]]) -> None:
-    found = told(lake, "root", text)
+    found = accesses_of(lake, "root", text)
     assert set(objects) <= set(found), found
 
 

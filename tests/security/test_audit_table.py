@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from catalog.system.audit_table import AUDIT_COLUMNS, file_name
-from engine.planning.reads.listed_choice import ListedChoice
+from engine.planning.reads.listed_pruning import ListedFilePruning
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver
 from engine.statements.listings.statement import FindColumns
-from gateway.audit.chain import Head, follow, format_line
+from gateway.audit.chain import ChainEnd, follow, format_line
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
 
@@ -24,9 +24,9 @@ DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
 
 
 @pytest.fixture(scope="module")
-def trail(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def log_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Creates a file with two lines for each of three days, and after the first day a truncated line."""
-    folder, head = tmp_path_factory.mktemp("audit"), Head()
+    folder, head = tmp_path_factory.mktemp("audit"), ChainEnd()
     for day in DAYS:
         with (folder / file_name(day)).open("wb") as file:
             for hour, outcome in (("01", "ok"), ("13", "denied")):
@@ -40,16 +40,16 @@ def trail(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def lake_with(trail: Path | None, folder: Path) -> GuardedLake:
+def lake_with(log_folder: Path | None, folder: Path) -> GuardedLake:
     folder.mkdir()
     lake = GuardedLake(folder)
-    lake.sources = replace(lake.sources, audit_folder=trail)
+    lake.sources = replace(lake.sources, audit_folder=log_folder)
     return lake
 
 
 @pytest.fixture
-def lake(trail: Path, tmp_path: Path) -> GuardedLake:
-    return lake_with(trail, tmp_path / "lake")
+def lake(log_folder: Path, tmp_path: Path) -> GuardedLake:
+    return lake_with(log_folder, tmp_path / "lake")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -88,14 +88,14 @@ def test_a_table_of_that_name_wins_over_the_short_name(lake: GuardedLake) -> Non
     assert "ssn" in [row[0] for row in lake.rows("root", "DESCRIBE system.audit")]
 
 
-def test_without_a_trail_it_says_so(tmp_path: Path) -> None:
+def test_audit_table_without_audit_log_is_an_error(tmp_path: Path) -> None:
     error = lake_with(None, tmp_path / "lake").error("root", "SELECT * FROM system.audit")
     assert error is not None and error.condition == "AUDIT_TRAIL_NOT_KEPT"
 
 
 @pytest.fixture(scope="module")
-def people(trail: Path, tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[People]:
-    found = People(lake_with(trail, tmp_path_factory.mktemp("people") / "lake"), spark_driver)
+def people(log_folder: Path, tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[People]:
+    found = People(lake_with(log_folder, tmp_path_factory.mktemp("people") / "lake"), spark_driver)
     yield found
     found.close()
 
@@ -126,14 +126,14 @@ def test_a_day_that_cannot_match_is_not_read(
     people: People, monkeypatch: pytest.MonkeyPatch, condition: str, lines: int, files: int
 ) -> None:
     read: list[int] = []
-    choose = ListedChoice.choose
+    choose = ListedFilePruning.choose
 
-    def watched(choice: ListedChoice, *given: Any) -> Any:
-        chosen = choose(choice, *given)
-        read.append(chosen.read.files)
-        return chosen
+    def watched(pruning: ListedFilePruning, *given: Any) -> Any:
+        selected = choose(pruning, *given)
+        read.append(selected.read.files)
+        return selected
 
-    monkeypatch.setattr(ListedChoice, "choose", watched)
+    monkeypatch.setattr(ListedFilePruning, "choose", watched)
     assert people.rows("root", "SET TIME ZONE 'Asia/Tokyo'") is not None
     assert people.rows("root", f"SELECT count(*) FROM system.audit WHERE {condition}") == [(lines,)]
     assert min(read) == files

@@ -73,7 +73,7 @@ def test_files_and_older_versions_take_select(lake: GuardedLake, who: str, state
 
 
 @pytest.mark.parametrize("version", [None, 0])
-def test_files_of_a_table_with_policies_are_not_told(lake: GuardedLake, version: int | None) -> None:
+def test_files_of_protected_table_are_hidden(lake: GuardedLake, version: int | None) -> None:
     """Their sizes and partitions would reveal hidden rows."""
     name = ("spark_catalog", "shop", "policed")
     error = lake.error("eve", ListFiles(table_parts=name, limit=10, version=version))
@@ -100,11 +100,11 @@ def test_an_older_version_is_described_as_it_was(lake: GuardedLake) -> None:
     assert '"later"' in newest and '"later"' not in older and '"version": 0' in older
 
 
-def test_distinct_values_are_told_to_those_who_may_read(lake: GuardedLake) -> None:
+def test_distinct_values_are_visible_to_readers(lake: GuardedLake) -> None:
     table = load_snapshot(str(lake.folder / "shop" / "t"))
     write_distinct_counts(table.storage, table.config, table.version, {"ssn": DistinctCount(2, 2)})
-    told = [("eve", [("ssn", "2", "counted in 2 rows")], [("distinct_count", "2")]), ("mal", [], [])]
-    for who, of_table, of_column in told:
+    reported = [("eve", [("ssn", "2", "counted in 2 rows")], [("distinct_count", "2")]), ("mal", [], [])]
+    for who, of_table, of_column in reported:
         described = lake.rows(who, "DESCRIBE EXTENDED shop.t")
         assert [row for row in described if row[2] and row[2].startswith("counted")] == of_table, who
         assert [

@@ -122,7 +122,7 @@ def test_a_snapshot_takes_the_rows_of_its_source_and_a_place(lake: GuardedLake) 
     assert isinstance(source, BoundTable)
     ensure_hidden(bound)
     with pytest.raises(PolicyForbidsStatement):
-        ensure_hidden(replace(bound, relations=(replace(source, is_policed=True),)))
+        ensure_hidden(replace(bound, relations=(replace(source, is_protected=True),)))
 
 
 def test_files_of_a_table_take_its_rows(lake: GuardedLake) -> None:
@@ -144,7 +144,7 @@ def test_files_of_a_table_take_its_rows(lake: GuardedLake) -> None:
     assert isinstance(source_table, BoundTable)
     ensure_hidden(bound)
     with pytest.raises(PolicyForbidsStatement):
-        ensure_hidden(replace(bound, relations=(replace(source_table, is_policed=True),)))
+        ensure_hidden(replace(bound, relations=(replace(source_table, is_protected=True),)))
 
 
 def test_converting_takes_what_dropping_takes(lake: GuardedLake) -> None:
@@ -198,13 +198,13 @@ def test_procedures_tell_nothing_of_a_table_with_policies(lake: GuardedLake, cal
     bound = bind_statement(statement, Binder(state, lake.sources, NO_CONSTANTS))
     assert isinstance(bound, BoundStatement)
     assert isinstance(bound.target, BoundTable)
-    policed = replace(bound, target=replace(bound.target, is_policed=True))
+    protected = replace(bound, target=replace(bound.target, is_protected=True))
     assert spec_of(statement).reports_work
     if is_refused:
         with pytest.raises(PolicyForbidsStatement):
-            ensure_hidden(policed)
+            ensure_hidden(protected)
     else:
-        ensure_hidden(policed)
+        ensure_hidden(protected)
 
 
 def test_statement_that_declares_no_effect_is_rejected(lake: GuardedLake) -> None:

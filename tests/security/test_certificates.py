@@ -25,7 +25,7 @@ from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.certificates import Certificate, make_certificate
 from tests.gateway.hs2.wire import V10, connect, execute, open_session, sasl_frame
-from tests.security.house import STATEMENTS, SecureHouse, Stream, basic
+from tests.security.secure_server import STATEMENTS, SecureServer, Stream, basic
 
 
 class Authority:
@@ -81,7 +81,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority"), "clients")
 
 
-def secured(folder: Path, tls: Certificate, authority: Authority, **flags: object) -> SecureHouse:
+def secured(folder: Path, tls: Certificate, authority: Authority, **flags: object) -> SecureServer:
     given = {
         "server__tls_certificate": str(tls.certificate),
         "server__tls_key": str(tls.key),
@@ -89,14 +89,14 @@ def secured(folder: Path, tls: Certificate, authority: Authority, **flags: objec
         "authentication__methods": ["certificate", "password"],
         "authentication__certificate_names": ["email:(.+)@example[.]com", "uri:spiffe://example/(.+)", "cn:user-(.+)"],
     }
-    return SecureHouse(folder, **(given | flags))
+    return SecureServer(folder, **(given | flags))
 
 
 @pytest.fixture
-def house(folder: Path, tls: Certificate, authority: Authority) -> Iterator[SecureHouse]:
-    house = secured(folder, tls, authority).start()
-    yield house
-    house.stop()
+def server(folder: Path, tls: Certificate, authority: Authority) -> Iterator[SecureServer]:
+    server = secured(folder, tls, authority).start()
+    yield server
+    server.stop()
 
 
 def context(tls: Certificate, certificate: str = "") -> ssl.SSLContext:
@@ -106,16 +106,16 @@ def context(tls: Certificate, certificate: str = "") -> ssl.SSLContext:
     return made
 
 
-def ask(house: SecureHouse, tls: Certificate, certificate: str = "", **headers: str) -> tuple[int, str | None]:
+def ask(server: SecureServer, tls: Certificate, certificate: str = "", **headers: str) -> tuple[int, str | None]:
     """Returns a statement's status over HTTPS, and its user."""
-    before = len(house.engine.runs)
-    connection = http.client.HTTPSConnection("localhost", house.ports.http, context=context(tls, certificate))
+    before = len(server.engine.runs)
+    connection = http.client.HTTPSConnection("localhost", server.ports.http, context=context(tls, certificate))
     with contextlib.closing(connection):
         body = json.dumps({"statement": "SELECT 1"})
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request("POST", STATEMENTS, body, {"Content-Type": "application/json", **names})
         status = connection.getresponse().status
-    runs = house.engine.runs[before:]
+    runs = server.engine.runs[before:]
     return status, runs[0].context.identity.principal if runs else None
 
 
@@ -123,7 +123,7 @@ def email(text: str) -> x509.RFC822Name:
     return x509.RFC822Name(text)
 
 
-def test_the_certificate_says_who_it_is(house: SecureHouse, tls: Certificate, authority: Authority) -> None:
+def test_the_certificate_says_who_it_is(server: SecureServer, tls: Certificate, authority: Authority) -> None:
     uri = x509.UniformResourceIdentifier("spiffe://example/bob")
     for certificate, principal in (
         (authority.issue(email("Ann@example.com")), "ann"),
@@ -131,12 +131,12 @@ def test_the_certificate_says_who_it_is(house: SecureHouse, tls: Certificate, au
         (authority.issue(common="user-bob"), "bob"),
         (authority.issue(uri, email("ann@example.com")), "ann"),
     ):
-        assert ask(house, tls, certificate) == (200, principal)
-    identity = house.engine.runs[0].context.identity
+        assert ask(server, tls, certificate) == (200, principal)
+    identity = server.engine.runs[0].context.identity
     assert (identity.method, identity.groups) == ("certificate", {"staff", "Ops"})
 
 
-def test_who_is_refused(house: SecureHouse, tls: Certificate, authority: Authority, tmp_path: Path) -> None:
+def test_who_is_refused(server: SecureServer, tls: Certificate, authority: Authority, tmp_path: Path) -> None:
     for certificate in (
         "",
         authority.issue(email("eve@example.com")),
@@ -144,7 +144,7 @@ def test_who_is_refused(house: SecureHouse, tls: Certificate, authority: Authori
         authority.issue(email("ann@evil.com"), common="ann@example.com"),
         authority.issue(common="xuser-ann"),
     ):
-        assert ask(house, tls, certificate) == (401, None)
+        assert ask(server, tls, certificate) == (401, None)
     stranger = Authority(tmp_path, "clients")
     for certificate in (
         stranger.issue(email("ann@example.com")),
@@ -152,26 +152,26 @@ def test_who_is_refused(house: SecureHouse, tls: Certificate, authority: Authori
         authority.issue(email("ann@example.com"), is_server=True),
     ):
         with pytest.raises((ssl.SSLError, ConnectionError)):
-            ask(house, tls, certificate)
+            ask(server, tls, certificate)
 
 
 def test_a_revoked_certificate_is_refused_as_soon_as_the_list_says_so(
     folder: Path, tls: Certificate, authority: Authority
 ) -> None:
     ann, bob = authority.issue(email("ann@example.com")), authority.issue(email("bob@example.com"))
-    house = secured(folder, tls, authority, server__tls_client_revocations=str(authority.revoke())).start()
+    server = secured(folder, tls, authority, server__tls_client_revocations=str(authority.revoke())).start()
     try:
-        assert ask(house, tls, ann) == (200, "ann")
+        assert ask(server, tls, ann) == (200, "ann")
         authority.revoke(ann)
         with pytest.raises((ssl.SSLError, ConnectionError)):
-            ask(house, tls, ann)
-        assert ask(house, tls, bob) == (200, "bob")
-        assert ask(house, tls, "", **basic("ann")) == (200, "ann")
+            ask(server, tls, ann)
+        assert ask(server, tls, bob) == (200, "bob")
+        assert ask(server, tls, "", **basic("ann")) == (200, "ann")
         authority.revoke(ann, days=-1)
         with pytest.raises((ssl.SSLError, ConnectionError)):
-            ask(house, tls, bob)
+            ask(server, tls, bob)
     finally:
-        house.stop()
+        server.stop()
 
 
 def test_a_list_that_is_none_is_named(folder: Path, tls: Certificate, authority: Authority) -> None:
@@ -179,30 +179,30 @@ def test_a_list_that_is_none_is_named(folder: Path, tls: Certificate, authority:
         secured(folder, tls, authority, server__tls_client_revocations="/nowhere.pem").start()
 
 
-def test_beside_a_certificate_a_password_counts(house: SecureHouse, tls: Certificate, authority: Authority) -> None:
+def test_beside_a_certificate_a_password_counts(server: SecureServer, tls: Certificate, authority: Authority) -> None:
     ann = authority.issue(email("ann@example.com"))
-    assert ask(house, tls, ann, **basic("bob")) == (200, "bob")
-    assert ask(house, tls, ann, **basic("ann", "wrong")) == (401, None)
-    assert ask(house, tls, ann, **basic("ann", "")) == (200, "ann")
-    assert ask(house, tls, ann, **basic("bob", "")) == (401, None)
-    assert ask(house, tls, "", **basic("ann")) == (200, "ann")
-    assert ask(house, tls, "", **basic("ann", "")) == (401, None)
+    assert ask(server, tls, ann, **basic("bob")) == (200, "bob")
+    assert ask(server, tls, ann, **basic("ann", "wrong")) == (401, None)
+    assert ask(server, tls, ann, **basic("ann", "")) == (200, "ann")
+    assert ask(server, tls, ann, **basic("bob", "")) == (401, None)
+    assert ask(server, tls, "", **basic("ann")) == (200, "ann")
+    assert ask(server, tls, "", **basic("ann", "")) == (401, None)
 
 
-def test_a_page_of_another_site_cannot_use_it(house: SecureHouse, tls: Certificate, authority: Authority) -> None:
+def test_a_page_of_another_site_cannot_use_it(server: SecureServer, tls: Certificate, authority: Authority) -> None:
     ann = authority.issue(email("ann@example.com"))
-    assert ask(house, tls, ann, Origin="https://evil.example") == (403, None)
-    assert ask(house, tls, ann, Sec_Fetch_Site="cross-site") == (403, None)
+    assert ask(server, tls, ann, Origin="https://evil.example") == (403, None)
+    assert ask(server, tls, ann, Sec_Fetch_Site="cross-site") == (403, None)
 
 
-def test_thrift_with_a_certificate(house: SecureHouse, folder: Path, tls: Certificate, authority: Authority) -> None:
+def test_thrift_with_a_certificate(server: SecureServer, folder: Path, tls: Certificate, authority: Authority) -> None:
     ann = authority.issue(email("ann@example.com"))
-    plain = context(tls, ann).wrap_socket(connect(house.ports.thrift), server_hostname="localhost")
+    plain = context(tls, ann).wrap_socket(connect(server.ports.thrift), server_hostname="localhost")
     with contextlib.closing(plain):  # no SASL
         client = ThriftClient(TBinaryProtocol(TBufferedTransport(Stream(plain))))
         session = open_session(client, username="bob")
         execute(client, session, "SELECT 1")
-        assert house.engine.runs[-1].context.identity.principal == "ann"
+        assert server.engine.runs[-1].context.identity.principal == "ann"
         remove_user(folder / "users", "ann")
         assert client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1")).status.sqlState == "28000"
         assert client.OpenSession(t.TOpenSessionReq(client_protocol=V10)).status.sqlState == "28000"
@@ -214,18 +214,18 @@ def test_thrift_with_a_certificate(house: SecureHouse, folder: Path, tls: Certif
         (b"\0zo\0", 4),
         (b"\0bob\0wrong", 4),
     ):
-        connection = context(tls, bob).wrap_socket(connect(house.ports.thrift), server_hostname="localhost")
+        connection = context(tls, bob).wrap_socket(connect(server.ports.thrift), server_hostname="localhost")
         with contextlib.closing(connection):
             connection.sendall(sasl_frame(1, b"PLAIN") + sasl_frame(5, message))
             assert connection.recv(1)[0] == status
-    connection = context(tls, bob).wrap_socket(connect(house.ports.thrift), server_hostname="localhost")
+    connection = context(tls, bob).wrap_socket(connect(server.ports.thrift), server_hostname="localhost")
     with contextlib.closing(connection):
         connection.sendall(sasl_frame(1, b"EXTERNAL") + sasl_frame(5, b""))
         assert connection.recv(5) == b"\x05\0\0\0\0"
 
 
 @pytest.mark.parametrize("setting", ["server__tls_client_authorities", "server__tls_certificate"])
-def test_what_the_method_needs(folder: Path, tls: Certificate, authority: Authority, setting: str) -> None:
+def test_certificate_method_requirements(folder: Path, tls: Certificate, authority: Authority, setting: str) -> None:
     with pytest.raises(AuthenticationIncomplete, match=setting.replace("__", ".")):
         secured(folder, tls, authority, **{setting: ""}).start()
 

@@ -115,7 +115,7 @@ def test_changes_are_of_visible_rows(people: People, table: str, changes: tuple[
             _fresh(people, table)
 
 
-def test_changes_of_hidden_rows_are_not_told(people: People) -> None:
+def test_changes_of_hidden_rows_are_hidden(people: People) -> None:
     """eve's change feed has only her rows, also for another principal's statement."""
     people.rows("ann", "UPDATE shop.feed SET part = 5 WHERE n IN (1, 42)")
     people.rows("eve", "DELETE FROM shop.feed WHERE n > 1")
@@ -163,7 +163,7 @@ def test_nothing_hidden_is_named(people: People) -> None:
     assert _stored(people) == _expected([STORED[0], STORED[1], STORED[4]])
 
 
-def test_rules_of_the_table_tell_nothing(people: People) -> None:
+def test_table_constraints_reveal_nothing(people: People) -> None:
     """A constraint's result over a masked column would reveal its value; for other columns it may be reported."""
     for text in (
         "CREATE TABLE shop.rules (a STRING, n INT, ssn STRING, CONSTRAINT small CHECK (n < 9))",

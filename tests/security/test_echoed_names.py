@@ -18,7 +18,7 @@ from gateway.sessions.limits import Limits
 from gateway.sessions.registry import Registry
 from tests.gateway.hs2.wire import V10
 from tests.security.guarded_lake import ROOT, GuardedLake
-from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
+from tests.security.secure_server import SESSIONS, STATEMENTS, SecureServer, basic
 
 LONG = "q" * 5000
 REQUESTS: list[tuple[str, str, object]] = [
@@ -96,16 +96,16 @@ def longest(text: str) -> int:
 
 
 @pytest.mark.parametrize(("method", "path", "body"), REQUESTS)
-def test_requests(house: SecureHouse, method: str, path: str, body: object) -> None:
-    answer = house.ask(method, path, body, **basic("ann"))
+def test_requests(server: SecureServer, method: str, path: str, body: object) -> None:
+    answer = server.ask(method, path, body, **basic("ann"))
     known = {"statement": "SELECT 1"}
     assert longest(json.dumps(answer.body if answer.content[:1] == b"{" else answer.content.decode())) <= ECHO_MAX
-    assert house.ask("POST", STATEMENTS, known, **basic("ann")).status == 200
+    assert server.ask("POST", STATEMENTS, known, **basic("ann")).status == 200
 
 
-def test_sessions_of_thrift(house: SecureHouse) -> None:
+def test_sessions_of_thrift(server: SecureServer) -> None:
     for configuration in ({LONG: "1"}, {f"use:{LONG}": "x"}, {"use:catalog": LONG}, {f"set:hiveconf:{LONG}": "1"}):
-        with house.client("ann") as client:
+        with server.client("ann") as client:
             answer = client.OpenSession(t.TOpenSessionReq(client_protocol=V10, configuration=configuration))
             assert longest(answer.status.errorMessage or "") <= ECHO_MAX
 

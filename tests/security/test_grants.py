@@ -181,14 +181,14 @@ def test_what_was_granted_to_a_name_of_another_form_may_be_taken_back(lake: Guar
         lake.do("root", f"REVOKE SELECT ON TABLE shop.t FROM {kind}`eve\nbob`", f"SHOW GRANTS {kind}stranger ON shop.t")
 
 
-def test_whether_a_name_is_known_is_told_to_nobody_who_may_not_grant(lake: GuardedLake) -> None:
+def test_existence_of_name_is_hidden_from_non_grantors(lake: GuardedLake) -> None:
     lake.do("root", "GRANT SELECT ON TABLE shop.t TO eve")
     for text in ("GRANT SELECT ON TABLE shop.t TO {}", "ALTER TABLE shop.t OWNER TO {}"):
         assert {lake.outcome("eve", text.format(name)) for name in ("bob", "stranger")} == {"42501"}
 
 
 @pytest.mark.parametrize(
-    ("text", "is_told"),
+    ("text", "is_reported"),
     [
         ("GRANT SELECT ON TABLE shop.t TO stranger", True),
         ("REVOKE SELECT ON TABLE shop.t FROM stranger", True),
@@ -196,8 +196,8 @@ def test_whether_a_name_is_known_is_told_to_nobody_who_may_not_grant(lake: Guard
         ("COMMENT ON SCHEMA shop IS 'x'", False),
     ],
 )
-def test_without_authentication_statements_about_rights_warn(lake: GuardedLake, text: str, is_told: bool) -> None:
-    for identity, expected in ((Identity("any"), is_told), (lake.identity("root"), False)):
+def test_without_authentication_statements_about_rights_warn(lake: GuardedLake, text: str, is_reported: bool) -> None:
+    for identity, expected in ((Identity("any"), is_reported), (lake.identity("root"), False)):
         request = StatementRequest(identity=identity)
         lake.do("root", "GRANT SELECT ON TABLE shop.t TO USER stranger")
         lake.session(identity).execute(text, request).close()

@@ -55,7 +55,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
     found.close()
 
 
-def told(rows: Any) -> bool:
+def shows_place(rows: Any) -> bool:
     """Returns if rows reveal files."""
     return any(word in str(rows).lower() for word in (".parquet", "shop/t", "728"))
 
@@ -86,7 +86,7 @@ def test_who_may_not_read_the_table_finds_no_places(people: People, text: str, r
     found = people.rows("eve", text)
     assert set(found) == {row}
     allowed = people.rows("bob", text)
-    assert told(allowed) or allowed == [(True,)] or "f = ''" in text
+    assert shows_place(allowed) or allowed == [(True,)] or "f = ''" in text
 
 
 @pytest.mark.parametrize(
@@ -112,22 +112,22 @@ def test_places_of_tables_that_may_be_read_stay(people: People) -> None:
 
 
 def test_a_temporary_view_is_the_reader_s_own_text(people: People) -> None:
-    for who, is_told in (("eve", False), ("bob", True)):
+    for who, is_reported in (("eve", False), ("bob", True)):
         people.rows(who, "CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT input_file_name() AS g, p FROM shop.placed")
-        assert told(people.rows(who, "SELECT g, p FROM mine")) is is_told
+        assert shows_place(people.rows(who, "SELECT g, p FROM mine")) is is_reported
 
 
 def test_rows_that_are_written_have_no_places(people: People) -> None:
     people.rows("root", "GRANT CREATE TABLE ON SCHEMA shop TO `account users`")
-    for who, is_told in (("eve", False), ("bob", True)):
+    for who, is_reported in (("eve", False), ("bob", True)):
         people.rows(who, f"CREATE TABLE shop.of_{who} AS SELECT input_file_name() AS g, f, p FROM shop.placed")
-        assert told(people.rows(who, f"SELECT g, f, p FROM shop.of_{who}")) is is_told
+        assert shows_place(people.rows(who, f"SELECT g, f, p FROM shop.of_{who}")) is is_reported
 
 
 def test_places_come_with_the_right_to_read(people: People) -> None:
     text = "SELECT input_file_name(), p FROM shop.placed"
-    assert not told(people.rows("mal", text))
+    assert not shows_place(people.rows("mal", text))
     people.rows("root", "GRANT SELECT ON shop.t TO mal")
-    assert told(people.rows("mal", text))
+    assert shows_place(people.rows("mal", text))
     people.rows("root", "REVOKE SELECT ON shop.t FROM mal")
-    assert not told(people.rows("mal", text))
+    assert not shows_place(people.rows("mal", text))

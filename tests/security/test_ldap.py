@@ -13,9 +13,9 @@ import pytest
 from catalog.conditions import CredentialsRefused, DirectoryUnavailable, LogInEnded
 from engine.runtime.identity import Identity, Method
 from gateway.authenticators.chain import Chain, Methods
-from gateway.authenticators.ldap import GROUPS_GOOD_FOR_S, LdapDirectory, LdapRules
+from gateway.authenticators.ldap import GROUPS_GOOD_FOR_S, LdapDirectory, LdapPolicy
 from tests.certificates import Certificate, make_certificate
-from tests.security.house import STATEMENTS, SecureHouse, basic
+from tests.security.secure_server import STATEMENTS, SecureServer, basic
 from tests.security.slapd import SERVICE, SERVICE_PASSWORD, Directory, directory
 
 pytestmark = pytest.mark.slapd
@@ -41,8 +41,8 @@ class Clock:
         return self.now
 
 
-def rules(slapd: Directory, certificate: Certificate, **changed: Any) -> LdapRules:
-    found = LdapRules(
+def rules(slapd: Directory, certificate: Certificate, **changed: Any) -> LdapPolicy:
+    found = LdapPolicy(
         urls=(slapd.tls_url,),
         ca_file=str(certificate.certificate),
         bind_dn=SERVICE,
@@ -97,7 +97,7 @@ def test_who_is_refused(ldap: LdapDirectory, user: str, password: str) -> None:
         ldap.log_in(user, password)
 
 
-def test_who_has_more_groups_than_can_be_told_cannot_log_in(ldap: LdapDirectory) -> None:
+def test_user_with_too_many_groups_cannot_log_in(ldap: LdapDirectory) -> None:
     with pytest.raises(CredentialsRefused):  # twelve levels
         ldap.log_in("deep", "deep")
     with pytest.raises(DirectoryUnavailable):  # more than the server gives
@@ -144,7 +144,7 @@ def test_groups_are_looked_up_again(slapd: Directory, certificate: Certificate) 
         with pytest.raises(LogInEnded):
             ldap.ensure_current(gone)
     ldap.ensure_current(ann)
-    ldap._rules = replace(ldap._rules, urls=("ldap://127.0.0.1:1",))
+    ldap._policy = replace(ldap._policy, urls=("ldap://127.0.0.1:1",))
     ldap.ensure_current(ann)  # known
     clock.now += GROUPS_GOOD_FOR_S
     with pytest.raises(DirectoryUnavailable):
@@ -185,7 +185,7 @@ def test_a_directory_that_is_gone_or_silent_is_no_wrong_password(
 def test_a_server_with_a_directory(slapd: Directory, certificate: Certificate, folder: Path) -> None:
     (folder / "service").write_text(f"{SERVICE_PASSWORD}\n")
     (folder / "service").chmod(0o600)
-    house = SecureHouse(
+    server = SecureServer(
         folder,
         authentication__methods=["ldap"],
         authentication__admin_groups=["ALL"],
@@ -195,10 +195,10 @@ def test_a_server_with_a_directory(slapd: Directory, certificate: Certificate, f
         ldap__user_base=PEOPLE,
         ldap__group_base="ou=groups,dc=example,dc=com",
     ).start()
-    with house.client("Ann", "annann"):
+    with server.client("Ann", "annann"):
         pass
-    assert house.ask("POST", STATEMENTS, {"statement": "SELECT 1"}, **basic("ann")).status == 200
-    identity = house.engine.sessions[-1].identity
+    assert server.ask("POST", STATEMENTS, {"statement": "SELECT 1"}, **basic("ann")).status == 200
+    identity = server.engine.sessions[-1].identity
     assert (identity.principal, identity.is_admin, identity.method) == ("ann", True, "ldap")
-    assert house.ask("POST", STATEMENTS, {"statement": "SELECT 1"}, **basic("ann", "x")).status == 401
-    house.stop()
+    assert server.ask("POST", STATEMENTS, {"statement": "SELECT 1"}, **basic("ann", "x")).status == 401
+    server.stop()

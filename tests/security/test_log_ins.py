@@ -16,33 +16,33 @@ from argon2 import PasswordHasher
 from gateway.authenticators.password_file import User, store_user
 from gateway.hs2.gen import ttypes as t
 from tests.gateway.hs2.wire import OK, V10, connect, execute, fetch, open_session, read_all
-from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
+from tests.security.secure_server import SESSIONS, STATEMENTS, SecureServer, basic
 
 REFUSED = "Wrong user name or password, or invalid token."
 SELECT = {"statement": "SELECT 1"}
 
 
-def test_a_user_comes_in_by_every_way_and_is_the_same_principal(house: SecureHouse) -> None:
-    with house.client("ANN", "annann") as client:
+def test_user_is_same_principal_with_every_login(server: SecureServer) -> None:
+    with server.client("ANN", "annann") as client:
         assert fetch(client, execute(client, open_session(client), "SELECT 1")).status.statusCode == OK
-    assert house.ask("POST", STATEMENTS, SELECT, **basic("Ann", "annann")).body["status"]["state"] == "SUCCEEDED"
-    assert {session.principal for session in house.engine.sessions} == {"ann"}
-    identity = house.engine.sessions[0].identity
+    assert server.ask("POST", STATEMENTS, SELECT, **basic("Ann", "annann")).body["status"]["state"] == "SUCCEEDED"
+    assert {session.principal for session in server.engine.sessions} == {"ann"}
+    identity = server.engine.sessions[0].identity
     assert (identity.groups, identity.method, identity.is_admin) == ({"staff", "Ops"}, "password", False)
-    assert house.engine.runs[0].context.identity == identity
+    assert server.engine.runs[0].context.identity == identity
 
 
 @pytest.mark.parametrize(
     ("user", "password"),
     [("ann", "x"), ("eve", "x"), ("ann ", "annann"), ("*", "x"), ("", "annann"), ("ann", ""), ("a" * 10_000, "x")],
 )
-def test_whoever_else_hears_the_same(house: SecureHouse, user: str, password: str) -> None:
-    connection, status, text = house.negotiate((1, b"PLAIN"), (5, f"\0{user}\0{password}".encode()))
+def test_whoever_else_hears_the_same(server: SecureServer, user: str, password: str) -> None:
+    connection, status, text = server.negotiate((1, b"PLAIN"), (5, f"\0{user}\0{password}".encode()))
     assert status == 4 and REFUSED in text and read_all(connection) == b""
-    answer = house.ask("POST", STATEMENTS, SELECT, **basic(user, password))
+    answer = server.ask("POST", STATEMENTS, SELECT, **basic(user, password))
     assert (answer.status, answer.body["sql_state"]) == (401, "28P01") and REFUSED in answer.body["message"]
     assert answer.headers.get_all("WWW-Authenticate") == ['Basic realm="delta-gateway"']
-    assert house.engine.sessions == []
+    assert server.engine.sessions == []
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_whoever_else_hears_the_same(house: SecureHouse, user: str, password: st
         ([(1, b"PLAIN"), (5, b"x" * 65_537)], 0),
     ],
 )
-def test_another_mechanism_or_message(house: SecureHouse, frames: list[tuple[int, bytes]], status: int) -> None:
-    connection, found, _ = house.negotiate(*frames)
+def test_another_mechanism_or_message(server: SecureServer, frames: list[tuple[int, bytes]], status: int) -> None:
+    connection, found, _ = server.negotiate(*frames)
     assert found == status and read_all(connection) == b""
 
 
-def test_a_transport_without_a_log_in_ends_before_the_first_call(house: SecureHouse) -> None:
-    connection = connect(house.ports.thrift)
+def test_a_transport_without_a_log_in_ends_before_the_first_call(server: SecureServer) -> None:
+    connection = connect(server.ports.thrift)
     connection.sendall(b"\x80\x01\x00\x01\x00\x00\x00\x0bOpenSession\x00\x00\x00\x00")
     assert read_all(connection) == b""
 
@@ -93,58 +93,58 @@ HEADERS = {
 
 
 @pytest.mark.parametrize(("method", "path"), PATHS)
-def test_no_path_answers_without_credentials(house: SecureHouse, method: str, path: str) -> None:
+def test_no_path_answers_without_credentials(server: SecureServer, method: str, path: str) -> None:
     kind = {"Content_Type": "application/x-thrift"} if "sql/1.0" in path or "cli" in path else {}
     for header in HEADERS.values():
         given = {"Authorization": header} if header else {}
-        answer = house.ask(method, path, SELECT if method == "POST" else None, **kind, **given)
+        answer = server.ask(method, path, SELECT if method == "POST" else None, **kind, **given)
         assert (answer.status, answer.body["error_code"]) == (401, "UNAUTHENTICATED")
-    assert house.engine.sessions == []
+    assert server.engine.sessions == []
 
 
-def test_a_header_that_says_two_things_is_no_request(house: SecureHouse) -> None:
+def test_a_header_that_says_two_things_is_no_request(server: SecureServer) -> None:
     for name in ("Authorization", "authorization", "Content-Type", "Origin", "Sec-Fetch-Site", "Cookie"):
-        connection = connect(house.ports.http)
+        connection = connect(server.ports.http)
         connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: localhost\r\n{name}: a\r\n{name}: b\r\n\r\n".encode())
         expected = b"HTTP/1.1 200" if name == "Cookie" else b"HTTP/1.1 400"  # browsers may send several cookies
         assert connection.recv(12) == expected
 
 
 @pytest.mark.parametrize("key", ["hive.server2.proxy.user", "set:hiveconf:hive.server2.proxy.user"])
-def test_nobody_acts_for_another(house: SecureHouse, key: str) -> None:
-    with house.client("ann") as client:
+def test_nobody_acts_for_another(server: SecureServer, key: str) -> None:
+    with server.client("ann") as client:
         refused = client.OpenSession(t.TOpenSessionReq(client_protocol=V10, configuration={key: "bob"}))
         assert (refused.status.sqlState, refused.sessionHandle) == ("42501", None)
         open_session(client, username="bob", password="bobbob")  # the connection is ann's
         open_session(client, configuration={"DelegationUID": "bob", "kyuubi.session.proxy.user": "bob"})
     headers = {"X_Trino_User": "bob", "X_Forwarded_User": "bob", "X_Remote_User": "bob"}
-    assert house.ask("POST", f"{STATEMENTS}?doAs=bob&user=bob", SELECT, **headers, **basic("ann")).status == 200
-    assert {session.principal for session in house.engine.sessions} == {"ann"}
+    assert server.ask("POST", f"{STATEMENTS}?doAs=bob&user=bob", SELECT, **headers, **basic("ann")).status == 200
+    assert {session.principal for session in server.engine.sessions} == {"ann"}
 
 
-def test_guesses_are_slowed_down_for_the_guesser(house: SecureHouse) -> None:
+def test_guesses_are_slowed_down_for_the_guesser(server: SecureServer) -> None:
     for _ in range(5):
-        assert house.ask("POST", STATEMENTS, SELECT, **basic("ann", "guess")).status == 401
-    answer = house.ask("POST", STATEMENTS, SELECT, **basic("ann"))
+        assert server.ask("POST", STATEMENTS, SELECT, **basic("ann", "guess")).status == 401
+    answer = server.ask("POST", STATEMENTS, SELECT, **basic("ann"))
     assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
     assert answer.body["error_code"] == "REQUEST_LIMIT_EXCEEDED"
-    _, status, text = house.negotiate((1, b"PLAIN"), (5, b"\0ann\0annann"))
+    _, status, text = server.negotiate((1, b"PLAIN"), (5, b"\0ann\0annann"))
     assert status == 4 and "Try again in 1 seconds" in text
-    answer = house.ask("POST", "/cliservice", b"x", Content_Type="application/x-thrift", **basic("ann"))
+    answer = server.ask("POST", "/cliservice", b"x", Content_Type="application/x-thrift", **basic("ann"))
     assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
-    assert house.ask("POST", STATEMENTS, SELECT, **basic("bob")).status == 200
+    assert server.ask("POST", STATEMENTS, SELECT, **basic("bob")).status == 200
 
 
-def test_many_correct_log_ins_at_the_same_time_all_succeed(house: SecureHouse, folder: Path) -> None:
+def test_many_correct_log_ins_at_the_same_time_all_succeed(server: SecureServer, folder: Path) -> None:
     costly = PasswordHasher(time_cost=4, memory_cost=19 << 10, parallelism=1)
     store_user(folder / "users", User("ann", costly.hash("annann")))
     with ThreadPoolExecutor(30) as pool:
-        asked = [pool.submit(house.ask, "POST", STATEMENTS, SELECT, **basic("ann")) for _ in range(30)]
-        assert [answer.result().status for answer in asked] == [200] * 30
+        request = [pool.submit(server.ask, "POST", STATEMENTS, SELECT, **basic("ann")) for _ in range(30)]
+        assert [answer.result().status for answer in request] == [200] * 30
 
 
-def test_statements_are_told_which_users_there_are(house: SecureHouse) -> None:
-    assert [house.engine.activity.knows_user(name) for name in ("ann", "zoë", "Ann", "eve")] == [
+def test_statements_see_known_users(server: SecureServer) -> None:
+    assert [server.engine.activity.knows_user(name) for name in ("ann", "zoë", "Ann", "eve")] == [
         True,
         True,
         False,
@@ -158,40 +158,40 @@ OWN = {"Sec_Fetch_Site": "same-origin"}
 FORM = {"Content_Type": "application/x-www-form-urlencoded"}
 
 
-def browser_log_in(house: SecureHouse, user: str = "ann", password: str = "annann", **headers: str) -> str:
+def browser_log_in(server: SecureServer, user: str = "ann", password: str = "annann", **headers: str) -> str:
     """Returns the cookie, or an empty one."""
     form = urlencode({"user": user, "password": password}).encode()
-    answer = house.ask("POST", "/login", form, **(FORM | (headers or OWN)))
+    answer = server.ask("POST", "/login", form, **(FORM | (headers or OWN)))
     assert "annann" not in answer.content.decode()
     return (answer.headers["Set-Cookie"] or "").partition(";")[0]
 
 
-def test_a_browser_logs_in_by_a_form_and_out_again(house: SecureHouse) -> None:
-    page = house.ask("GET", "/login")
+def test_a_browser_logs_in_by_a_form_and_out_again(server: SecureServer) -> None:
+    page = server.ask("GET", "/login")
     assert page.status == 200 and "default-src 'none'" in page.headers["Content-Security-Policy"]
-    cookie = browser_log_in(house)
-    assert cookie.startswith("dgw=") and cookie != browser_log_in(house)
-    assert b"<strong>ann</strong>" in house.ask("GET", "/login", Cookie=cookie).content
-    answer = house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN)
+    cookie = browser_log_in(server)
+    assert cookie.startswith("dgw=") and cookie != browser_log_in(server)
+    assert b"<strong>ann</strong>" in server.ask("GET", "/login", Cookie=cookie).content
+    answer = server.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN)
     assert answer.body["status"]["state"] == "SUCCEEDED"
-    assert house.ask("GET", f"{STATEMENTS}/{answer.body['statement_id']}", Cookie=cookie).status == 200
-    assert house.ask("POST", "/logout", b"", Cookie=cookie, **FORM, **OWN).status == 303
-    assert house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN).status == 401
-    assert house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN, **basic("bob")).status == 200
+    assert server.ask("GET", f"{STATEMENTS}/{answer.body['statement_id']}", Cookie=cookie).status == 200
+    assert server.ask("POST", "/logout", b"", Cookie=cookie, **FORM, **OWN).status == 303
+    assert server.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN).status == 401
+    assert server.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN, **basic("bob")).status == 200
 
 
 @pytest.mark.slow
-def test_nobody_is_logged_out_by_another_s_log_ins(house: SecureHouse) -> None:
-    cookie = browser_log_in(house)
+def test_nobody_is_logged_out_by_another_s_log_ins(server: SecureServer) -> None:
+    cookie = browser_log_in(server)
     form = urlencode({"user": "bob", "password": "bobbob"}).encode()
     headers = {name.replace("_", "-"): value for name, value in (FORM | OWN).items()}
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", house.ports.http, timeout=60)) as connection:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.ports.http, timeout=60)) as connection:
         for _ in range(10_050):
             connection.request("POST", "/login", form, headers)
             response = connection.getresponse()
             response.read()
             assert response.status == 303
-    assert b"<strong>ann</strong>" in house.ask("GET", "/login", Cookie=cookie).content
+    assert b"<strong>ann</strong>" in server.ask("GET", "/login", Cookie=cookie).content
 
 
 @pytest.mark.parametrize(
@@ -209,37 +209,37 @@ def test_nobody_is_logged_out_by_another_s_log_ins(house: SecureHouse) -> None:
     ],
 )
 def test_a_cookie_changes_something_for_pages_of_this_server_only(
-    house: SecureHouse, headers: dict[str, str], is_own: bool
+    server: SecureServer, headers: dict[str, str], is_own: bool
 ) -> None:
     headers |= {"Host": "localhost"}
-    cookie = browser_log_in(house)
-    statement = house.submit(user="ann")["statement_id"]
+    cookie = browser_log_in(server)
+    statement = server.submit(user="ann")["statement_id"]
     for method, path in (("POST", STATEMENTS), ("POST", f"{STATEMENTS}/{statement}/cancel"), ("POST", "/logout")):
         body = SELECT if path == STATEMENTS else None
-        answer = house.ask(method, path, body, Cookie=cookie, **headers)
+        answer = server.ask(method, path, body, Cookie=cookie, **headers)
         assert (answer.status in (200, 303)) == is_own
         if not is_own:
             assert answer.status == 403
-    assert house.ask("DELETE", f"{STATEMENTS}/{statement}", Cookie="dgw=x", **headers).status == (
+    assert server.ask("DELETE", f"{STATEMENTS}/{statement}", Cookie="dgw=x", **headers).status == (
         401 if is_own else 403
     )
     if len(headers) > 1 and not is_own:
-        assert browser_log_in(house, **headers) == ""  # nor is anybody logged in by another site
+        assert browser_log_in(server, **headers) == ""  # nor is anybody logged in by another site
 
 
-def test_a_form_says_only_that_it_was_wrong(house: SecureHouse) -> None:
+def test_a_form_says_only_that_it_was_wrong(server: SecureServer) -> None:
     form = urlencode({"user": "<b>eve", "password": "x"}).encode()
-    answer = house.ask("POST", "/login", form, **FORM, **OWN)
+    answer = server.ask("POST", "/login", form, **FORM, **OWN)
     assert answer.status == 401 and REFUSED.encode() in answer.content and b"<b>eve" not in answer.content
     assert answer.headers["Set-Cookie"] is None
-    assert house.ask("POST", "/login", {"user": "ann", "password": "annann"}, **OWN).status == 415
+    assert server.ask("POST", "/login", {"user": "ann", "password": "annann"}, **OWN).status == 415
 
 
-def test_no_log_has_a_secret(house: SecureHouse, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_log_has_a_secret(server: SecureServer, caplog: pytest.LogCaptureFixture) -> None:
     """Nor does an answer, but for the cookie that is given."""
     caplog.set_level(logging.DEBUG)
-    cookie = browser_log_in(house).partition("=")[2]
-    with house.client() as client:
+    cookie = browser_log_in(server).partition("=")[2]
+    with server.client() as client:
         session = open_session(client)
         execute(client, session, "SELECT 1")
     for header in (
@@ -248,8 +248,8 @@ def test_no_log_has_a_secret(house: SecureHouse, caplog: pytest.LogCaptureFixtur
         {"Authorization": "annann"},
         {"Authorization": "Bearer annann"},
     ):
-        assert b"annann" not in house.ask("POST", STATEMENTS, SELECT, **header).content
-    assert house.ask("POST", STATEMENTS, SELECT, Cookie=f"dgw={cookie}", **OWN).status == 200
+        assert b"annann" not in server.ask("POST", STATEMENTS, SELECT, **header).content
+    assert server.ask("POST", STATEMENTS, SELECT, Cookie=f"dgw={cookie}", **OWN).status == 200
     secret = session.sessionId.secret.hex()
     assert not [text for text in ("annann", cookie, secret) if text in caplog.text]
     assert "a log-in of 'bob' from 127.0.0.1 was refused" in caplog.text

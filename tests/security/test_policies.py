@@ -308,12 +308,12 @@ def test_what_would_tell_is_refused(people: People, who: str, text: str, conditi
     assert str(HIDDEN) not in error.message.replace(text, "")
 
 
-def test_work_on_hidden_rows_is_not_told(people: People) -> None:
+def test_metrics_of_hidden_rows_are_hidden(people: People) -> None:
     """Neither the number of files and tasks, nor maintenance metrics."""
     for text in ("SELECT sum(secret) FROM shop.t", "SELECT * FROM shop.v", "SELECT shop.total('a')", "OPTIMIZE shop.t"):
-        assert [line for line in people.told("eve", text) if not line.startswith("planned in")] == []
-    told = people.told("ann", "SELECT max(who) FROM shop.tenants WHERE who > 'a'")
-    assert any("file" in line for line in told), told
+        assert [line for line in people.describe("eve", text) if not line.startswith("planned in")] == []
+    reported = people.describe("ann", "SELECT max(who) FROM shop.tenants WHERE who > 'a'")
+    assert any("file" in line for line in reported), reported
     for text in ("OPTIMIZE shop.t", "VACUUM shop.t", "REORG TABLE shop.t APPLY (PURGE)"):
         assert people.rows("eve", text) == []
 
@@ -322,7 +322,7 @@ def test_the_plan_of_a_view_is_for_who_may_read_its_tables(people: People) -> No
     people.rows("ann", "CREATE VIEW shop.names AS SELECT who FROM shop.tenants")
     people.rows("ann", "GRANT SELECT ON shop.names TO eve")
     assert people.rows("ann", "EXPLAIN SELECT * FROM shop.names")
-    assert people.told("eve", "SELECT * FROM shop.names")[1:] == ()
+    assert people.describe("eve", "SELECT * FROM shop.names")[1:] == ()
     error = people.refuse("eve", "EXPLAIN SELECT * FROM shop.names")
     assert error.condition == "INSUFFICIENT_PERMISSIONS"
     assert "names" in error.message and "tenants" not in error.message
@@ -339,7 +339,7 @@ def test_a_path_has_the_policies_of_its_table(people: People) -> None:
     assert people.refuse("eve", f"SELECT * FROM delta.`{location}/part=2`").sqlstate == "42P01"
 
 
-def test_who_manages_a_table_is_told_of_its_policies(people: People) -> None:
+def test_table_manager_sees_policies(people: People) -> None:
     filters = (
         "SELECT table_name, filter_name, target_columns FROM information_schema.row_filters WHERE table_name = 't'"
     )
@@ -348,9 +348,12 @@ def test_who_manages_a_table_is_told_of_its_policies(people: People) -> None:
     assert people.rows("ann", masks) == [("ssn", "spark_catalog.shop.masked", "tenant, '*'")]
     assert people.rows("eve", filters) == people.rows("eve", masks) == []
     [[text]] = people.rows("ann", "DESCRIBE TABLE EXTENDED shop.t AS JSON")
-    told, function = json.loads(text), {"catalog_name": "spark_catalog", "schema_name": "shop"}
-    assert told["row_filter"] == {"function_name": {**function, "function_name": "mine"}, "column_names": ["tenant"]}
-    assert told["column_masks"] == [
+    reported, function = json.loads(text), {"catalog_name": "spark_catalog", "schema_name": "shop"}
+    assert reported["row_filter"] == {
+        "function_name": {**function, "function_name": "mine"},
+        "column_names": ["tenant"],
+    }
+    assert reported["column_masks"] == [
         {
             "column_name": "ssn",
             "function_name": {**function, "function_name": "masked"},

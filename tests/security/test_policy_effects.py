@@ -165,7 +165,7 @@ NOT_ABOUT_TABLES = {
 }
 NOT_FROM_TEXT = {EvaluateQuery}
 # `free`'s conditions after privileges and policies pass: the statement requires another table.
-NEEDS_MORE = {
+REQUIRES_MORE = {
     "DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED",
     "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT",
     "DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN",
@@ -271,7 +271,7 @@ def test_a_statement_is_rejected_or_reveals_nothing(tables: Tables, written: Wri
         assert str(first).replace(f"one_{number}", "") == str(second).replace(f"two_{number}", "")
         for secret in ("4242", "zz", "5353", "6464"):
             assert secret not in str(first)
-    assert not isinstance(free, SqlError) or free.condition in NEEDS_MORE, free
+    assert not isinstance(free, SqlError) or free.condition in REQUIRES_MORE, free
 
 
 NAMES = {"t": "s.t", "ice": "s.t", "name": "t", "files": "/f", "snapshot": "1"}

@@ -166,6 +166,6 @@ def test_functions_are_listed_and_described(people: People) -> None:
     assert people.rows("eve", routines) == [("four", "BIGINT", True)]
     parameters = "SELECT parameter_name, data_type, parameter_default FROM information_schema.parameters"
     assert people.rows("eve", parameters) == [("y", "BIGINT", None), ("z", "INT", "1")]
-    told = people.rows("ann", "DESCRIBE FUNCTION EXTENDED shop.four")
-    assert ("Body:      shop.twice(shop.twice(four.y)) * z",) in told
+    reported = people.rows("ann", "DESCRIBE FUNCTION EXTENDED shop.four")
+    assert ("Body:      shop.twice(shop.twice(four.y)) * z",) in reported
     assert not any("twice" in line for (line,) in people.rows("eve", "DESCRIBE FUNCTION EXTENDED shop.four"))

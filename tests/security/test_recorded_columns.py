@@ -12,8 +12,8 @@ import pytest
 from engine.main import LakeEngine
 from engine.runtime.parameters import Parameter
 from engine.spark.session import SparkDriver
-from gateway.audit.auditor import TrailAuditor
-from gateway.audit.trail import Trail, trail_contents
+from gateway.audit.audit_log import AuditLog, log_contents
+from gateway.audit.auditor import LogAuditor
 from gateway.configuration.config import OnFailure, StatementText
 from gateway.observability.redaction import identifiers
 from gateway.sessions.limits import Limits
@@ -33,7 +33,7 @@ class Recorded:
 
     def __init__(self, folder: Path, engine: LakeEngine, text: StatementText) -> None:
         self.text, self._folder = text, folder / f"audit-{text}"
-        auditor = TrailAuditor(Trail(self._folder), text=text, on_failure=OnFailure.REFUSE)
+        auditor = LogAuditor(AuditLog(self._folder), text=text, on_failure=OnFailure.REFUSE)
         self._registry = Registry(engine, Limits(linger_s=0), auditor=auditor)
         self._session = self._registry.open_session(ROOT)
 
@@ -52,12 +52,12 @@ class Recorded:
         self._registry.drain(0)
 
     def _lines(self, operation: Operation) -> list[dict[str, Any]]:
-        lines = [json.loads(line) for _, content in trail_contents(self._folder) for line in content.splitlines()]
+        lines = [json.loads(line) for _, content in log_contents(self._folder) for line in content.splitlines()]
         return [line for line in lines if line.get("statement") == str(operation.id)]
 
 
 @pytest.fixture(scope="module")
-def houses(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[dict[str, Recorded]]:
+def servers(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[dict[str, Recorded]]:
     folder = tmp_path_factory.mktemp("served")
     (folder / "lake").mkdir()
     lake = GuardedLake(folder / "lake")
@@ -66,13 +66,13 @@ def houses(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
     engine = LakeEngine(lake.sources, spark_driver)
     found = {text.value: Recorded(folder, engine, text) for text in StatementText}
     yield found
-    for house in found.values():
-        house.close()
+    for server in found.values():
+        server.close()
 
 
 @pytest.fixture(params=[text.value for text in StatementText])
-def house(request: pytest.FixtureRequest, houses: dict[str, Recorded]) -> Recorded:
-    return houses[request.param]
+def server(request: pytest.FixtureRequest, servers: dict[str, Recorded]) -> Recorded:
+    return servers[request.param]
 
 
 VALUE = "PARAMVALUE1"
@@ -92,9 +92,9 @@ VALUE = "PARAMVALUE1"
         ("SELECT max(ssn = :p) FROM shop.t", [(None, ("ssn",))]),
     ],
 )  # fmt: skip
-def test_no_value_of_a_parameter_is_recorded(house: Recorded, text: str, columns: list[Column]) -> None:
-    found, recorded = house.recorded(text, Parameter(name="p", value=VALUE))
-    if house.text is StatementText.NONE:  # without the text there are no aliases
+def test_no_value_of_a_parameter_is_recorded(server: Recorded, text: str, columns: list[Column]) -> None:
+    found, recorded = server.recorded(text, Parameter(name="p", value=VALUE))
+    if server.text is StatementText.NONE:  # without the text there are no aliases
         named = [(name if name in ("id", "ID", "ssn") else None, read) for name, read in columns]
         columns = [(name, read) for name, read in named if name or read]
     assert found == columns
@@ -120,10 +120,10 @@ def test_no_value_of_a_parameter_is_recorded(house: Recorded, text: str, columns
         "BEGIN SELECT ssn || 'hunter2' FROM shop.t; END",
     ],
 )
-def test_no_literal_becomes_the_name_of_a_column(house: Recorded, text: str) -> None:
-    found, recorded = house.recorded(text)
+def test_no_literal_becomes_the_name_of_a_column(server: Recorded, text: str) -> None:
+    found, recorded = server.recorded(text)
     assert all(name in ("id", "ssn", None) for name, _ in found)
-    if house.text is not StatementText.FULL:
+    if server.text is not StatementText.FULL:
         assert "hunter2" not in recorded.lower()
 
 

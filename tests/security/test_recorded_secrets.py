@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from engine.runtime.identity import Identity
-from gateway.audit.trail import trail_contents
+from gateway.audit.audit_log import log_contents
 from gateway.observability.activity import ServerActivity
 from gateway.observability.log_format import JsonFormatter, TextFormatter
 from tests.gateway.arrow_engine import fails
 from tests.gateway.http.conftest import eventually
-from tests.security.house import SecureHouse, basic
+from tests.security.secure_server import SecureServer, basic
 
 HISTORY = "/api/2.0/sql/history/queries?max_results=1"
 SECRET = "hunter2"
@@ -55,27 +55,27 @@ STATEMENTS = (
 ROOT = Identity("ann", is_admin=True)
 
 
-class Kept:
+class RecordedServer:
     """A server whose statements and log lines are all recorded."""
 
     def __init__(self, folder: Path, log: io.StringIO) -> None:
-        self.trail, self.log = folder / "audit", log
-        settings = {"audit__folder": str(self.trail), "authentication__admins": ["ann"]}
-        self.house = SecureHouse(folder, **settings).start()
+        self.audit_log, self.log = folder / "audit", log
+        settings = {"audit__folder": str(self.audit_log), "authentication__admins": ["ann"]}
+        self.server = SecureServer(folder, **settings).start()
 
     def shown(self, text: str) -> dict[str, str]:
         """Runs `text` as bob; returns its text in each place that outlives a statement."""
-        self.house.engine.answers[text] = fails(RuntimeError(f"cannot run {text}"))
+        self.server.engine.answers[text] = fails(RuntimeError(f"cannot run {text}"))
         self.log.seek(0)
         self.log.truncate()
-        answer = self.house.submit(text, user="bob")
+        answer = self.server.submit(text, user="bob")
         assert answer["status"]["state"] == "FAILED"
         statement = answer["statement_id"]
         assert eventually(lambda: '"statement.end"' in self._audited(statement))
-        listed = self.house.ask("GET", HISTORY, **basic("ann")).body["res"][0]
+        listed = self.server.ask("GET", HISTORY, **basic("ann")).body["res"][0]
         assert listed["query_id"] == statement
         row = next(
-            row for row in ServerActivity(self.house._server._lifecycle).queries(ROOT) if row.statement_id == statement
+            row for row in ServerActivity(self.server._server._lifecycle).queries(ROOT) if row.statement_id == statement
         )
         return {
             "audit": self._audited(statement),
@@ -85,35 +85,37 @@ class Kept:
         }
 
     def _audited(self, statement: str) -> str:
-        lines = (line.decode() for _, content in trail_contents(self.trail) for line in content.splitlines())
+        lines = (line.decode() for _, content in log_contents(self.audit_log) for line in content.splitlines())
         return "\n".join(line for line in lines if statement in line)
 
 
 @pytest.fixture
-def kept(folder: Path) -> Iterator[Kept]:
+def recorded(folder: Path) -> Iterator[RecordedServer]:
     log = io.StringIO()
     handlers = [logging.StreamHandler(log), logging.StreamHandler(log)]
     for handler, formatter in zip(handlers, (TextFormatter(), JsonFormatter()), strict=True):
         handler.setFormatter(formatter)
         logging.getLogger().addHandler(handler)
-    found = Kept(folder, log)
+    found = RecordedServer(folder, log)
     yield found
-    found.house.stop()
+    found.server.stop()
     for handler in handlers:
         logging.getLogger().removeHandler(handler)
 
 
-def test_secrets_of_statements_are_kept_nowhere(kept: Kept) -> None:
+def test_statement_secrets_are_stored_nowhere(recorded: RecordedServer) -> None:
     assert len(STATEMENTS) >= 19
     left = [
         (text, place)
         for text in STATEMENTS
-        for place, content in kept.shown(text).items()
+        for place, content in recorded.shown(text).items()
         if SECRET in content.lower() or "***" not in content
     ]
     assert not left
 
 
-def test_statements_without_secrets_are_kept_as_they_are(kept: Kept) -> None:
+def test_statements_without_secrets_are_recorded_unchanged(recorded: RecordedServer) -> None:
     text = "SELECT a, 'visible' FROM t WHERE b = 5"
-    assert [place for place, content in kept.shown(text).items() if "'visible' FROM t WHERE b = 5" not in content] == []
+    assert [
+        place for place, content in recorded.shown(text).items() if "'visible' FROM t WHERE b = 5" not in content
+    ] == []

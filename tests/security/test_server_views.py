@@ -28,7 +28,7 @@ pytestmark = pytest.mark.spark
 
 
 @dataclass
-class House:
+class ViewServer:
     """Sessions in a server over a lake, one per principal."""
 
     lake: GuardedLake
@@ -52,7 +52,7 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[House]:
+def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Iterator[ViewServer]:
     folder: Path = tmp_path_factory.mktemp("served") / "lake"
     folder.mkdir()
     lake = GuardedLake(folder)
@@ -71,7 +71,7 @@ def house(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -
     engine.show_activity(ServerActivity(lifecycle))
     registry = Registry(engine, Limits(linger_s=0))
     lifecycle.become_ready(registry, Ports(thrift=0, http=0))
-    found = House(lake, registry, {})
+    found = ViewServer(lake, registry, {})
     for text in (
         "CREATE FUNCTION shop.mine(id BIGINT) RETURNS BOOLEAN RETURN is_member('none')",
         "ALTER TABLE shop.filtered SET ROW FILTER shop.mine ON (id)",
@@ -83,74 +83,74 @@ def house(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -
     registry.drain(0)
 
 
-def test_columns_are_those_of_the_catalog(house: House) -> None:
+def test_columns_are_those_of_the_catalog(server: ViewServer) -> None:
     for name, columns in SERVER_RELATIONS.items():
-        described = house.rows("ann", f"DESCRIBE system.{name}")
+        described = server.rows("ann", f"DESCRIBE system.{name}")
         assert [(row["col_name"], row["data_type"]) for row in described] == list(columns)
-        types = house.rows("ann", f"DESCRIBE QUERY SELECT * FROM system.{name}")
+        types = server.rows("ann", f"DESCRIBE QUERY SELECT * FROM system.{name}")
         assert [row["data_type"] for row in types] == [kind.replace(", ", ",") for _, kind in columns]
-        assert house.state("ann", f"SELECT * FROM system.gateway.{name} LIMIT 1") is OperationState.FINISHED
-    assert [row["tableName"] for row in house.rows("ann", "SHOW TABLES IN system.gateway")] == sorted(SERVER_RELATIONS)
+        assert server.state("ann", f"SELECT * FROM system.gateway.{name} LIMIT 1") is OperationState.FINISHED
+    assert [row["tableName"] for row in server.rows("ann", "SHOW TABLES IN system.gateway")] == sorted(SERVER_RELATIONS)
 
 
-def test_users_see_their_own_statements_and_administrators_all(house: House) -> None:
+def test_users_see_their_own_statements_and_administrators_all(server: ViewServer) -> None:
     text = "SELECT statement_text, state, error_condition, result_rows FROM system.queries"
-    own = house.rows("ann", f"{text} WHERE statement_text LIKE '%AS own%'")
+    own = server.rows("ann", f"{text} WHERE statement_text LIKE '%AS own%'")
     assert own[-1] == {
         "statement_text": "SELECT count(*) AS own FROM open",
         "state": "FINISHED",
         "error_condition": None,
         "result_rows": 1,
     }
-    assert not house.rows("ann", f"{text} WHERE error_condition LIKE 'UNRESOLVED%'")
-    (others,) = house.rows("root", f"{text} WHERE error_condition LIKE 'UNRESOLVED%'")
+    assert not server.rows("ann", f"{text} WHERE error_condition LIKE 'UNRESOLVED%'")
+    (others,) = server.rows("root", f"{text} WHERE error_condition LIKE 'UNRESOLVED%'")
     assert others["state"] == "FAILED"
-    (stages,) = house.rows(
+    (stages,) = server.rows(
         "ann", "SELECT stage_ms['execute'] > 0 AS ran, duration_ms >= 0 AS timed, ended >= created AS ordered"
         " FROM system.queries WHERE statement_text LIKE '%AS own FROM open' AND state = 'FINISHED'"
     )  # fmt: skip
     assert stages == {"ran": True, "timed": True, "ordered": True}
 
 
-def test_a_running_statement_sees_itself(house: House) -> None:
-    (found,) = house.rows("ann", "SELECT state, ended FROM system.queries WHERE statement_text LIKE '%itself%'")
+def test_a_running_statement_sees_itself(server: ViewServer) -> None:
+    (found,) = server.rows("ann", "SELECT state, ended FROM system.queries WHERE statement_text LIKE '%itself%'")
     assert found == {"state": "RUNNING", "ended": None}
 
 
-def test_users_see_their_own_sessions_and_administrators_all(house: House) -> None:
-    (own,) = house.rows("ann", "SELECT * FROM system.sessions")
+def test_users_see_their_own_sessions_and_administrators_all(server: ViewServer) -> None:
+    (own,) = server.rows("ann", "SELECT * FROM system.sessions")
     assert (own["user_name"], own["current_schema"], own["running_statements"]) == ("ann", "shop", 1)
     assert (own["client_address"], own["user_agent"]) == ("192.0.2.1", "client of ann")
-    assert {row["user_name"] for row in house.rows("root", "SELECT user_name FROM system.sessions")} >= {"ann", "bob"}
+    assert {row["user_name"] for row in server.rows("root", "SELECT user_name FROM system.sessions")} >= {"ann", "bob"}
 
 
-def test_last_altered_is_null_unless_all_of_the_table_may_be_read(house: House) -> None:
+def test_last_altered_is_null_unless_all_of_the_table_may_be_read(server: ViewServer) -> None:
     text = "SELECT table_name, last_altered IS NOT NULL AS known FROM information_schema.tables"
-    found = {row["table_name"]: row["known"] for row in house.rows("ann", f"{text} WHERE table_schema = 'shop'")}
+    found = {row["table_name"]: row["known"] for row in server.rows("ann", f"{text} WHERE table_schema = 'shop'")}
     assert found == {"open": True, "seen": False, "filtered": False, "broken": False}
 
 
-def test_tables_are_told_as_far_as_they_may_be_known(house: House) -> None:
+def test_server_views_contain_visible_tables(server: ViewServer) -> None:
     text = "SELECT table_name, format, location, version, num_files, size_bytes > 0 AS sized, error_condition"
-    found = {row["table_name"]: row for row in house.rows("ann", f"{text} FROM system.tables")}
+    found = {row["table_name"]: row for row in server.rows("ann", f"{text} FROM system.tables")}
     assert found.keys() == {"open", "seen", "filtered", "broken"}
     assert (found["open"]["version"], found["open"]["num_files"], found["open"]["sized"]) == (1, 2, True)
     for name in ("seen", "filtered"):
         assert found[name] == {"table_name": name, "format": "delta"} | dict.fromkeys(list(found[name])[2:])
     assert found["broken"]["error_condition"] and found["broken"]["version"] is None
     assert not any(row["location"] for row in found.values())
-    (own,) = house.rows("root", "SELECT location, num_files FROM system.tables WHERE table_name = 'unknown'")
-    assert own == {"location": str(house.lake.folder / "shop" / "unknown"), "num_files": None}
+    (own,) = server.rows("root", "SELECT location, num_files FROM system.tables WHERE table_name = 'unknown'")
+    assert own == {"location": str(server.lake.folder / "shop" / "unknown"), "num_files": None}
 
 
-def test_what_is_told_changes_with_each_statement(house: House) -> None:
+def test_server_views_change_with_each_statement(server: ViewServer) -> None:
     text = "SELECT value FROM system.metrics WHERE name = 'gateway_stage_seconds_count' AND labels['stage'] = 'parse'"
-    before, after = (house.rows("ann", text)[0]["value"] for _ in range(2))
+    before, after = (server.rows("ann", text)[0]["value"] for _ in range(2))
     assert after == before + 1
 
 
-def test_they_are_joined_with_others(house: House) -> None:
-    found = house.rows(
+def test_they_are_joined_with_others(server: ViewServer) -> None:
+    found = server.rows(
         "ann",
         "SELECT t.table_name, c.n FROM system.tables t JOIN (SELECT table_name, count(*) AS n FROM"
         " information_schema.columns GROUP BY 1) c USING (table_name) WHERE t.num_files = 2",
@@ -158,14 +158,14 @@ def test_they_are_joined_with_others(house: House) -> None:
     assert found == [{"table_name": "open", "n": 2}]
 
 
-def test_the_schema_is_reserved(house: House) -> None:
+def test_the_schema_is_reserved(server: ViewServer) -> None:
     for text in ("CREATE TABLE system.gateway.t (a INT)", "DROP VIEW system.gateway.queries"):
-        assert house.state("root", text) is OperationState.FAILED
+        assert server.state("root", text) is OperationState.FAILED
 
 
-def test_a_table_of_the_short_name_wins(house: House) -> None:
-    house.lake.table("system/queries")
-    assert [row["col_name"] for row in house.rows("root", "DESCRIBE system.queries")] == ["id", "ssn"]
+def test_a_table_of_the_short_name_wins(server: ViewServer) -> None:
+    server.lake.table("system/queries")
+    assert [row["col_name"] for row in server.rows("root", "DESCRIBE system.queries")] == ["id", "ssn"]
 
 
 @pytest.fixture
@@ -196,16 +196,16 @@ OPENED = [
 @pytest.mark.parametrize("relation", ["information_schema.columns", "system.gateway.tables"])
 @pytest.mark.parametrize(("who", "condition", "names"), OPENED, ids=lambda case: str(case)[:40])
 def test_only_tables_that_are_visible_are_opened_or_meet_conditions(
-    house: House, opened: list[str], relation: str, who: str, condition: str, names: tuple[str, ...]
+    server: ViewServer, opened: list[str], relation: str, who: str, condition: str, names: tuple[str, ...]
 ) -> None:
     text = f"SELECT DISTINCT table_name FROM {relation} WHERE table_schema = 'shop' AND {condition}"
-    assert house.state(who, text) is OperationState.FINISHED
+    assert server.state(who, text) is OperationState.FINISHED
     assert sorted(opened) == sorted(names)
-    found = {row["table_name"] for row in house.rows(who, text)}
+    found = {row["table_name"] for row in server.rows(who, text)}
     assert found == set(names) - ({"broken"} if relation == "information_schema.columns" else set())
 
 
-def test_a_condition_that_fails_for_a_table_fails_for_who_may_see_it(house: House) -> None:
+def test_a_condition_that_fails_for_a_table_fails_for_who_may_see_it(server: ViewServer) -> None:
     text = "SELECT count(*) FROM information_schema.columns WHERE if(table_name = 'unknown', raise_error('x'), true)"
-    assert house.state("root", text) is OperationState.FAILED
-    assert house.state("ann", text) is OperationState.FINISHED
+    assert server.state("root", text) is OperationState.FAILED
+    assert server.state("ann", text) is OperationState.FINISHED

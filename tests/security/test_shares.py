@@ -8,37 +8,37 @@ import pytest
 
 from engine.runtime.results import empty_result
 from tests.gateway.hs2.wire import execute, open_session
-from tests.security.house import STATEMENTS, SecureHouse, basic
+from tests.security.secure_server import STATEMENTS, SecureServer, basic
 
 
 @pytest.fixture
-def house(folder: Path) -> SecureHouse:
-    return SecureHouse(folder, statements__running_max=4, admission__queued_max=60)
+def server(folder: Path) -> SecureServer:
+    return SecureServer(folder, statements__running_max=4, admission__queued_max=60)
 
 
-def test_a_user_with_32_long_statements_stops_nobody(house: SecureHouse) -> None:
-    house.engine.answers["SHOW TABLES"] = lambda _: empty_result()
-    house.start()
+def test_a_user_with_32_long_statements_stops_nobody(server: SecureServer) -> None:
+    server.engine.answers["SHOW TABLES"] = lambda _: empty_result()
+    server.start()
     for _ in range(32):
-        answer = house.ask("POST", STATEMENTS, {"statement": "SLEEP 60", "wait_timeout": "0s"}, **basic("ann"))
+        answer = server.ask("POST", STATEMENTS, {"statement": "SLEEP 60", "wait_timeout": "0s"}, **basic("ann"))
         assert answer.status == 200
-    refused = house.ask("POST", STATEMENTS, {"statement": "SLEEP 60", "wait_timeout": "0s"}, **basic("ann"))
+    refused = server.ask("POST", STATEMENTS, {"statement": "SLEEP 60", "wait_timeout": "0s"}, **basic("ann"))
     assert (refused.status, refused.body["error_code"], refused.body["sql_state"]) == (
         429,
         "REQUEST_LIMIT_EXCEEDED",
         "53400",
     )
     assert int(refused.headers["Retry-After"]) >= 1
-    with house.client("bob") as client:
+    with server.client("bob") as client:
         for text in ("SHOW TABLES", "SELECT 1"):
             execute(client, open_session(client), text)
-    house.stop()
+    server.stop()
 
 
-def test_a_user_who_waits_less_goes_first(house: SecureHouse) -> None:
-    house.start()
+def test_a_user_who_waits_less_goes_first(server: SecureServer) -> None:
+    server.start()
     for _ in range(20):
-        house.ask("POST", STATEMENTS, {"statement": "SLEEP 60", "wait_timeout": "0s"}, **basic("ann"))
+        server.ask("POST", STATEMENTS, {"statement": "SLEEP 60", "wait_timeout": "0s"}, **basic("ann"))
     for _ in range(3):
-        assert house.submit("SELECT 1", user="bob", wait_timeout="30s")["status"]["state"] == "SUCCEEDED"
-    house.stop()
+        assert server.submit("SELECT 1", user="bob", wait_timeout="30s")["status"]["state"] == "SUCCEEDED"
+    server.stop()

@@ -51,7 +51,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
     found.close()
 
 
-def test_caller_needs_execute_and_nothing_on_the_tables(people: People) -> None:
+def test_caller_requires_only_execute_on_function(people: People) -> None:
     for who in ("ann", "eve"):
         assert people.rows(who, "SELECT * FROM shop.even(0) ORDER BY id") == [(0, "v0"), (2, "v2")]
     assert people.refuse("eve", "SELECT * FROM shop.t").sqlstate == "42P01"

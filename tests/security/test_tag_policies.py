@@ -57,7 +57,7 @@ def _function(lake: GuardedLake, name: str, returns: str, *types: str) -> None:
     )
 
 
-def test_tags_are_set_and_told(lake: GuardedLake) -> None:
+def test_tags_are_set_and_shown(lake: GuardedLake) -> None:
     lake.do(
         "eve",
         "ALTER SCHEMA shop SET TAGS ('zone' = 'eu', 'plain')",
@@ -142,7 +142,7 @@ def test_a_table_without_a_name_has_no_policies(lake: GuardedLake) -> None:
     assert error.condition == "ROW_COLUMN_ACCESS.POLICY_NOT_POSSIBLE"
 
 
-def test_policies_are_made_and_told(lake: GuardedLake) -> None:
+def test_policies_are_created_and_shown(lake: GuardedLake) -> None:
     _function(lake, "hide", "string", "string", "string", "string")
     _function(lake, "keep", "boolean")
     lake.do(
@@ -221,13 +221,13 @@ def test_no_reader_is_shown_more_than_what_was_acknowledged(lake: GuardedLake) -
 
     def read() -> None:
         while acknowledged < ROUNDS:
-            floor = acknowledged
+            lower_bound = acknowledged
             view = other.sources.catalog.view()
             entry = view.resolve(TableName(*schema.parts, "t"))
             assert isinstance(entry, TableEntry)
             found = effective_policies(view.state, entry, {EVERYBODY}, ("id", "ssn")).row_filter
-            if found is None or int(f"{found.arguments[0].literal}") < floor:
-                seen.append(f"{found} after {floor}")
+            if found is None or int(f"{found.arguments[0].literal}") < lower_bound:
+                seen.append(f"{found} after {lower_bound}")
 
     change(1)
     with ThreadPoolExecutor(2) as readers:

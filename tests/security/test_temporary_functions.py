@@ -50,7 +50,7 @@ def test_body_is_read_with_the_rights_of_the_session(people: People) -> None:
     assert people.refuse("eve", "SELECT counted()").sqlstate == "42P01"
 
 
-def test_functions_that_the_body_calls_need_execute(people: People) -> None:
+def test_called_functions_require_execute(people: People) -> None:
     people.rows("eve", "CREATE OR REPLACE TEMPORARY FUNCTION calling() RETURN shop.asked()")
     assert people.rows("eve", "SELECT calling()") == [(2,)]
     assert people.refuse("eve", "CREATE TEMPORARY FUNCTION direct() RETURN shop.secret()").sqlstate == "42883"

@@ -89,14 +89,14 @@ RIGHTS = [
 
 
 @pytest.mark.parametrize(("statement", "grant", "allowed"), RIGHTS)
-def test_a_statement_needs_its_privilege(lake: GuardedLake, statement: str, grant: str, allowed: str) -> None:
+def test_statement_requires_its_privilege(lake: GuardedLake, statement: str, grant: str, allowed: str) -> None:
     is_visible = statement.startswith("CREATE")  # its schema is visible, the volume is not
     assert lake.outcome("eve", statement) == ("42501" if is_visible else "42704")
     lake.do("root", f"GRANT {grant} TO eve")
     assert lake.outcome("eve", statement) == allowed
 
 
-def test_a_new_name_needs_create_volume_too(lake: GuardedLake) -> None:
+def test_rename_requires_create_volume(lake: GuardedLake) -> None:
     rename = "ALTER VOLUME shop.files RENAME TO g"
     lake.do("root", "GRANT MANAGE ON VOLUME shop.files TO eve")
     assert lake.outcome("eve", rename) == "42501"
@@ -147,7 +147,7 @@ def test_volumes_are_there_after_a_restart(lake: GuardedLake) -> None:
     assert GuardedLake(lake.folder).rows("root", "SHOW VOLUMES IN shop") == []
 
 
-def test_containers_need_use_as_for_tables(lake: GuardedLake) -> None:
+def test_containers_require_use_privileges(lake: GuardedLake) -> None:
     lake.do("root", "GRANT READ VOLUME ON VOLUME shop.files TO bob")
     assert lake.outcome("bob", "LIST '/Volumes/spark_catalog/shop/files'") == "42501"
     lake.do("root", "GRANT USE SCHEMA ON SCHEMA shop TO bob")
@@ -212,7 +212,7 @@ def test_a_list_has_files_and_folders(lake: GuardedLake) -> None:
     assert lake.outcome("root", "LIST '/Volumes/spark_catalog/shop/files/none'") == "42K03"
 
 
-def test_external_volumes_follow_the_rules_of_external_locations(lake: GuardedLake) -> None:
+def test_external_volumes_require_external_location(lake: GuardedLake) -> None:
     outside = lake.folder.parent / "outside"
     (outside / "raw").mkdir()
     create = f"CREATE EXTERNAL VOLUME shop.ext LOCATION '{outside}/raw'"
@@ -303,7 +303,7 @@ READS = [
 
 
 @pytest.mark.parametrize("statement", READS)
-def test_reading_files_of_a_volume_needs_read_volume_and_nothing_else(lake: GuardedLake, statement: str) -> None:
+def test_reading_volume_files_requires_only_read_volume(lake: GuardedLake, statement: str) -> None:
     lake.do("root", "GRANT SELECT, MODIFY ON TABLE shop.t TO eve")
     assert lake.outcome("eve", statement) == "42704"
     for other in ("WRITE VOLUME", "MANAGE"):

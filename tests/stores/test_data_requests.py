@@ -129,7 +129,7 @@ def changed(log: Path, change: Callable[[int], int]) -> None:
 
 @pytest.mark.parametrize("change", [(1, -1), (1, 1), (0.5, 0), (2, 0), (1, 3_000_000), (0, 8)])
 @pytest.mark.parametrize("source", [LARGE, "SELECT id, 'x' AS h, 'y' AS g FROM range(100000)"], ids=["large", "small"])
-def test_a_length_that_is_wrong_in_the_log_is_asked_for(
+def test_wrong_length_in_log_is_requested_from_store(
     session: LakeSession, driver: SparkDriver, store: S3Server, folder: Path, source: str, change: tuple[float, int]
 ) -> None:
     factor, more = change

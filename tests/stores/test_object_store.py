@@ -77,7 +77,7 @@ def test_another_server_created_the_table_since_the_listing(lake: S3Lake, case: 
     assert columns == (["id", "again"] if case == "OR REPLACE" else ["id"])
 
 
-def test_what_another_server_changed_is_seen_by_the_next_statement(lake: S3Lake) -> None:
+def test_next_statement_reads_changes_of_other_server(lake: S3Lake) -> None:
     other = lake.other()
     lake.answer("COMMENT ON SCHEMA s IS 'of another server'")
     assert "of another server" in str(other.rows("DESCRIBE SCHEMA s"))

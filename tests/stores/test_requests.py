@@ -1,6 +1,6 @@
 """Numbers of requests that statements send to the object store with the log and the catalog.
 
-Spark reads and writes data files in the store's folder directly; `tests/rest/test_lent_keys.py` tests the connector's
+Spark reads and writes data files in the store's folder directly; `tests/rest/test_vended_keys.py` tests the connector's
 requests.
 """
 
@@ -79,15 +79,15 @@ class Server:
         """Returns the requests from a statement and its post-commit tasks."""
         self.store.requests()
         run(self.session, text)
-        return self._settled()
+        return self._completed_requests()
 
     def rows(self, text: str) -> tuple[list[tuple[Any, ...]], list[Request]]:
         """Returns a query's rows and its requests."""
         self.store.requests()
         found = rows(self.session, text)
-        return found, self._settled()
+        return found, self._completed_requests()
 
-    def _settled(self) -> list[Request]:
+    def _completed_requests(self) -> list[Request]:
         """Returns the requests, when the newest version has its checksum, unless it is the first."""
         found, until_s = self.store.requests(), time.monotonic() + 30
         while max(_versions(found), default=0) not in {0, *_checksums(found)}:

@@ -47,8 +47,8 @@ class Module:
         if not node.level:
             return node.module or ""
         parts = self.name.split(".")
-        kept = parts[: len(parts) - node.level + (1 if self.is_package else 0)]
-        return ".".join([*kept, *((node.module or "").split(".") if node.module else [])])
+        remaining = parts[: len(parts) - node.level + (1 if self.is_package else 0)]
+        return ".".join([*remaining, *((node.module or "").split(".") if node.module else [])])
 
 
 def load_modules(root: Path = ROOT) -> dict[str, Module]:

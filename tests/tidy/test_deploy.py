@@ -9,8 +9,8 @@ from dataclasses import asdict
 import pytest
 
 from catalog.discovery.discovery import DEPTH_MAX
-from catalog.store.file_store import GENERATIONS_KEPT
-from catalog.store.remote import LISTING_KEPT_S
+from catalog.store.file_store import GENERATIONS_RETAINED
+from catalog.store.remote import LISTING_TTL_S
 from gateway.configuration.config import Config
 from tests.paths import ROOT
 
@@ -43,9 +43,9 @@ def test_the_runbook_names_settings_that_exist(name: str) -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
-        f"the last {GENERATIONS_KEPT} generations are kept",
+        f"the last {GENERATIONS_RETAINED} generations are kept",
         f"more than {DEPTH_MAX} folders between",
-        f"may be {LISTING_KEPT_S:g} seconds old",
+        f"may be {LISTING_TTL_S:g} seconds old",
     ],
 )
 def test_the_runbook_has_the_numbers_of_the_code(sentence: str) -> None:

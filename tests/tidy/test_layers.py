@@ -13,7 +13,7 @@ RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
 
 # The engine's packages, lowest first. A package imports itself and the lines above it here; packages on one line are
 # independent.
-ROOMS = (
+LAYERS = (
     ("engine.errors",),
     ("engine.concurrency", "engine.types"),
     ("engine.spool",),
@@ -35,7 +35,7 @@ ROOMS = (
     ("engine.binding",),
     ("engine.authorization", "engine.planning.plans"),
     ("engine.enforcement", "engine.spark", "engine.planning.reads"),
-    ("engine.planning.rules",),
+    ("engine.planning.semantics",),
     ("engine.planning", "engine.execution.writes"),
     ("engine.execution.writes.dml",),
     ("engine.statements:statement",),
@@ -52,22 +52,22 @@ ROOMS = (
     ("engine",),
 )
 
-ROOM_RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
+LAYER_RANK = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}
 
 
 TOP_OF_STATEMENTS = ("engine.statements.parse", "engine.statements.registry", "engine.statements.spec")
 
 
-def room_of(module: str) -> str:
+def layer_of(module: str) -> str:
     """Returns a module's package; in statement families, the stage with which the file's name begins."""
     if module in TOP_OF_STATEMENTS:
         return "engine.statements:spec"
     if re.fullmatch(r"engine\.statements\.\w+\.\w+", module):
         stage = module.rpartition(".")[2].partition("_")[0]
-        return f"engine.statements:{stage}" if f"engine.statements:{stage}" in ROOM_RANK else "engine.statements:spec"
+        return f"engine.statements:{stage}" if f"engine.statements:{stage}" in LAYER_RANK else "engine.statements:spec"
     if re.fullmatch(r"engine\.statements\.\w+", module) and module != "engine.runtime.statement":
         return "engine.statements"
-    return module if module in ROOM_RANK else module.rpartition(".")[0]
+    return module if module in LAYER_RANK else module.rpartition(".")[0]
 
 
 def test_a_package_imports_only_itself_and_lower_ones() -> None:
@@ -80,21 +80,21 @@ def test_a_package_imports_only_itself_and_lower_ones() -> None:
     assert not upward
 
 
-def test_a_room_imports_only_itself_and_lower_ones() -> None:
+def test_layer_imports_only_itself_and_lower_layers() -> None:
     wrong = [
         f"{module.path}:{line} imports {name}"
         for module in MODULES.values()
         if module.name.startswith("engine")
         for name, line in internal_imports(module)
         if name.startswith("engine.")
-        and room_of(name) != room_of(module.name)
-        and ROOM_RANK[room_of(name)] >= ROOM_RANK[room_of(module.name)]
+        and layer_of(name) != layer_of(module.name)
+        and LAYER_RANK[layer_of(name)] >= LAYER_RANK[layer_of(module.name)]
     ]
     assert not wrong
 
 
 def test_every_engine_package_has_a_rank() -> None:
-    assert {room_of(name) for name in MODULES if name.startswith("engine")} == set(ROOM_RANK)
+    assert {layer_of(name) for name in MODULES if name.startswith("engine")} == set(LAYER_RANK)
 
 
 LIBRARIES = ("engine.delta", "engine.iceberg")
@@ -133,7 +133,7 @@ def test_a_library_of_a_format_stands_on_its_own(library: str) -> None:
 KNOW_DELTA = ("engine.delta", "engine.formats.delta", "engine.formats.registry", "engine.main", "engine.sample")
 
 
-def test_only_deltas_own_room_knows_delta() -> None:
+def test_only_delta_package_uses_delta() -> None:
     assert not [place for module in MODULES.values() for place in delta_imports(module)]
 
 
@@ -154,8 +154,8 @@ def delta_imports(module: Module) -> list[str]:
     ]
 
 
-def is_in(module: str, rooms: tuple[str, ...]) -> bool:
-    return any(module == room or module.startswith(f"{room}.") for room in rooms)
+def is_in(module: str, layers: tuple[str, ...]) -> bool:
+    return any(module == layer or module.startswith(f"{layer}.") for layer in layers)
 
 
 def test_imports_stand_at_the_top_level() -> None:
@@ -171,7 +171,7 @@ def test_imports_stand_at_the_top_level() -> None:
     assert not hidden
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_no_import_cycles() -> None:
     edges = {name: {imported for imported, _ in internal_imports(module)} for name, module in MODULES.items()}
     assert find_cycle(edges) is None
 

@@ -13,7 +13,7 @@ STAGES = (
     ("engine.pipeline", "authorize_statement"),
     ("engine.pipeline", "analyze_statement"),
     ("engine.pipeline", "plan_statement"),
-    ("engine.enforcement.rules", "enforce"),
+    ("engine.enforcement.enforce", "enforce"),
     ("engine.execution.execute", "execute"),
     ("engine.execution.writes.commit", "commit"),
     ("engine.execution.writes.commit", "follow_up"),

@@ -22,7 +22,7 @@ def test_a_file_is_a_unit_and_so_are_the_clients(nodeid: str, unit: str) -> None
     assert unit_of(nodeid) == unit
 
 
-def test_a_unit_that_is_spread_over_processes_is_told() -> None:
+def test_unit_spread_over_processes_is_reported() -> None:
     seen = UnitsSeen()
     for process, nodeid in [("gw0", "a.py::test_1"), ("gw1", "b.py::test_1"), ("gw0", "b.py::test_2")]:
         seen.add(SimpleNamespace(nodeid=nodeid, node=SimpleNamespace(gateway=SimpleNamespace(id=process))))

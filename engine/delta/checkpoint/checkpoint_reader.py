@@ -175,8 +175,8 @@ class CheckpointReader:
             raise MalformedLogEntry(name, str(error)) from error
 
     def _open_input(self, name: str) -> BinaryIO:
-        if (kept := self._small_files.get(name)) is not None:
-            return BytesIO(kept)
+        if (cached := self._small_files.get(name)) is not None:
+            return BytesIO(cached)
         raw = self._storage.open_input(name)
         if isinstance(raw, BytesIO) and len(data := raw.getvalue()) <= _SMALL_BYTES:
             self._small_files[name] = data

@@ -34,7 +34,7 @@ SOURCE_TABLE, SOURCE_FILE = "CLONE_SOURCE_TABLE", "CLONE_SOURCE_FILE"
 SOURCE_VECTOR, OWN_VECTOR = "CLONE_SOURCE_VECTOR", "CLONE_VECTOR"
 
 _TAGS = frozenset({SOURCE_TABLE, SOURCE_FILE, SOURCE_VECTOR, OWN_VECTOR})
-_KEPT = ("size", "modification_time", "partition_values", "stats", "clustering_provider")
+_COPIED_FIELDS = ("size", "modification_time", "partition_values", "stats", "clustering_provider")
 
 
 def absolute_paths(files: pa.Table, confinement: Confinement) -> Array:
@@ -83,7 +83,7 @@ def cloned_files(files: pa.Table, log_paths: Array, vectors: Array, copies_of: s
 
     `copies_of` is the table's id if these are copies.
     """
-    columns = {name: _column(files, name) for name in _KEPT}
+    columns = {name: _column(files, name) for name in _COPIED_FIELDS}
     tags = _tags(files, vectors, copies_of)
     return make_batch(
         FILES_SCHEMA, {**columns, "log_path": log_paths, "deletion_vector": vectors, "tags": tags}, files.num_rows
@@ -134,14 +134,14 @@ def _tags(files: pa.Table, vectors: Array, copies_of: str | None) -> Array:
     column = _column(files, "tags")
     if copies_of is None and column.null_count == len(column):
         return column
-    kept = [{key: value for key, value in pairs or () if key not in _TAGS} for pairs in column.to_pylist()]
+    copied = [{key: value for key, value in pairs or () if key not in _TAGS} for pairs in column.to_pylist()]
     if copies_of is None:
-        return map_array([tags or None for tags in kept])
+        return map_array([tags or None for tags in copied])
     own = _vector_ids(vectors)
-    told = zip(kept, files["path"].to_pylist(), _ids(files), own, strict=True)
+    tag_rows = zip(copied, files["path"].to_pylist(), _ids(files), own, strict=True)
     return map_array(
         {**tags, SOURCE_TABLE: copies_of, SOURCE_FILE: path, **_present({SOURCE_VECTOR: source, OWN_VECTOR: copy})}
-        for tags, path, source, copy in told
+        for tags, path, source, copy in tag_rows
     )
 
 

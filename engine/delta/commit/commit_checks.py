@@ -29,7 +29,7 @@ from catalog.conditions import (
     MissingPartitionColumn,
 )
 from engine.delta.commit.staged_commit import StagedCommit
-from engine.delta.definition.schema_rules import ensure_schema
+from engine.delta.definition.schema_validation import ensure_schema
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.file_table import file_keys
 from engine.delta.snapshot.row_files import num_records

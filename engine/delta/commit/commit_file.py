@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.conditions import RowIdsWithoutStatistics
-from engine.delta.commit.conflicts import Head
+from engine.delta.commit.conflicts import BaseVersion
 from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit
 from engine.delta.definition.clustering import with_clustering
 from engine.delta.definition.table_config import TableConfig
@@ -79,25 +79,25 @@ class CommitFile:
         return data.getvalue()
 
 
-def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, now_ms: int) -> CommitFile:
+def make_commit_file(staged: StagedCommit, base: BaseVersion, level: IsolationLevel, now_ms: int) -> CommitFile:
     """Makes the commit file for version `head.version + 1`, without I/O. Raises `RowIdsWithoutStatistics`."""
-    version = head.version + 1
-    config = _governing(staged, head)
+    version = base.version + 1
+    config = _governing(staged, base)
     metadata = config.metadata
     timestamps = config.is_enabled("inCommitTimestamp")
-    timestamp_ms = max(now_ms, head.timestamp_ms + 1) if timestamps else now_ms
+    timestamp_ms = max(now_ms, base.timestamp_ms + 1) if timestamps else now_ms
     if timestamps:
-        enabled = _with_enablement(metadata, head, version, timestamp_ms)
+        enabled = _with_enablement(metadata, base, version, timestamp_ms)
         if enabled is not metadata:
             metadata = enabled
-            config = TableConfig.of(head.table, config.protocol, metadata, config.clustering)
-    adds, high_water_mark = staged.adds, head.row_id_high_water_mark
+            config = TableConfig.of(base.table, config.protocol, metadata, config.clustering)
+    adds, high_water_mark = staged.adds, base.row_id_high_water_mark
     if config.is_supported("rowTracking"):
-        adds, high_water_mark = assign_row_ids(adds, version, high_water_mark, head.table)
+        adds, high_water_mark = assign_row_ids(adds, version, high_water_mark, base.table)
     domains = staged.domain_metadata
-    if high_water_mark != head.row_id_high_water_mark:
+    if high_water_mark != base.row_id_high_water_mark:
         domains = (*domains, _high_water_mark_domain(high_water_mark))
-    info = _commit_info(staged, head, config, level, timestamp_ms)
+    info = _commit_info(staged, base, config, level, timestamp_ms)
     actions: list[Action] = [info]
     if staged.protocol is not None:
         actions.append(staged.protocol)
@@ -134,21 +134,21 @@ def assign_row_ids(adds: RecordBatch, version: int, high_water_mark: int, table:
     return _with_commit_version(adds, version), int(ends[-1])
 
 
-def _governing(staged: StagedCommit, head: Head) -> TableConfig:
+def _governing(staged: StagedCommit, base: BaseVersion) -> TableConfig:
     """Returns the table's configuration after the commit, except for in-commit timestamps."""
-    config = head.config
+    config = base.config
     if config is not None and staged.protocol is None and staged.metadata is None:
         return with_clustering(config, staged.domain_metadata)
     protocol = staged.protocol or (config.protocol if config else None)
     metadata = staged.metadata or (config.metadata if config else None)
     assert protocol is not None and metadata is not None, "the first commit of a table was checked to have both"
-    governing = TableConfig.of(head.table, protocol, metadata, config.clustering if config else None)
+    governing = TableConfig.of(base.table, protocol, metadata, config.clustering if config else None)
     return with_clustering(governing, staged.domain_metadata)
 
 
-def _with_enablement(metadata: Metadata, head: Head, version: int, timestamp_ms: int) -> Metadata:
+def _with_enablement(metadata: Metadata, base: BaseVersion, version: int, timestamp_ms: int) -> Metadata:
     """Records the version from which in-commit timestamps are valid; a table created with them needs no record."""
-    before = head.config
+    before = base.config
     if before is None:
         return metadata
     version_key, timestamp_key = properties.ICT_ENABLEMENT_VERSION.key, properties.ICT_ENABLEMENT_TIMESTAMP.key
@@ -164,7 +164,7 @@ def _with_enablement(metadata: Metadata, head: Head, version: int, timestamp_ms:
 
 
 def _commit_info(
-    staged: StagedCommit, head: Head, config: TableConfig, level: IsolationLevel, timestamp_ms: int
+    staged: StagedCommit, base: BaseVersion, config: TableConfig, level: IsolationLevel, timestamp_ms: int
 ) -> CommitInfo:
     """Builds the `commitInfo`; `config` is the configuration after the commit."""
     described = staged.description
@@ -172,7 +172,7 @@ def _commit_info(
     if config.is_enabled("rowTracking"):
         # Rewritten rows have lost their row ids, unless the operation declares that it keeps them.
         tags[ROW_IDS_PRESERVED] = "false" if staged.removes.num_rows and not described.keeps_row_ids else "true"
-        if _only_enables_row_tracking(staged, head):
+        if _only_enables_row_tracking(staged, base):
             tags[ROW_TRACKING_ONLY] = "true"
     return CommitInfo(
         in_commit_timestamp=timestamp_ms if config.is_enabled("inCommitTimestamp") else None,
@@ -192,15 +192,15 @@ def _commit_info(
     )
 
 
-def _only_enables_row_tracking(staged: StagedCommit, head: Head) -> bool:
+def _only_enables_row_tracking(staged: StagedCommit, base: BaseVersion) -> bool:
     """Returns whether the commit only enables row tracking; the table must track rows after it."""
-    if head.config is None or staged.metadata is None or head.config.is_enabled("rowTracking"):
+    if base.config is None or staged.metadata is None or base.config.is_enabled("rowTracking"):
         return False
     before, after = (
         replace(
             each, configuration={key: text for key, text in each.configuration.items() if key not in _OF_ROW_TRACKING}
         )
-        for each in (head.config.metadata, staged.metadata)
+        for each in (base.config.metadata, staged.metadata)
     )
     return before == after
 

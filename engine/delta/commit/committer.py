@@ -1,6 +1,6 @@
 """Writes version N of a log exactly once, and detects if another writer wrote it.
 
-Every commit has a unique transaction id, which resolves a put with an unknown outcome (`engine.storage.settled_put`).
+Every commit has a unique transaction id, which resolves a put with an unknown outcome (`engine.storage.confirmed_put`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from catalog.conditions import CommitOutcomeUnknown, ConcurrentDrop, DeltaError,
 from engine.delta.commit.conflicts import WinningCommit
 from engine.delta.log.commit_reader import parse_commits
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
-from engine.storage.settled_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_settled
+from engine.storage.confirmed_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_confirmed
 from engine.storage.storage import FileStatus, Storage
 
 
@@ -22,7 +22,7 @@ def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries
     """
     name = f"{LOG_DIR}/{commit_name(version)}"
     try:
-        return put_settled(
+        return put_confirmed(
             storage,
             name,
             data,

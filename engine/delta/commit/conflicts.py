@@ -1,7 +1,9 @@
 """Conflict detection: checks if a winning commit conflicts with ours. The rules form a table.
 
-Each winning commit, oldest first, is checked by `RULES` in order; the first rule that returns an error ends the
-transaction. If no rule matches, our commit is *rebased* on the winning commit: `Head.after` returns the state on which
+Each winning commit, oldest first, is checked by `CONFLICT_DETECTORS` in order; the first rule that returns an error
+ends the
+transaction. If no rule matches, our commit is *rebased* on the winning commit: `BaseVersion.after` returns the state
+on which
 ours is then built (its protocol, a tolerated metadata change, assigned row ids, its timestamp), and the commit is
 retried.
 
@@ -87,7 +89,7 @@ class WinningCommit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class BaseVersion:
     """The version that a commit is built upon, with the state that the commit needs."""
 
     table: str
@@ -99,7 +101,7 @@ class Head:
     # The highest assigned row id; -1 if none was assigned.
     row_id_high_water_mark: int
 
-    def after(self, winner: WinningCommit) -> Head:
+    def after(self, winner: WinningCommit) -> BaseVersion:
         """Returns the head rebased on a winning commit. Raises the errors of `TableConfig.of`."""
         actions, config = winner.actions, self.config
         protocol = actions.protocol or (config.protocol if config else None)
@@ -130,122 +132,122 @@ def row_id_high_water_mark(domain: DomainMetadata | None) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contest:
+class ConflictCheck:
     """Our commit and one winning commit."""
 
     staged: StagedCommit
     level: IsolationLevel
     # The head before the winning commit.
-    head: Head
+    base: BaseVersion
     winner: WinningCommit
 
     @property
     def facts(self) -> tuple[str, int, str]:
         """The arguments that all conflict errors share: table, version, operation."""
-        return self.head.table, self.winner.version, self.winner.operation
+        return self.base.table, self.winner.version, self.winner.operation
 
 
-Rule: TypeAlias = Callable[[Contest], ConcurrentModification | None]
+ConflictDetector: TypeAlias = Callable[[ConflictCheck], ConcurrentModification | None]
 
 
-def find_conflict(contest: Contest) -> ConcurrentModification | None:
+def find_conflict(check: ConflictCheck) -> ConcurrentModification | None:
     """Returns the first rule's error, or None if there is no conflict."""
-    return next((error for rule in RULES if (error := rule(contest)) is not None), None)
+    return next((error for detector in CONFLICT_DETECTORS if (error := detector(check)) is not None), None)
 
 
-def _exclusive(contest: Contest) -> ConcurrentModification | None:
-    return ConcurrentWrite(*contest.facts) if contest.staged.description.exclusive else None
+def _exclusive(check: ConflictCheck) -> ConcurrentModification | None:
+    return ConcurrentWrite(*check.facts) if check.staged.description.exclusive else None
 
 
-def _protocol(contest: Contest) -> ConcurrentModification | None:
-    protocol = contest.winner.actions.protocol
-    if protocol is None or contest.staged.is_empty:
+def _protocol(check: ConflictCheck) -> ConcurrentModification | None:
+    protocol = check.winner.actions.protocol
+    if protocol is None or check.staged.is_empty:
         return None
     # Two protocol changes cannot be merged.
-    if contest.staged.protocol is not None or contest.head.config is None:
-        return ProtocolChanged(*contest.facts)
-    before = contest.head.config.features
+    if check.staged.protocol is not None or check.base.config is None:
+        return ProtocolChanged(*check.facts)
+    before = check.base.config.features
     after = protocol_features(protocol)
-    head = contest.head.after(contest.winner)
-    facts = head.config.facts if head.config else contest.head.config.facts
+    base = check.base.after(check.winner)
+    facts = base.config.facts if base.config else check.base.config.facts
     added = [FEATURES[name] for name in after - before if name in FEATURES]
     # Our actions may use a dropped feature. Of the added features, only those in use that other commits must have
     # obeyed conflict, as in delta-spark.
     if before - after or any(feature.aborts_concurrents and feature.is_in_use(facts) for feature in added):
-        return ProtocolChanged(*contest.facts)
+        return ProtocolChanged(*check.facts)
     return None
 
 
-def _feature_drop(contest: Contest) -> ConcurrentModification | None:
-    protocol, config = contest.staged.protocol, contest.head.config
+def _feature_drop(check: ConflictCheck) -> ConcurrentModification | None:
+    protocol, config = check.staged.protocol, check.base.config
     if protocol is None or config is None or config.features <= protocol_features(protocol):
         return None
-    return FeatureDropConflict(*contest.facts)
+    return FeatureDropConflict(*check.facts)
 
 
-def _metadata(contest: Contest) -> ConcurrentModification | None:
-    after, config = contest.winner.actions.metadata, contest.head.config
+def _metadata(check: ConflictCheck) -> ConcurrentModification | None:
+    after, config = check.winner.actions.metadata, check.base.config
     if after is None:
         # A definition made under other clustering columns may lack the statistics that the new ones need.
-        reclustered = CLUSTERING_DOMAIN in contest.winner.actions.domain_metadata
-        return MetadataChanged(*contest.facts) if reclustered and contest.staged.metadata is not None else None
-    if contest.staged.is_empty:  # for example VACUUM END
+        reclustered = CLUSTERING_DOMAIN in check.winner.actions.domain_metadata
+        return MetadataChanged(*check.facts) if reclustered and check.staged.metadata is not None else None
+    if check.staged.is_empty:  # for example VACUUM END
         return None
-    if contest.staged.metadata is None and config is not None and is_tolerable_change(config.metadata, after):
+    if check.staged.metadata is None and config is not None and is_tolerable_change(config.metadata, after):
         return None
-    return MetadataChanged(*contest.facts)
+    return MetadataChanged(*check.facts)
 
 
-def _domain_metadata(contest: Contest) -> ConcurrentModification | None:
+def _domain_metadata(check: ConflictCheck) -> ConcurrentModification | None:
     # Row tracking's domain is merged: row ids are assigned again in each attempt.
-    ours = {domain.domain for domain in contest.staged.domain_metadata} - {ROW_TRACKING_DOMAIN}
-    shared = sorted(ours & contest.winner.actions.domain_metadata.keys())
-    return ConcurrentTransaction(*contest.facts, f"the metadata domain {shared[0]}") if shared else None
+    ours = {domain.domain for domain in check.staged.domain_metadata} - {ROW_TRACKING_DOMAIN}
+    shared = sorted(ours & check.winner.actions.domain_metadata.keys())
+    return ConcurrentTransaction(*check.facts, f"the metadata domain {shared[0]}") if shared else None
 
 
-def _transactions(contest: Contest) -> ConcurrentModification | None:
-    ours = {txn.app_id for txn in contest.staged.set_transactions} | contest.staged.read_set.app_ids
-    shared = sorted(ours & contest.winner.actions.set_transactions.keys())
-    return ConcurrentTransaction(*contest.facts, f"the application id {shared[0]}") if shared else None
+def _transactions(check: ConflictCheck) -> ConcurrentModification | None:
+    ours = {txn.app_id for txn in check.staged.set_transactions} | check.staged.read_set.app_ids
+    shared = sorted(ours & check.winner.actions.set_transactions.keys())
+    return ConcurrentTransaction(*check.facts, f"the application id {shared[0]}") if shared else None
 
 
-def _appended_files(contest: Contest) -> ConcurrentModification | None:
-    match contest.level:
+def _appended_files(check: ConflictCheck) -> ConcurrentModification | None:
+    match check.level:
         case IsolationLevel.SNAPSHOT_ISOLATION:
             return None
         case IsolationLevel.WRITE_SERIALIZABLE:
             # A blind append read nothing, so it can be ordered after our commit, although its version is lower.
-            if contest.winner.is_blind_append and contest.staged.metadata is None:
+            if check.winner.is_blind_append and check.staged.metadata is None:
                 return None
         case IsolationLevel.SERIALIZABLE:
             pass
         case _:
-            assert_never(contest.level)
-    for batch in contest.winner.actions.adds.batches:
-        row = contest.staged.read_set.first_match(batch)
+            assert_never(check.level)
+    for batch in check.winner.actions.adds.batches:
+        row = check.staged.read_set.first_match(batch)
         if row is not None:
-            return ConcurrentAppend(*contest.facts, _place(batch, row))
+            return ConcurrentAppend(*check.facts, _place(batch, row))
     return None
 
 
-def _read_files_removed(contest: Contest) -> ConcurrentModification | None:
-    for batch in contest.winner.actions.removes.batches:
-        row = contest.staged.read_set.first_read(batch)
+def _read_files_removed(check: ConflictCheck) -> ConcurrentModification | None:
+    for batch in check.winner.actions.removes.batches:
+        row = check.staged.read_set.first_read(batch)
         if row is not None:
-            return ConcurrentDeleteRead(*contest.facts, batch.column("path")[row].as_py())
+            return ConcurrentDeleteRead(*check.facts, batch.column("path")[row].as_py())
     return None
 
 
-def _both_remove(contest: Contest) -> ConcurrentModification | None:
-    ours = contest.staged.removes.column("path")
-    for batch in contest.winner.actions.removes.batches if len(ours) else ():
+def _both_remove(check: ConflictCheck) -> ConcurrentModification | None:
+    ours = check.staged.removes.column("path")
+    for batch in check.winner.actions.removes.batches if len(ours) else ():
         row = pc.index(pc.is_in(batch.column("path"), value_set=ours), True).as_py()
         if row >= 0:
-            return ConcurrentDeleteDelete(*contest.facts, batch.column("path")[row].as_py())
+            return ConcurrentDeleteDelete(*check.facts, batch.column("path")[row].as_py())
     return None
 
 
-RULES: tuple[Rule, ...] = (
+CONFLICT_DETECTORS: tuple[ConflictDetector, ...] = (
     _exclusive,
     _protocol,
     _feature_drop,

@@ -36,7 +36,7 @@ _OF_VARIANT = ("metadata",)
 _TELLS_NAN = "parquet-mr"
 _NO_COUNTS: Mapping[Path, int] = MappingProxyType({})
 _SPARK_VERSION = b"org.apache.spark.version"
-_SPARK_LEAST = 3
+_SPARK_MIN = 3
 _OLD_CALENDAR = frozenset({b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"})
 # Errors for a bound that Python cannot represent, such as a date after the year 9999.
 _UNREADABLE = (pa.ArrowException, UnicodeDecodeError, OverflowError, ValueError)
@@ -76,7 +76,7 @@ class FooterStats:
         stats = self._stats(footer, _NO_COUNTS)
         keys = footer.metadata or {}
         version = keys.get(_SPARK_VERSION, b"").partition(b".")[0]
-        if version.isdigit() and int(version) >= _SPARK_LEAST and not keys.keys() & _OLD_CALENDAR:
+        if version.isdigit() and int(version) >= _SPARK_MIN and not keys.keys() & _OLD_CALENDAR:
             return stats
         return FileStats(num_records=stats.num_records, null_count=stats.null_count)
 
@@ -91,7 +91,7 @@ class FooterStats:
         """
         with self._storage.open_input(path) as source:
             footer = pq.read_metadata(source)
-        return self._stats(footer, null_counts, is_own=True), dict(_extremes(footer, columns))
+        return self._stats(footer, null_counts, is_own=True), dict(_min_max_values(footer, columns))
 
     def of_footer(self, footer: Any, positions: Mapping[str, int] | None = None) -> FileStats:
         """Returns statistics from a loaded footer, without arrays and maps.
@@ -149,7 +149,7 @@ def _leaves(struct: StructType, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
                 assert_never(field.data_type)
 
 
-def _extremes(footer: Any, columns: Sequence[str]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+def _min_max_values(footer: Any, columns: Sequence[str]) -> Iterator[tuple[str, tuple[Any, Any]]]:
     positions = _positions(footer)
     for column in columns:
         bounds = _bounds([footer.row_group(group).column(positions[column]) for group in range(footer.num_row_groups)])

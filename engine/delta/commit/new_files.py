@@ -22,7 +22,7 @@ from engine.tables.transaction import DataFile
 from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import PrimitiveType
 
-Extremes = Mapping[str, tuple[Any, Any]]
+MinMaxValues = Mapping[str, tuple[Any, Any]]
 
 _READERS_MAX = 8
 
@@ -35,7 +35,7 @@ class NewFiles:
     num_rows: int
     num_bytes: int
     # Minimum and maximum by measured column (logical name), for columns with values.
-    extremes: Mapping[str, tuple[Any, Any]]
+    min_max_values: Mapping[str, tuple[Any, Any]]
     # Paths (decoded, relative) of files that were written without rows and are not added.
     empty: tuple[str, ...] = ()
 
@@ -55,7 +55,7 @@ class NewFiles:
             adds=(*self.adds, *others.adds),
             num_rows=self.num_rows + others.num_rows,
             num_bytes=self.num_bytes + others.num_bytes,
-            extremes=_together(self.extremes, others.extremes),
+            min_max_values=_together(self.min_max_values, others.min_max_values),
             empty=(*self.empty, *others.empty),
         )
 
@@ -72,7 +72,7 @@ def describe_files(
     footers = FooterStats(storage, config)
     written = list(files)
 
-    def load(file: DataFile) -> tuple[FileStats, Extremes]:
+    def load(file: DataFile) -> tuple[FileStats, MinMaxValues]:
         return footers.load_measured(file.path, tuple(columns), file.null_counts)
 
     with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:
@@ -93,15 +93,15 @@ def describe_files(
         empty=tuple(file.path for file, (stats, _) in zip(written, read, strict=True) if not stats.num_records),
         num_rows=sum(each.num_records or 0 for _, each in filled),
         num_bytes=sum(file.size for file, _ in filled),
-        extremes={
+        min_max_values={
             name: _union(found)
             for column, name in columns.items()
-            if (found := [extremes[column] for _, extremes in read if column in extremes])
+            if (found := [min_max_values[column] for _, min_max_values in read if column in min_max_values])
         },
     )
 
 
-def _together(one: Extremes, other: Extremes) -> Extremes:
+def _together(one: MinMaxValues, other: MinMaxValues) -> MinMaxValues:
     both = {name: _union([one[name], other[name]]) for name in one.keys() & other}
     return {**one, **other, **both}
 

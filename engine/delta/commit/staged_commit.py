@@ -64,7 +64,7 @@ class StagedCommit:
         return self.removes.num_rows == 0 and not self.cdc_files and not self.read_set.depends_on_files
 
     @property
-    def is_rearrangement(self) -> bool:
+    def is_compaction(self) -> bool:
         """True if the commit has only file actions without data change, invisible to readers."""
         domains = {domain.domain for domain in self.domain_metadata} - {ROW_TRACKING_DOMAIN}
         if self.protocol or self.metadata or self.set_transactions or domains or self.cdc_files:
@@ -73,7 +73,7 @@ class StagedCommit:
 
     def isolation_level(self, of_table: IsolationLevel) -> IsolationLevel:
         """Returns the level for conflict detection: rearrangements do not conflict with concurrently added rows."""
-        downgrade = self.is_rearrangement and (
+        downgrade = self.is_compaction and (
             of_table is IsolationLevel.SERIALIZABLE or not self.description.changes_data
         )
         return IsolationLevel.SNAPSHOT_ISOLATION if downgrade else of_table

@@ -45,10 +45,10 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.commit_checks import PendingCommit, ensure_commit_checks
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import put_commit, read_winners, take_back
-from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
+from engine.delta.commit.conflicts import BaseVersion, ConflictCheck, find_conflict, row_id_high_water_mark
 from engine.delta.commit.loads import APP_ID as LOADS_APP_ID
 from engine.delta.commit.loads import read_loads, write_load
-from engine.delta.commit.marks import RowMarks
+from engine.delta.commit.merged_vectors import MergedVectors
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
 from engine.delta.commit.read_set import ReadSet
 from engine.delta.commit.staged_commit import (
@@ -69,13 +69,13 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
+from engine.storage.confirmed_put import StorageRetries
 from engine.storage.deletion_vectors import Rows
-from engine.storage.settled_put import StorageRetries
 from engine.storage.storage import Storage
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.operations import CommitDescription, NumberedWrite, with_metrics
-from engine.tables.row_files import FilePredicate, MarkedFiles
+from engine.tables.operations import CommitDescription, IdempotentWrite, with_metrics
+from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 from engine.tables.transaction import NewFiles
 from engine.types.arrow_types import RecordBatch
 
@@ -152,7 +152,7 @@ class Transaction:
         self._set_transactions: list[SetTransaction] = []
         self._domains: list[DomainMetadata] = []
         self._drops: frozenset[str] = frozenset()
-        self._marks: RowMarks | None = None
+        self._merged_vectors: MergedVectors | None = None
         self._is_closed = False
         self.config = replace(snapshot.config, table=self.table) if snapshot is not None else None
 
@@ -174,14 +174,14 @@ class Transaction:
         self._before = before
         return self
 
-    def only_telling(self, *, is_told_again: bool = False) -> Transaction:
+    def only_telling(self, *, is_reported_again: bool = False) -> Transaction:
         """Marks this transaction, which only records an operation, as not adding rows, and returns it.
 
         It cannot add rows to another table created in the same place, so one check after the put is sufficient.
-        `is_told_again` omits that too, because a following transaction checks, and takes both back.
+        `is_reported_again` omits that too, because a following transaction checks, and takes both back.
         """
         self._looks_before = False
-        self._looks_after = not is_told_again
+        self._looks_after = not is_reported_again
         return self
 
     @property
@@ -262,17 +262,17 @@ class Transaction:
         now = self._clock()
         self._remove_batches += [remove_rows(batch, now, data_change=data_change) for batch in batches]
 
-    def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
+    def depend_on_rows_alone(self, rows_by_path: Mapping[str, Rows]) -> None:
         """Restricts the dependency on files that get new deletion vectors to the rows that this commit deletes.
 
         `marked` has the rows by decoded path. Other commits may delete other rows in these files concurrently.
         """
-        self._marks = RowMarks(self.storage, marked)
+        self._merged_vectors = MergedVectors(self.storage, rows_by_path)
 
-    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+    def note_write(self, write: IdempotentWrite, now_ms: int) -> None:
         """See `TableTransaction.note_write`; stages a `txn` action."""
-        self.last_version_of(numbered.app_id)
-        self.stage(SetTransaction(app_id=numbered.app_id, version=numbered.version, last_updated=now_ms))
+        self.last_version_of(write.app_id)
+        self.stage(SetTransaction(app_id=write.app_id, version=write.version, last_updated=now_ms))
 
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
         """Stages the parts of `definition`, after `changes`, that are new."""
@@ -294,9 +294,9 @@ class Transaction:
         assert isinstance(new, DeltaFiles)
         self.stage(*new.adds)
 
-    def add_marked(self, marked: MarkedFiles) -> None:
-        """See `TableTransaction.add_marked`: stages the files with their new deletion vectors."""
-        for batch in marked.files.to_batches():
+    def add_deleted_rows(self, updated: FilesWithDeletedRows) -> None:
+        """See `TableTransaction.add_deleted_rows`: stages the files with their new deletion vectors."""
+        for batch in updated.files.to_batches():
             self.stage_adds(batch)
 
     def add_change_files(self, new: NewFiles) -> None:
@@ -337,15 +337,15 @@ class Transaction:
         self._is_closed = True
         self.storage.ensure_writable()
         staged = self._close()
-        head = self._head()
+        base = self._base()
         retries = storage_retries or StorageRetries()
         begun_ms = clock_ms()
 
         size_bytes = 0
 
         def attempt() -> CommitFile | None:
-            nonlocal staged, head, size_bytes
-            file, level = self._attempt(staged, head)
+            nonlocal staged, base, size_bytes
+            file, level = self._attempt(staged, base)
             if self._looks_before:
                 self._ensure_there()
             data = file.to_bytes()
@@ -358,29 +358,31 @@ class Transaction:
                     self.snapshot.recent.keep(commit_name(file.version), data)
                 return file
             # Lost the race: raise the first conflict, or rebase on the winning commits and retry with the next version.
-            before = head
-            staged, head = self._take_up_winners(staged, head, level)
-            if head is before:  # the storage has the winning commit's file, but does not list it yet
+            before = base
+            staged, base = self._rebase_on_winning_commits(staged, base, level)
+            if base is before:  # the storage has the winning commit's file, but does not list it yet
                 retries.pause(1)
             return None
 
         def catch_up() -> None:
-            nonlocal staged, head
+            nonlocal staged, base
             self._ensure_there()
-            staged, head = self._take_up_winners(staged, head, staged.isolation_level(_isolation_of(head.config)))
+            staged, base = self._rebase_on_winning_commits(
+                staged, base, staged.isolation_level(_isolation_of(base.config))
+            )
 
         try:
             file, attempts = (policy or RetryPolicy()).rebase(
                 attempt, self.storage.root, attrgetter("version"), catch_up
             )
             if file is None:
-                raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, head.version)
+                raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, base.version)
         except CommitOutcomeUnknown:
             raise
         except SqlError:  # other errors may occur after the put: files that no version uses are left to VACUUM
-            self._discard(self._marks.written if self._marks is not None else ())
+            self._discard(self._merged_vectors.written if self._merged_vectors is not None else ())
             raise
-        self._discard(self._marks.unused(file.adds) if self._marks is not None else ())
+        self._discard(self._merged_vectors.unused(file.adds) if self._merged_vectors is not None else ())
         return Committed(
             storage=self.storage,
             version=file.version,
@@ -421,11 +423,11 @@ class Transaction:
             domain_metadata=tuple(self._domains),
         )
 
-    def _head(self) -> Head:
+    def _base(self) -> BaseVersion:
         snapshot, before = self.snapshot, self._before
         if snapshot is None:
-            return Head(table=self.table, version=-1, config=None, timestamp_ms=0, row_id_high_water_mark=-1)
-        return Head(
+            return BaseVersion(table=self.table, version=-1, config=None, timestamp_ms=0, row_id_high_water_mark=-1)
+        return BaseVersion(
             table=self.table,
             version=snapshot.version if before is None else before.version,
             config=self.config if before is None else before.config,
@@ -433,21 +435,21 @@ class Transaction:
             row_id_high_water_mark=row_id_high_water_mark(snapshot.domain_metadata.get(ROW_TRACKING_DOMAIN)),
         )
 
-    def _attempt(self, staged: StagedCommit, head: Head) -> tuple[CommitFile, IsolationLevel]:
+    def _attempt(self, staged: StagedCommit, base: BaseVersion) -> tuple[CommitFile, IsolationLevel]:
         """Makes the next version's file, after all checks.
 
         Each attempt checks again, because winning commits may have changed the table's configuration.
         """
-        if head.config is None and (staged.protocol is None or staged.metadata is None):
+        if base.config is None and (staged.protocol is None or staged.metadata is None):
             raise NoMetadata(self.table)
         operation = self.description.operation
-        if head.config is not None:
-            head.config.ensure_supported(operation)
-        level = staged.isolation_level(_isolation_of(head.config))
-        file = make_commit_file(staged, head, level, self._clock())
+        if base.config is not None:
+            base.config.ensure_supported(operation)
+        level = staged.isolation_level(_isolation_of(base.config))
+        file = make_commit_file(staged, base, level, self._clock())
         # Again with the configuration after the commit, which may bring a feature into use.
         file.config.ensure_supported(operation)
-        ensure_commit_checks(PendingCommit(staged=staged, before=head.config, after=file.config, drops=self._drops))
+        ensure_commit_checks(PendingCommit(staged=staged, before=base.config, after=file.config, drops=self._drops))
         return file, level
 
     def _ensure_there(self, put: int | None = None) -> None:
@@ -465,18 +467,20 @@ class Transaction:
                 self._before.take_back()
         raise ConcurrentDrop(self.table)
 
-    def _take_up_winners(self, staged: StagedCommit, head: Head, level: IsolationLevel) -> tuple[StagedCommit, Head]:
-        for winner in read_winners(self.storage, head.version + 1):
+    def _rebase_on_winning_commits(
+        self, staged: StagedCommit, base: BaseVersion, level: IsolationLevel
+    ) -> tuple[StagedCommit, BaseVersion]:
+        for winner in read_winners(self.storage, base.version + 1):
             left = winner
             # Deletion vectors are merged first: the rules then see only the winning commit's remaining changes.
-            if self._marks is not None:
-                staged, left = self._marks.take_up(staged, winner, self._clock())
-            conflict = find_conflict(Contest(staged=staged, level=level, head=head, winner=left))
+            if self._merged_vectors is not None:
+                staged, left = self._merged_vectors.rebase(staged, winner, self._clock())
+            conflict = find_conflict(ConflictCheck(staged=staged, level=level, base=base, winner=left))
             if conflict is not None:
                 raise conflict
             # Rebase on the whole winning commit: its metadata, row ids and timestamp precede ours.
-            head = head.after(winner)
-        return staged, head
+            base = base.after(winner)
+        return staged, base
 
     def _discard(self, vectors: Iterable[str]) -> None:
         """Deletes deletion vector files that no version uses, because the vectors were merged with others."""

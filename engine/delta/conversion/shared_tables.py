@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from catalog.conditions import FilesNotShareable
 from engine.delta.commit.footer_stats import FooterStats
-from engine.delta.commit.marks import read_vector
+from engine.delta.commit.merged_vectors import read_vector
 from engine.delta.conversion.converted_files import READERS_MAX, ConvertedFiles, read_sized_footer
 from engine.delta.conversion.footer_columns import FooterColumns, NotShared, footer_columns, stored_name
 from engine.delta.definition.metadata_changes import MetadataChange, define_table
@@ -90,13 +90,13 @@ def share_files(sharing: Sharing, ensure_live: Callable[[], None]) -> SharedTabl
     has_vectors = files["deletion_vector"].null_count < files.num_rows
     plain = _definition(sharing, BY_ID, {}, has_vectors=has_vectors)
     looking = _Looking(sharing, plain.config(sharing.label))
-    marks = _marks(sharing)
+    rows_by_file = _vectors_of_sharing(sharing)
     with ThreadPoolExecutor(READERS_MAX, "footers") as threads:
         for first in range(0, files.num_rows, _BATCH_FILES):
-            looking.look(slice(first, min(first + _BATCH_FILES, files.num_rows)), marks, threads, ensure_live)
+            looking.look(slice(first, min(first + _BATCH_FILES, files.num_rows)), rows_by_file, threads, ensure_live)
     definition = _definition(sharing, looking.mode(), looking.narrower, has_vectors=has_vectors)
     ensure_live()
-    batches, written = _with_vectors(sharing, looking.batches, marks)
+    batches, written = _with_vectors(sharing, looking.batches, rows_by_file)
     converted = ConvertedFiles(
         schema=definition.config(sharing.label).schema,
         batches=batches,
@@ -134,19 +134,19 @@ class _Looking:
         raise self._sharing.refused(reason, _REWRITE)
 
     def look(
-        self, at: slice, marks: Mapping[int, Rows], threads: ThreadPoolExecutor, ensure_live: Callable[[], None]
+        self, at: slice, rows_by_file: Mapping[int, Rows], threads: ThreadPoolExecutor, ensure_live: Callable[[], None]
     ) -> None:
-        """Reads the footers for these rows; files in `marks` have deleted rows."""
+        """Reads the footers for these rows; files in `rows_by_file` have deleted rows."""
         shared, count = self._sharing.shared, at.stop - at.start
         paths = shared.files["path"].slice(at.start, count).to_pylist()
 
         def read(place: int, path: str) -> tuple[FooterColumns, str, int]:
             ensure_live()
-            return self._read(path, is_marked=place in marks)
+            return self._read(path, has_deleted_rows=place in rows_by_file)
 
         texts, sizes = [], []
         for columns, text, size in threads.map(read, range(at.start, at.stop), paths):
-            self._take_up(columns)
+            self._add_columns(columns)
             texts.append(text)
             sizes.append(size)
         self.num_bytes += sum(sizes)
@@ -161,15 +161,15 @@ class _Looking:
         }
         self.batches.append(make_batch(FILES_SCHEMA, rows, count))
 
-    def _read(self, path: str, *, is_marked: bool) -> tuple[FooterColumns, str, int]:
+    def _read(self, path: str, *, has_deleted_rows: bool) -> tuple[FooterColumns, str, int]:
         sharing = self._sharing
         footer, size = read_sized_footer(sharing.storage, path)  # few readers verify the sizes that a table records
         columns = _columns(sharing, footer, path)
         found = self._stats.of_footer(footer, columns.positions) if sharing.has_bounds else FileStats()
-        found = replace(found, num_records=footer.num_rows, tight_bounds=False if is_marked else None)
+        found = replace(found, num_records=footer.num_rows, tight_bounds=False if has_deleted_rows else None)
         return columns, found.to_json(), size
 
-    def _take_up(self, columns: FooterColumns) -> None:
+    def _add_columns(self, columns: FooterColumns) -> None:
         self._has_ids &= columns.has_ids
         self._has_names &= columns.has_names
         for number, data_type in columns.narrower.items():
@@ -231,7 +231,7 @@ def _schema(schema: StructType, narrower: Mapping[int, Iterable[DataType]]) -> S
 # --- The files --------------------------------------------------------------------------------------------------------
 
 
-def _marks(sharing: Sharing) -> dict[int, Rows]:
+def _vectors_of_sharing(sharing: Sharing) -> dict[int, Rows]:
     """Returns the rows deleted by position, by file number."""
     column = sharing.shared.files["deletion_vector"]
     if column.null_count == len(column):
@@ -242,18 +242,18 @@ def _marks(sharing: Sharing) -> dict[int, Rows]:
 
 
 def _with_vectors(
-    sharing: Sharing, batches: Sequence[RecordBatch], marks: Mapping[int, Rows]
+    sharing: Sharing, batches: Sequence[RecordBatch], rows_by_file: Mapping[int, Rows]
 ) -> tuple[tuple[RecordBatch, ...], tuple[str, ...]]:
     """Returns the files with the new table's deletion vectors, and the names of the vector files written."""
-    if not marks:
+    if not rows_by_file:
         return tuple(batches), ()
-    written, name = write_vectors(sharing.storage, list(marks.values()))
-    vectors = dict(zip(marks, written, strict=True))
+    written, name = write_vectors(sharing.storage, list(rows_by_file.values()))
+    vectors = dict(zip(rows_by_file, written, strict=True))
     first = 0
-    marked = []
+    merged = []
     at = FILES_SCHEMA.get_field_index("deletion_vector")
     for batch in batches:
         column = pa.array(map(vectors.get, range(first, first + batch.num_rows)), DELETION_VECTOR)
-        marked.append(batch.set_column(at, FILES_SCHEMA.field(at), column))
+        merged.append(batch.set_column(at, FILES_SCHEMA.field(at), column))
         first += batch.num_rows
-    return tuple(marked), (name,)
+    return tuple(merged), (name,)

@@ -88,16 +88,16 @@ def cloned_domains(
 
 
 def _configuration(source: Configuration, target: TableConfig | None) -> dict[str, str | None]:
-    kept = {key: value for key, value in source.items() if key not in (*_ROW_TRACKING, *_OF_VERSIONS)}
+    copied = {key: value for key, value in source.items() if key not in (*_ROW_TRACKING, *_OF_VERSIONS)}
     if target is None:
-        return kept
+        return copied
     before = target.metadata.configuration
-    past = _OF_VERSIONS if properties.IN_COMMIT_TIMESTAMPS.read(kept) else _OF_VERSIONS[-1:]
-    kept |= {key: before[key] for key in (*_ROW_TRACKING, *past) if key in before}
+    past = _OF_VERSIONS if properties.IN_COMMIT_TIMESTAMPS.read(copied) else _OF_VERSIONS[-1:]
+    copied |= {key: before[key] for key in (*_ROW_TRACKING, *past) if key in before}
     key = properties.COLUMN_MAPPING_MAX_ID
     if key.key in before or key.key in source:
-        kept[key.key] = str(max(key.read(before), key.read(source)))
-    return kept
+        copied[key.key] = str(max(key.read(before), key.read(source)))
+    return copied
 
 
 def _protocol(source: TableConfig, target: TableConfig | None) -> Protocol:

@@ -12,13 +12,13 @@ from catalog.conditions import (
     ClusteringColumnNotDroppable,
     ClusteringTypeNotSupported,
     ColumnChangeNotSupported,
-    DropNeedsMapping,
+    DropRequiresMapping,
     DuplicateClusteringColumns,
     KeyHoldsColumn,
     LastColumnNotDroppable,
     PartitionColumnNotDroppable,
     PartitionedTableNotClusterable,
-    RenameNeedsMapping,
+    RenameRequiresMapping,
     TooManyClusteringColumns,
 )
 from engine.delta.definition.clustering import CLUSTERING, COLUMNS_MAX, can_cluster, format_clustering, physical_path
@@ -55,7 +55,7 @@ def add_column(draft: TableDraft, parent: Path, field: StructField, position: Po
 def rename_column(draft: TableDraft, path: Path, name: str) -> TableDraft:
     """Renames a column, also in partition and statistics columns; its physical name does not change."""
     if draft.mapping_mode == NO_MAPPING:
-        raise RenameNeedsMapping(".".join(path))
+        raise RenameRequiresMapping(".".join(path))
     old = resolve_path(draft.schema, path)
     _ensure_no_key(draft, old)
     # Assign ids first: a field without a physical name keeps its old name as its physical name.
@@ -69,7 +69,7 @@ def rename_column(draft: TableDraft, path: Path, name: str) -> TableDraft:
 
 def drop_column(draft: TableDraft, path: Path) -> TableDraft:
     if draft.mapping_mode == NO_MAPPING:
-        raise DropNeedsMapping(".".join(path))
+        raise DropRequiresMapping(".".join(path))
     found = resolve_path(draft.schema, path)
     _ensure_no_key(draft, found)
     if len(found) == 1 and found[0] in draft.metadata.partition_columns:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from catalog.conditions import MalformedLogEntry
 from engine.delta.spec.properties import CONSTRAINT_PREFIX, Configuration
 from engine.tables.column_metadata import read_settings
-from engine.tables.rules import Constraint
+from engine.tables.config import Constraint
 from engine.types.schema import StructType, walk_fields
 
 INVARIANTS = "delta.invariants"

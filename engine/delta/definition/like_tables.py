@@ -71,13 +71,13 @@ def define_like_other(table: str, schema: StructType, details: TableDetails, wri
 
 def _changes(config: TableConfig, written: Mapping[str, str]) -> Iterator[DefinitionChange]:
     configuration = config.metadata.configuration
-    kept = {
+    copied = {
         key: value
         for key, value in configuration.items()
         if value is not None and not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)
     }
     ensure_distinct(written)
-    yield from set_properties({**kept, **written})
+    yield from set_properties({**copied, **written})
     for constraint in check_constraints(configuration):
         yield AddConstraint(name=constraint.name, expression=constraint.expression, settings=constraint.settings)
     yield SetDescription(text=config.metadata.description)

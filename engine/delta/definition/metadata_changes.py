@@ -170,8 +170,8 @@ def _without_idle_past(metadata: Metadata) -> Metadata:
     """Removes the in-commit timestamp enablement if in-commit timestamps are no longer enabled."""
     if properties.IN_COMMIT_TIMESTAMPS.read(metadata.configuration):
         return metadata
-    kept = {key: value for key, value in metadata.configuration.items() if key not in _ENABLEMENT}
-    return replace(metadata, configuration=kept)
+    remaining = {key: value for key, value in metadata.configuration.items() if key not in _ENABLEMENT}
+    return replace(metadata, configuration=remaining)
 
 
 def with_defaults(changes: Iterable[DefinitionChange], settings: Mapping[str, str]) -> tuple[DefinitionChange, ...]:

@@ -34,7 +34,7 @@ from catalog.conditions import (
 )
 from engine.delta.definition.clustering import CLUSTERING, format_clustering
 from engine.delta.definition.constraints import CONSTRAINT_SETTINGS_PREFIX, find_constraint
-from engine.delta.definition.schema_rules import odd_names
+from engine.delta.definition.schema_validation import odd_names
 from engine.delta.definition.table_draft import TableDraft
 from engine.delta.schema.column_ids import keep_logical_name, without_ids
 from engine.delta.schema.column_mapping import NO_MAPPING

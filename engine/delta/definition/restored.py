@@ -19,7 +19,7 @@ from engine.delta.definition.table_draft import Definition
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
-from engine.delta.spec.protocols import add_features, at_least, protocol_features
+from engine.delta.spec.protocols import add_features, protocol_features, raised_to
 from engine.tables.column_metadata import HIGH_WATER_MARK, STEP, is_identity
 from engine.types.schema import StructField, StructType, parse_schema
 
@@ -27,7 +27,7 @@ from engine.types.schema import StructField, StructType, parse_schema
 def restored_definition(now: TableConfig, then: TableConfig) -> Definition:
     """Returns the definition that restores `then` over `now`; all features in both are known."""
     protocol = add_features(now.protocol, protocol_features(then.protocol))
-    protocol = at_least(protocol, then.protocol.min_reader_version, then.protocol.min_writer_version)
+    protocol = raised_to(protocol, then.protocol.min_reader_version, then.protocol.min_writer_version)
     clustering = then.clustering
     if clustering is None and now.clustering is not None:
         clustering = format_clustering(())

@@ -49,14 +49,14 @@ from engine.delta.spec.protocols import (
     READER_VERSION_MAX,
     WRITER_VERSION_MAX,
     add_features,
-    at_least,
     lists_features,
     protocol_features,
+    raised_to,
     weakest_protocol,
 )
 from engine.tables.column_metadata import GENERATION, IdentityColumn, read_identities
+from engine.tables.config import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.tables.operations import TableOperation
-from engine.tables.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
@@ -193,7 +193,7 @@ class TableConfig:
         match capability:
             case Capability.CHANGE_FEED:
                 return self.is_enabled("changeDataFeed")
-            case Capability.DELETED_ROW_MARKS | Capability.UPDATED_ROW_MARKS | Capability.MERGED_ROW_MARKS:
+            case Capability.VECTORS_ON_DELETE | Capability.VECTORS_ON_UPDATE | Capability.VECTORS_ON_MERGE:
                 return self.is_enabled("deletionVectors")
             case Capability.ROW_IDS:
                 return self.is_enabled("rowTracking")
@@ -314,8 +314,8 @@ def choose_protocol(
     present = protocol_features(current)
     missing = {name for name in demanded if not is_listed(name, present)}
     manual = {name for name in missing - explicit if not FEATURES[name].auto_upgrade}
-    chosen = add_features(current, {name for name in (missing - manual) | explicit if not is_listed(name, present)})
-    refused = sorted(manual if lists_features(chosen) else manual - lacking)
+    extended = add_features(current, {name for name in (missing - manual) | explicit if not is_listed(name, present)})
+    refused = sorted(manual if lists_features(extended) else manual - lacking)
     if refused:
         raise FeaturesRequireManualEnablement(table, ", ".join(refused))
-    return at_least(chosen, current.min_reader_version, current.min_writer_version)
+    return raised_to(extended, current.min_reader_version, current.min_writer_version)

@@ -12,14 +12,14 @@ from typing import Self
 
 from catalog.conditions import ClusteringColumnMissingStats, FeaturesProtocolMismatch
 from engine.delta.definition.clustering import clustering_columns, logical_paths, parse_clustering, unmeasured_columns
-from engine.delta.definition.schema_rules import ensure_schema
+from engine.delta.definition.schema_validation import ensure_schema
 from engine.delta.definition.table_config import TableConfig, choose_protocol
 from engine.delta.schema.column_ids import assign_ids
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
 from engine.delta.spec.features import LegacyVersions
-from engine.delta.spec.protocols import DEFAULT_FEATURES, at_least, implied_features, weakest_protocol
+from engine.delta.spec.protocols import DEFAULT_FEATURES, implied_features, raised_to, weakest_protocol
 from engine.tables.definition import TableDetails
 from engine.types.column_paths import Path, format_name
 from engine.types.schema import StructType
@@ -116,8 +116,8 @@ class TableDraft:
     def with_settings(self, settings: Mapping[str, str | None]) -> TableDraft:
         """Sets properties; None removes a key."""
         changed = {**self.configuration, **settings}
-        kept = {key: value for key, value in changed.items() if value is not None}
-        return replace(self, metadata=replace(self.metadata, configuration=kept))
+        remaining = {key: value for key, value in changed.items() if value is not None}
+        return replace(self, metadata=replace(self.metadata, configuration=remaining))
 
     def with_ids(self) -> TableDraft:
         """Assigns an id and a physical name to every field, if the table has column mapping."""
@@ -138,9 +138,9 @@ class TableDraft:
         protocol = self._protocol(metadata)
         definition = Definition(protocol=protocol, metadata=metadata, clustering=self.clustering, drops=self.drops)
         config = definition.config(self.table)
-        kept = sorted(name for name in self.drops if config.is_supported(name))
-        if kept:  # the metadata demands the feature to drop
-            raise FeaturesProtocolMismatch(self.table, ", ".join(kept))
+        retained_drops = sorted(name for name in self.drops if config.is_supported(name))
+        if retained_drops:  # the metadata demands the feature to drop
+            raise FeaturesProtocolMismatch(self.table, ", ".join(retained_drops))
         config.ensure_protocol_carries_metadata(self.before)
         config.ensure_still_writable(self.before)
         ensure_schema(config)
@@ -161,5 +161,5 @@ class TableDraft:
         reader = max(self.versions.reader, current.min_reader_version)
         writer = max(self.versions.writer, current.min_writer_version)
         features = self.features | implied_features(reader, writer)
-        chosen = choose_protocol(self.table, self.protocol, metadata, features, lacking)
-        return at_least(chosen, reader, writer)
+        new_protocol = choose_protocol(self.table, self.protocol, metadata, features, lacking)
+        return raised_to(new_protocol, reader, writer)

@@ -88,28 +88,28 @@ class ChangedFiles:
         if is_partitioned:
             self._ensure_partition_values(removes, removed)
         removes = self._with_sizes(removes, removed)
-        stays, kept = _in_both(_keys(adds, added), _keys(removes, removed))
+        stays, remaining = _in_both(_keys(adds, added), _keys(removes, removed))
         goes = np.ones(len(removes), bool)
-        goes[kept] = False
+        goes[remaining] = False
         after = _where(adds, stays)
-        before = removes.take(pa.array(kept))
+        before = removes.take(pa.array(remaining))
         return pa.concat_tables(
             [
                 self._feed_files(_where(adds, ~stays), added[~stays], INSERTED),
                 self._feed_files(_where(removes, goes), removed[goes], DELETED),
-                self._changed_vectors(after, before, removed[kept], DELETED),
-                self._changed_vectors(before, after, removed[kept], INSERTED),
+                self._changed_vectors(after, before, removed[remaining], DELETED),
+                self._changed_vectors(before, after, removed[remaining], INSERTED),
             ]
         )
 
     def _changed_vectors(self, files: pa.Table, others: pa.Table, versions: Any, change_type: str) -> pa.Table:
         """Returns the rows in the vectors of `files` that are missing in the vectors of `others`, the same files."""
-        chosen = _mask(files["deletion_vector"].is_valid())
-        picked, left_out = _where(files, chosen), _where(others, chosen)
+        has_vector = _mask(files["deletion_vector"].is_valid())
+        picked, left_out = _where(files, has_vector), _where(others, has_vector)
         at = picked.schema.get_field_index("deletion_vector")
         selected = picked.append_column("selected_rows", picked["deletion_vector"])
         selected = selected.set_column(at, "deletion_vector", left_out["deletion_vector"])
-        return self._feed_files(selected, versions[chosen], change_type)
+        return self._feed_files(selected, versions[has_vector], change_type)
 
     def _feed_files(self, files: pa.Table, versions: Any, change_type: str | None) -> pa.Table:
         """Returns the files with their log entries, one version and change type each."""

@@ -96,7 +96,7 @@ def _is_plain(data_type: Any) -> bool:
 
 def _without_nulls(row: dict[str, Any], fields: Any) -> dict[str, Any]:
     """Returns a struct's non-null fields. Maps are pairs and keep their nulls."""
-    kept: dict[str, Any] = {}
+    present: dict[str, Any] = {}
     for field in fields:
         value = row[field.name]
         if value is None:
@@ -105,8 +105,8 @@ def _without_nulls(row: dict[str, Any], fields: Any) -> dict[str, Any]:
             value = _without_nulls(value, field.type)
         elif pa.types.is_map(field.type):
             value = dict(value)
-        kept[field.name] = value
-    return kept
+        present[field.name] = value
+    return present
 
 
 def _strings(array: Array) -> Array:

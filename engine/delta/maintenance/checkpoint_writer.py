@@ -235,8 +235,8 @@ def _ranges_of_paths(content: CheckpointContent, count: int) -> Iterator[Iterato
 def _rows_of_part(content: CheckpointContent, mask: npt.NDArray[np.bool_]) -> Iterator[RecordBatch]:
     rows = np.flatnonzero(mask[: content.adds.num_rows])
     for start in range(0, len(rows), BATCH_ROWS):
-        chosen = rows[start : start + BATCH_ROWS]
-        yield content.add_batch(_take(content.adds, chosen), chosen)
+        part_rows = rows[start : start + BATCH_ROWS]
+        yield content.add_batch(_take(content.adds, part_rows), part_rows)
     rows = np.flatnonzero(mask[content.adds.num_rows :])
     for start in range(0, len(rows), BATCH_ROWS):
         yield content.remove_batch(_take(content.removes, rows[start : start + BATCH_ROWS]))

@@ -46,7 +46,7 @@ _METADATA: Mapping[str, Callable[[MetadataFacts], bool]] = MappingProxyType(
 PROTECTION = "checkpointProtection"
 
 
-def needs_feature(metadata: Metadata, feature: str) -> bool:
+def requires_feature(metadata: Metadata, feature: str) -> bool:
     """Returns whether a version with this metadata needs `feature` (its final name)."""
     test = _METADATA.get(feature)
     return test is not None and test(metadata_facts(metadata.configuration, metadata.schema_string))
@@ -60,12 +60,12 @@ def last_version_with(snapshot: Snapshot, feature: str) -> int | None:
         return protected - 1 if commits and commits[0].version < protected else None
     last = _last_checkpoint_of(snapshot.storage, feature)
     first = load_commit_times(snapshot).earliest_version
-    needs = needs_feature(Snapshot.load(snapshot.storage, first).metadata, feature)
+    required = requires_feature(Snapshot.load(snapshot.storage, first).metadata, feature)
     for path in commits:
         actions = read_commits(snapshot.storage, [path])
         if actions.metadata is not None:
-            needs = needs_feature(actions.metadata, feature)
-        if needs or (feature == "deletionVectors" and _names_vector(actions)):
+            required = requires_feature(actions.metadata, feature)
+        if required or (feature == "deletionVectors" and _names_vector(actions)):
             last = path.version if last is None else max(last, path.version)
     return last
 

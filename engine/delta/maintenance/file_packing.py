@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from engine.delta.log.file_table import file_keys
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.tables.rearrangement import Bin
+from engine.tables.compaction import Bin
 from engine.types.arrow_types import Array
 
 # Maximum fraction of deleted rows in a file before it is rewritten.

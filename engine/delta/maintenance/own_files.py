@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.concurrency.remembered import Remembered
+from engine.concurrency.table_cache import TableCache
 from engine.delta.maintenance.needed_files import may_be_others
 from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
@@ -33,7 +33,7 @@ class _Seen:
 class OwnFiles:
     """The cached results on one server."""
 
-    seen: Remembered
+    seen: TableCache
 
     def are_all(self, storage: Storage) -> bool:
         """Returns whether the newest version is known to refer to no other table's files.

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from engine.delta.maintenance.file_packing import live_keys
 from engine.delta.snapshot.row_files import num_records
-from engine.tables.rearrangement import Bin, Considered
+from engine.tables.compaction import Bin, Considered
 
 PROVIDER = "liquid"
 # A ZCube with this size is skipped.
@@ -55,18 +55,18 @@ def to_cluster(files: pa.Table, columns: Sequence[str], *, is_full: bool) -> tup
     for file in own:
         if file.cube is not None:
             sizes[file.cube] = sizes.get(file.cube, 0) + file.live_size
-    chosen = [f for f in own if f.cube is None or sizes[f.cube] < CUBE_BYTES_MIN]
+    selected = [f for f in own if f.cube is None or sizes[f.cube] < CUBE_BYTES_MIN]
     if is_full and foreign:
-        chosen += foreign
-    elif len({file.cube for file in chosen}) == 1 and chosen[0].cube is not None:
-        chosen = []  # a single ZCube without new files to merge
+        selected += foreign
+    elif len({file.cube for file in selected}) == 1 and selected[0].cube is not None:
+        selected = []  # a single ZCube without new files to merge
     considered = Considered(
         clustered=_total(f for f in own if f.cube is not None),
         others=_total(f for f in found if f.is_foreign or f.cube is None),
         num_cubes=len(sizes),
-        chosen=_total(chosen),
+        selected=_total(selected),
     )
-    return tuple(_packed(files, chosen)), considered
+    return tuple(_packed(files, selected)), considered
 
 
 def _described(files: pa.Table, columns: list[str]) -> Iterable[_File]:
@@ -91,10 +91,10 @@ def _listed(text: str | None) -> list[str] | None:
     return found if isinstance(found, list) else None
 
 
-def _packed(files: pa.Table, chosen: Sequence[_File]) -> Iterable[Bin]:
+def _packed(files: pa.Table, selected: Sequence[_File]) -> Iterable[Bin]:
     keys, end = live_keys(files).to_pylist(), 0
     cubes: dict[int, list[_File]] = {}
-    for file in chosen:
+    for file in selected:
         end += file.size
         cubes.setdefault((end - 1) // CUBE_BYTES, []).append(file)
     for cube in cubes.values():

@@ -44,8 +44,8 @@ def without_ids(schema: StructType) -> StructType:
     """Returns the schema without column mapping metadata."""
 
     def bare(field: StructField) -> StructField:
-        kept = {key: value for key, value in field.metadata.items() if not key.startswith(MAPPING_PREFIX)}
-        return replace(field, metadata=kept)
+        remaining = {key: value for key, value in field.metadata.items() if not key.startswith(MAPPING_PREFIX)}
+        return replace(field, metadata=remaining)
 
     return map_fields(schema, bare)
 

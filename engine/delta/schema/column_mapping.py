@@ -79,9 +79,9 @@ def physical_names(schema: StructType, mode: str) -> Mapping[str, str]:
 
 def stored_schema(schema: StructType, mode: str) -> StructType:
     """Returns the columns as stored in files: physical names and, with column mapping, ids."""
-    marked = _with_ids(physical_schema(schema, mode), mode)
-    assert isinstance(marked, StructType)
-    return marked
+    with_ids = _with_ids(physical_schema(schema, mode), mode)
+    assert isinstance(with_ids, StructType)
+    return with_ids
 
 
 def _with_ids(data_type: DataType, mode: str) -> DataType:

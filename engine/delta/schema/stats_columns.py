@@ -25,10 +25,10 @@ def stats_columns(
     These are the columns that the properties select, plus the paths in `besides`.
     """
     data = tuple(item for item in schema.fields if item.name not in partition_columns)
-    return StructType(_union(data, _chosen(data, configuration), _select(data, list(besides), ())))
+    return StructType(_union(data, _stats_fields(data, configuration), _select(data, list(besides), ())))
 
 
-def _chosen(data: tuple[StructField, ...], configuration: Configuration) -> tuple[StructField, ...]:
+def _stats_fields(data: tuple[StructField, ...], configuration: Configuration) -> tuple[StructField, ...]:
     named = DATA_SKIPPING_COLUMNS.read(configuration)
     if named is not None:
         return _select(data, [parse_name(text) for text in split_names(named)], ())

@@ -61,8 +61,8 @@ def write_distinct_counts(
         if field is not None:
             kind = {"type": ddl_type(field.data_type), "version": version}
             recorded[physical[name]] = {**kind, "distinct": count.distinct, "rows": count.rows}
-    kept = {name: recorded[name] for name in physical.values() if name in recorded}
-    storage.write(STATISTICS_NAME, msgspec.json.encode({"tableId": config.metadata.id, "columns": kept}))
+    remaining = {name: recorded[name] for name in physical.values() if name in recorded}
+    storage.write(STATISTICS_NAME, msgspec.json.encode({"tableId": config.metadata.id, "columns": remaining}))
 
 
 def drop_distinct_counts(storage: Storage) -> None:

@@ -173,10 +173,10 @@ class LiveFiles:
 
     def change(self, gone: Array, added: Sequence[RecordBatch]) -> LiveFiles:
         """Returns the files without the keys (`file_keys`) in `gone`, plus the rows in `added`."""
-        kept: Iterable[Run] = self.runs
+        remaining: Iterable[Run] = self.runs
         if len(gone):
-            kept = _join_fragments(piece for run in self.runs for piece in _split(run, gone))
-        return LiveFiles(tuple(_join_small((*kept, *LiveFiles.of(added).runs))))
+            remaining = _join_fragments(piece for run in self.runs for piece in _split(run, gone))
+        return LiveFiles(tuple(_join_small((*remaining, *LiveFiles.of(added).runs))))
 
 
 def drop_rows(batch: RecordBatch, keys: Array) -> RecordBatch:
@@ -202,8 +202,8 @@ def find_rows(batch: RecordBatch, keys: Array) -> Any:
     rows = None if len(keys) * _FEW_KEYS > len(batch) else _rows_like(batch, keys)
     if rows is not None and not len(rows):
         return rows
-    asked = batch if rows is None else batch.select(["path", "deletion_vector"]).take(pa.array(rows))
-    mask = pc.is_in(file_keys(asked), value_set=keys)
+    requested = batch if rows is None else batch.select(["path", "deletion_vector"]).take(pa.array(rows))
+    mask = pc.is_in(file_keys(requested), value_set=keys)
     if not pc.any(mask).as_py():
         return np.empty(0, np.int64)
     found = np.flatnonzero(mask.to_numpy(zero_copy_only=False))

@@ -36,7 +36,7 @@ def parsed_stats(
     whole = stats_schema(physical_schema(config.schema, mode), partitions)
     schema = whole
     if columns is not None and files.num_rows > MANY_FILES:
-        schema = _asked(whole, columns, files.derived_schemas(whole))
+        schema = _requested_columns(whole, columns, files.derived_schemas(whole))
 
     def parse(batch: RecordBatch) -> RecordBatch:
         return parse_stats(batch.column("stats"), schema)
@@ -44,9 +44,9 @@ def parsed_stats(
     return files.derive(schema, parse) if rows is None else files.derive_some(schema, parse, rows)
 
 
-def _asked(whole: Any, columns: Collection[str], remembered: Iterable[Any]) -> Any:
-    """Returns the schema to parse if some files already have parsed statistics with the `remembered` schemas."""
-    known = [each for each in remembered if each.equals(_part(whole, _columns(each)))]
+def _requested_columns(whole: Any, columns: Collection[str], cached_columns: Iterable[Any]) -> Any:
+    """Returns the schema to parse if some files already have parsed statistics with the `cached_columns` schemas."""
+    known = [each for each in cached_columns if each.equals(_part(whole, _columns(each)))]
     if not known:
         return _part(whole, columns)
     if any(each.equals(whole) for each in known):

@@ -35,8 +35,8 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import FRAME_BYTES, INLINE, RELATIVE, VECTOR_BYTES_MAX, Rows, parse_rows, unframe
 from engine.storage.storage import Storage
 from engine.storage.vector_files import write_vectors
-from engine.tables.row_files import FilePredicate, MarkedFiles
-from engine.tables.rules import TableRules
+from engine.tables.config import TableConfiguration
+from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 from engine.tables.scan import Scan
 from engine.types.arrow_types import Array, RecordBatch
 
@@ -82,9 +82,9 @@ class DeltaRowFiles:
     storage: Storage
     config: TableConfig
 
-    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
-        assert isinstance(rules, TableConfig)
-        return table_scan(rules, self.storage, files, relation, label)
+    def scan(self, table_config: TableConfiguration, files: pa.Table, relation: str, label: str) -> Scan:
+        assert isinstance(table_config, TableConfig)
+        return table_scan(table_config, self.storage, files, relation, label)
 
     def readable(self, files: pa.Table) -> pa.Table:
         return with_decoded_vectors(files)
@@ -114,11 +114,11 @@ class DeltaRowFiles:
             for vector in files["deletion_vector"].to_pylist()
         ]
 
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> MarkedFiles:
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> FilesWithDeletedRows:
         old = self.deleted_rows(files)
         vectors, name = write_vectors(self.storage, [np.union1d(*each) for each in zip(old, rows, strict=True)])
         stats = [replace(parse_file_stats(text), tight_bounds=False).to_json() for text in files["stats"].to_pylist()]
-        return MarkedFiles(
+        return FilesWithDeletedRows(
             files=_with_column(_with_column(files, "deletion_vector", vectors), "stats", stats),
             num_updated=len(files) - files["deletion_vector"].null_count,
             rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),

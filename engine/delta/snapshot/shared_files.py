@@ -18,7 +18,7 @@ from engine.tables.scan import FIELD_ID
 from engine.tables.shared_files import STORED_NAMES, SharedFiles
 from engine.types.schema import StructField, map_fields
 
-_KEPT = frozenset({"comment", "CURRENT_DEFAULT"})
+_SHARED_METADATA = frozenset({"comment", "CURRENT_DEFAULT"})
 
 
 def shared_files(config: TableConfig, files: pa.Table) -> SharedFiles:
@@ -27,7 +27,7 @@ def shared_files(config: TableConfig, files: pa.Table) -> SharedFiles:
 
     def stored(item: StructField) -> StructField:
         number = column_id(item) if mode != NO_MAPPING else None
-        metadata = {key: value for key, value in item.metadata.items() if key in _KEPT}
+        metadata = {key: value for key, value in item.metadata.items() if key in _SHARED_METADATA}
         metadata |= {STORED_NAMES: (physical_name(item, mode),), **({} if number is None else {FIELD_ID: number})}
         return replace(item, metadata=metadata)
 

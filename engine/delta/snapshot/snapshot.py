@@ -79,10 +79,10 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.confinement import Confinement
 from engine.storage.storage import FileStatus, Storage, open_storage
 from engine.tables.column_metadata import GENERATION
+from engine.tables.config import Constraint
 from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import TableOperation
-from engine.tables.rules import Constraint
 from engine.tables.scan import Scan
 from engine.tables.shared_files import SharedFiles
 from engine.types.arrow_types import RecordBatch
@@ -350,7 +350,7 @@ class Snapshot:
     def left_out(self) -> tuple[int, int]:
         return 0, 0
 
-    def unmarked_rows(self, relation: str, label: str) -> None:
+    def unresolved_deletes(self, relation: str, label: str) -> None:
         """Returns None: deletion vectors record all deleted rows."""
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
@@ -386,8 +386,8 @@ class Snapshot:
             counts = self.live_files.derive(COUNTS_SCHEMA, lambda batch: parse_counts(batch.column("stats")))
             return CountedFiles(files=self.files, statistics=counts)
         physical = physical_names(self.schema, self.config.column_mapping_mode)
-        asked = [physical[name] for name in columns if name in physical]
-        return CountedFiles(files=self.files, statistics=self.stats(None, asked))
+        requested = [physical[name] for name in columns if name in physical]
+        return CountedFiles(files=self.files, statistics=self.stats(None, requested))
 
     @property
     def partition_generations(self) -> Mapping[str, str]:
@@ -403,7 +403,7 @@ class Snapshot:
         return DeltaRowFiles(self.storage, self.config)
 
     @property
-    def rules(self) -> TableConfig:
+    def table_config(self) -> TableConfig:
         return self.config
 
     @property

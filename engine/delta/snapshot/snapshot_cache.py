@@ -106,10 +106,10 @@ class SnapshotCache:
             if self._loads <= len(self._entries) // _LOOKS:
                 return
             self._loads = 0
-            kept = 0
+            retained = 0
             for root in list(reversed(self._entries)):
                 snapshot = self._entries[root].snapshot
-                kept += snapshot.num_bytes if snapshot else 0
-                if kept > self.bytes_max and root != next(reversed(self._entries)):
+                retained += snapshot.num_bytes if snapshot else 0
+                if retained > self.bytes_max and root != next(reversed(self._entries)):
                     del self._entries[root]
                     self.evictions += 1

@@ -126,14 +126,14 @@ def _fits(pieces: Sequence[_Piece], structs: set[_Path], types: Mapping[_Path, A
     inner = {path[:depth] for path in types for depth in range(1, len(path))}
     if any(path in types for path in structs) or any(piece.path in inner for piece in pieces):
         return False
-    asked = [piece for piece in pieces if piece.path in types]
-    return 2 * len(asked) >= len(pieces) and all(_is_of(piece.kind, types[piece.path]) for piece in asked)
+    fitting = [piece for piece in pieces if piece.path in types]
+    return 2 * len(fitting) >= len(pieces) and all(_is_of(piece.kind, types[piece.path]) for piece in fitting)
 
 
-def _is_of(kind: Any, asked: Any) -> bool:
+def _is_of(kind: Any, target: Any) -> bool:
     if pa.types.is_floating(kind):
-        return bool(pa.types.is_integer(asked) or pa.types.is_floating(asked) or pa.types.is_decimal(asked))
-    return bool(kind == asked)
+        return bool(pa.types.is_integer(target) or pa.types.is_floating(target) or pa.types.is_decimal(target))
+    return bool(kind == target)
 
 
 def _are_alike(texts: Array, pieces: Sequence[_Piece]) -> bool:
@@ -259,10 +259,10 @@ def _values(texts: Array, pieces: Sequence[_Piece], types: Mapping[_Path, Any]) 
     signs = np.frombuffer(data, np.uint8)
     if signs.max() >= 0x80 and not _is_utf8(texts):
         return None
-    asked = [types.get(piece.path, piece.kind) for piece in pieces]
+    kinds = [types.get(piece.path, piece.kind) for piece in pieces]
     integers = [
         column
-        for column, (piece, kind) in enumerate(zip(pieces, asked, strict=True))
+        for column, (piece, kind) in enumerate(zip(pieces, kinds, strict=True))
         if pa.types.is_integer(kind) and piece.length <= _DIGITS_LIKELY
     ]
     others = sorted(set(range(len(pieces))) - set(integers))
@@ -287,7 +287,7 @@ def _values(texts: Array, pieces: Sequence[_Piece], types: Mapping[_Path, Any]) 
     spans = pa.StringArray.from_buffers(max(places.size - 1, 0), pa.py_buffer(places.reshape(-1)), data)
     rows = np.arange(len(texts)) * (2 * len(others))
     for at, column in enumerate(others):
-        values = _cast(pc.take(spans, pa.array(rows + 2 * at), boundscheck=False), asked[column])
+        values = _cast(pc.take(spans, pa.array(rows + 2 * at), boundscheck=False), kinds[column])
         if values is None:
             return None
         columns[pieces[column].path] = values
@@ -363,20 +363,20 @@ def _are_digits(signs: _Bytes) -> npt.NDArray[np.bool_]:
     return (signs >= ord("0")) & (signs <= ord("9"))
 
 
-def _cast(values: Array, asked: Any) -> Array | None:
-    if pa.types.is_string(asked):
+def _cast(values: Array, target: Any) -> Array | None:
+    if pa.types.is_string(target):
         return values
-    if pa.types.is_boolean(asked):
-        return values.cast(asked) if pc.all(pc.is_in(values, pa.array(["true", "false"]))).as_py() else None
+    if pa.types.is_boolean(target):
+        return values.cast(target) if pc.all(pc.is_in(values, pa.array(["true", "false"]))).as_py() else None
     _, _, data = values.buffers()
     has_exponents = np.frombuffer(data, np.uint8).max() > ord("9")
     if has_exponents and not pc.all(pc.match_substring_regex(values, _NUMBER)).as_py():
         return None
     try:
-        found = values.cast(asked)
+        found = values.cast(target)
     except pa.ArrowInvalid:
         return None
-    return found if not pa.types.is_floating(asked) or pc.all(pc.is_finite(found)).as_py() else None
+    return found if not pa.types.is_floating(target) or pc.all(pc.is_finite(found)).as_py() else None
 
 
 def _assemble(kind: Any, path: _Path, values: Mapping[_Path, Array], structs: set[_Path], length: int) -> Array:

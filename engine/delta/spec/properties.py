@@ -115,9 +115,9 @@ def _one_of(*choices: str, folded: bool = True) -> Callable[[str], str]:
     """Returns a parser for one value from `choices`, which ignores case if `folded`."""
 
     def parse(text: str) -> str:
-        for choice in choices:
-            if text == choice or (folded and text.lower() == choice.lower()):
-                return choice
+        for value in choices:
+            if text == value or (folded and text.lower() == value.lower()):
+                return value
         raise ValueError(f"it must be {' or '.join(choices)}")
 
     return parse

@@ -90,7 +90,7 @@ def add_features(protocol: Protocol, features: Iterable[str]) -> Protocol:
     return protocol if wanted == present else weakest_protocol(wanted)
 
 
-def at_least(protocol: Protocol, reader_version: int, writer_version: int) -> Protocol:
+def raised_to(protocol: Protocol, reader_version: int, writer_version: int) -> Protocol:
     """Returns `protocol` with at least these legacy versions; a protocol that lists features is returned unchanged.
 
     The protocol must already carry the features that these versions imply.

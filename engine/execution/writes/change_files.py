@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 
 from catalog.names import quote
 from engine.binding.bound import BoundTable
-from engine.execution.writes.marked_rows import RowsOfFiles, only
+from engine.execution.writes.deleted_rows import RowsOfFiles, only
 from engine.execution.writes.staged_files import new_files
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.tables.changes import CHANGE_FOLDER, CHANGE_TYPE
-from engine.tables.rules import Capability, TableRules
+from engine.tables.config import Capability, TableConfiguration
 from engine.tables.transaction import NewFiles
 from engine.types.schema import PrimitiveType, StructField
 
@@ -39,17 +39,17 @@ class Change:
 
 @contextmanager
 def change_files(
-    table: BoundTable, rules: TableRules, changes: Sequence[Change], context: ExecutionContext
+    table: BoundTable, table_config: TableConfiguration, changes: Sequence[Change], context: ExecutionContext
 ) -> Iterator[NewFiles | None]:
     """Writes the change files for a table with a change data feed, none for others; if the block that commits them
-    fails, they are removed. `rules` are the table's after the commit.
+    fails, they are removed. `table_config` are the table's after the commit.
     """
-    if not changes or not rules.has(Capability.CHANGE_FEED):
+    if not changes or not table_config.has(Capability.CHANGE_FEED):
         yield None
         return
-    names = Names(rules.schema.names)
+    names = Names(table_config.schema.names)
     own = table.snapshot.row_files
-    columns = ", ".join(map(quote, rules.schema.names))
+    columns = ", ".join(map(quote, table_config.schema.names))
     texts, scans = [], []
     with ExitStack() as reading:
         for change in changes:
@@ -57,13 +57,13 @@ def change_files(
                 files = reading.enter_context(only(table, change.rows))
             else:
                 files = change.rows.files
-            scan = own.scan(rules, files, names.new("scan"), table.label)
+            scan = own.scan(table_config, files, names.new("scan"), table.label)
             scans.append(replace(scan, row_tracking=None))
             texts.append(f"SELECT {columns}, '{change.kind}' FROM {scan.relation}")
         rows = WritePlan(
             table=table.label,
-            config=rules,
-            target_columns=rules.schema.fields,
+            config=table_config,
+            target_columns=table_config.schema.fields,
             extra_columns=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
         )
         source = ReadPlan(text=" UNION ALL ".join(texts), scans=tuple(scans))

@@ -6,7 +6,7 @@ table that was removed in between is reported as dropped, and a log whose name c
 no table remains that is readable but cannot be dropped. If the removal may have failed, the outcome is unknown, and
 data files stay. A table that is converted from another format is checked once more after the log was written, because
 writers of that format look for the log after their commits. For killed servers there is a marker file
-(`folder_marks.py`).
+(`unlisted_folders.py`).
 
 On an object store each check is a request, and a DROP does not touch objects that are put into the directory after the
 marker (`Storage.delete_tree`). So with a new marker the checks are skipped, except for data files, which precede it.
@@ -38,8 +38,8 @@ from catalog.store.files import LOG_FOLDER, is_version
 from engine.binding.bound import BoundTable, Outcome
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.table_errors import naming
-from engine.execution.writes.folder_marks import mark_new, unmark
 from engine.execution.writes.staged_write import StagedWrite
+from engine.execution.writes.unlisted_folders import mark_new, unmark
 from engine.storage.storage import VERSION_FOLDERS, open_storage
 from engine.tables.transaction import TableCommit, TableTransaction
 
@@ -87,12 +87,12 @@ def commit_creation(
         return None
     if not is_rest(entry.location):
         catalog.known_view().ensure_location(entry.location)
-    with _marked(entry, staged, catalog) as is_safe:
+    with _unlisted(entry, staged, catalog) as is_safe:
         return _log_and_name(staged.transaction, entry, staged, policy, catalog, is_safe=is_safe)
 
 
 @contextmanager
-def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[bool]:
+def _unlisted(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[bool]:
     """Yields whether no DROP removes objects that are put into the directory from now on, until the table has a name.
 
     A CREATE that loses the directory to a concurrent one leaves the marker to it.
@@ -168,7 +168,7 @@ def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolic
 
 
 @contextmanager
-def removal_told(entry: TableEntry) -> Iterator[None]:
+def report_removal(entry: TableEntry) -> Iterator[None]:
     """Translates errors for files that a concurrent DROP removed with the directory: they are not internal errors."""
     try:
         yield

@@ -23,7 +23,7 @@ from engine.planning.reads.scans import row_id_columns, scan_of
 from engine.runtime.parameters import Parameter
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
-from engine.tables.rules import TableRules
+from engine.tables.config import TableConfiguration
 from engine.tables.scan import Scan
 from engine.tables.transaction import NewFiles
 
@@ -41,7 +41,7 @@ class Copying:
     rest: str = ""
     scans: tuple[Scan, ...] = ()
     parameters: Sequence[Parameter] = ()
-    config: TableRules | None = None
+    config: TableConfiguration | None = None
     arrangement: Arrangement | None = None
 
 
@@ -49,7 +49,7 @@ class Copying:
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, context: ExecutionContext) -> Iterator[NewFiles]:
     """Copies rows from these live files to new files; if the block that commits them fails, they are removed."""
     snapshot = table.snapshot
-    config = copying.config or snapshot.rules
+    config = copying.config or snapshot.table_config
     alias = copying.alias
     names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
     scan = scan_of_files(names.new("scan"), table, files, names.new("place"))
@@ -64,11 +64,11 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, context: E
 def scan_of_files(relation: str, table: BoundTable, files: pa.Table, place: str) -> Scan:
     """Returns a scan over some of the snapshot's files; `place` is its hidden column."""
     return replace(
-        scan_of(relation, table), files=table.snapshot.row_files.readable(files), choice=None, metadata=place
+        scan_of(relation, table), files=table.snapshot.row_files.readable(files), pruning=None, metadata=place
     )
 
 
-def copies_of(label: str, scan: Scan, alias: str, config: TableRules) -> tuple[str, WritePlan]:
+def copies_of(label: str, scan: Scan, alias: str, config: TableConfiguration) -> tuple[str, WritePlan]:
     """Returns SQL for a copied row's columns from `scan`, with the alias `alias`, and the write plan for these rows.
 
     The scan's hidden column has a name that no column has.

@@ -10,7 +10,7 @@ from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import AlterPlan, SyncIdentityPlan
 from engine.runtime.results import empty_result
-from engine.tables.column_metadata import GREATEST, LEAST
+from engine.tables.column_metadata import LONG_MAX, LONG_MIN
 from engine.tables.definition_changes import set_high_water_mark
 
 
@@ -30,21 +30,22 @@ def alter_table(plan: AlterPlan) -> StagedWrite:
     return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)
 
 
-def sync_identity(plan: SyncIdentityPlan, extremes: Sequence[int | None]) -> StagedWrite:
-    """Stages the new high-water mark; nothing if it is unchanged. `extremes` is the result row of the plan's query.
+def sync_identity(plan: SyncIdentityPlan, min_max_values: Sequence[int | None]) -> StagedWrite:
+    """Stages the new high-water mark; nothing if it is unchanged. `min_max_values` is the result row of the plan's
+    query.
 
     The high-water mark must be past the rows that were read, so rows added concurrently conflict. Raises
     `IdentityExhausted` if the next value past the rows does not fit into 64 bits: no writer could use a table with this
     high-water mark.
     """
-    low, high = extremes
+    low, high = min_max_values
     outcome = Outcome(result=empty_result())
     high_water_mark = (
         plan.column.high_water_mark if low is None or high is None else plan.column.high_water_mark_after(low, high)
     )
     if high_water_mark is None or high_water_mark == plan.column.high_water_mark:
         return StagedWrite(outcome=outcome)
-    if not LEAST <= high_water_mark <= GREATEST:
+    if not LONG_MIN <= high_water_mark <= LONG_MAX:
         raise IdentityExhausted(plan.column.name)
     snapshot, label = plan.table.snapshot, plan.table.label
     with naming(label):

@@ -6,30 +6,30 @@ import time
 from dataclasses import replace
 
 from engine.binding.bound import Outcome
-from engine.execution.writes.replaced_rows import Remainder
+from engine.execution.writes.replaced_rows import RemainingRows
 from engine.runtime.results import RowCounts, empty_result
 from engine.tables.operations import CommitDescription, with_metrics
 from engine.tables.transaction import NewFiles
 
 
 def with_file_metrics(
-    description: CommitDescription, new: NewFiles, remainder: Remainder | None = None
+    description: CommitDescription, new: NewFiles, remaining: RemainingRows | None = None
 ) -> CommitDescription:
     """Adds metrics with Delta's names; its values are texts."""
-    copied = remainder.copied if remainder else None
+    copied = remaining.copied if remaining else None
     num_copied = copied.num_rows if copied else 0
     metrics = {
         "numFiles": new.num_files + (copied.num_files if copied else 0),
         "numOutputRows": new.num_rows + num_copied,
         "numOutputBytes": new.num_bytes + (copied.num_bytes if copied else 0),
     }
-    if remainder is not None:
-        metrics |= remainder.removal_metrics
-        if remainder.num_deleted is not None:
-            metrics["numDeletedRows"] = remainder.num_deleted
-            metrics |= {"numCopiedRows": num_copied, "numAddedChangeFiles": num_files(remainder.changes)}
-        if remainder.marked is not None:
-            metrics |= remainder.vector_metrics
+    if remaining is not None:
+        metrics |= remaining.removal_metrics
+        if remaining.num_deleted is not None:
+            metrics["numDeletedRows"] = remaining.num_deleted
+            metrics |= {"numCopiedRows": num_copied, "numAddedChangeFiles": num_files(remaining.changes)}
+        if remaining.updated is not None:
+            metrics |= remaining.vector_metrics
     return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
 
 

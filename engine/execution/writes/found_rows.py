@@ -28,23 +28,23 @@ import pyarrow.compute as pc
 from catalog.conditions import ChangedRowsDiffer, StatementCancelled, StatementTimedOut
 from catalog.errors import SqlError
 from engine.binding.bound import BoundTable
-from engine.execution.writes.marked_rows import RowSet, RowsOfFiles, count_rows
+from engine.execution.writes.deleted_rows import RowSet, RowsOfFiles, count_rows
 from engine.planning.plans.reads import ReadPlan, TargetRead
 from engine.planning.reads.target_reads import with_numbers
 from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.row_files import FilePredicate
-from engine.tables.scan import Choice, ChosenFiles, TableRead
+from engine.tables.scan import PrunedFiles, Pruning, TableRead
 from engine.types.arrow_types import Array, RecordBatch
 
 _MATCHING = "matching"
 # Maximum number of winning commits for which the query is run again; beyond it, retrying the statement is as cheap.
-_QUESTIONS_MAX = 50
+_REQUESTS_MAX = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundRows:
+class MatchedRows:
     """Matched rows. `kinds` are the rows by action, as the query numbers it; `reads` is the read set: files that
     contain matching rows. `files` are the positions of the searched files.
     """
@@ -72,7 +72,7 @@ class FoundRows:
 
 def find_rows(
     table: BoundTable, places: TargetRead, context: ExecutionContext, *, once: bool = True, given: Predicate = ALWAYS
-) -> FoundRows:
+) -> MatchedRows:
     """Runs a query that `engine.planning.reads.target_reads` composed. `given` is true for all table rows that it can
     return. Raises `ChangedRowsDiffer` if it returns a position twice although each must occur `once`.
     """
@@ -83,7 +83,7 @@ def find_rows(
         kinds.setdefault(kind, {}).setdefault(file, RowSet()).add(number, bitmap)
         times[kind] = times.get(kind, 0) + count
     reads = _LaterRows(watched.file_predicate(table, given), table, places, context)
-    found = FoundRows(
+    found = MatchedRows(
         kinds=kinds,
         reads=reads.are_in,
         times=times,
@@ -97,22 +97,22 @@ def find_rows(
 
 def narrowed(read: TargetRead, given: Predicate) -> TargetRead:
     """Removes the target files that contain no row for which `given` is true."""
-    choice = read.scan.choice
-    if given == ALWAYS or choice is None:
+    pruning = read.scan.pruning
+    if given == ALWAYS or pruning is None:
         return read
-    return read.over(replace(read.scan, choice=_Narrowed(choice, given)))
+    return read.over(replace(read.scan, pruning=_Narrowed(pruning, given)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Narrowed:
-    choice: Choice
+    pruning: Pruning
     given: Predicate
 
-    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        return self.choice.choose(self._with_given(predicate), zone)
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> PrunedFiles:
+        return self.pruning.choose(self._with_given(predicate), zone)
 
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
-        return self.choice.estimate(self._with_given(predicate), zone, columns)
+        return self.pruning.estimate(self._with_given(predicate), zone, columns)
 
     def _with_given(self, predicate: Predicate) -> Predicate:
         return conjunction((*conjuncts(predicate), self.given))
@@ -141,22 +141,22 @@ class _LaterRows:
     table: BoundTable
     places: TargetRead
     context: ExecutionContext
-    questions: int = 0
+    num_requests: int = 0
 
     def are_in(self, files: RecordBatch) -> Array:
         """Returns a mask over a commit's files; true for all that may contain some if one does, because one is a
         conflict.
         """
         mask = pc.fill_null(self.may_hold(files), True)
-        if not pc.any(mask).as_py() or self.questions == _QUESTIONS_MAX:
+        if not pc.any(mask).as_py() or self.num_requests == _REQUESTS_MAX:
             return mask
-        self.questions += 1
+        self.num_requests += 1
         return mask if self._holds(files.filter(mask)) else pa.repeat(False, len(mask))
 
     def _holds(self, files: RecordBatch) -> bool:
         try:
             added = self.table.snapshot.row_files.readable(pa.Table.from_batches([files]))
-            read = with_numbers(self.places.over(replace(self.places.scan, files=added, choice=None)))
+            read = with_numbers(self.places.over(replace(self.places.scan, files=added, pruning=None)))
             return any(True for _ in answered_places(read.read, self.context, _MATCHING))
         except (StatementCancelled, StatementTimedOut):
             raise
@@ -169,54 +169,54 @@ class _Watched:
     """A read whose target scan numbers the files, and records the conditions under which they were requested."""
 
     read: ReadPlan
-    choice: _WatchedChoice | None
+    pruning: _RecordingPruning | None
     is_once: bool
 
     @classmethod
     def of(cls, places: TargetRead) -> _Watched:
-        choice = _WatchedChoice(places.scan.choice) if places.scan.choice is not None else None
+        pruning = _RecordingPruning(places.scan.pruning) if places.scan.pruning is not None else None
         read = with_numbers(places)
-        return cls(read.over(replace(read.scan, choice=choice)).read, choice, places.is_once)
+        return cls(read.over(replace(read.scan, pruning=pruning)).read, pruning, places.is_once)
 
     def positions(self, table: BoundTable) -> pa.Array:
         """Returns the positions of the files that were read, ascending; across all scans for a table with several
         scans.
         """
         every = np.arange(table.snapshot.num_files)
-        chosen = [every if rows is None else np.asarray(rows) for rows in self.choice.chosen] if self.choice else []
+        pruned = [every if rows is None else np.asarray(rows) for rows in self.pruning.pruned] if self.pruning else []
         together = np.intersect1d if self.is_once else np.union1d
-        return pa.array(reduce(together, chosen) if chosen else every)
+        return pa.array(reduce(together, pruned) if pruned else every)
 
     @property
     def read_last(self) -> TableRead | None:
-        return self.choice.read if self.choice is not None else None
+        return self.pruning.read if self.pruning is not None else None
 
     def file_predicate(self, table: BoundTable, given: Predicate) -> FilePredicate:
         """Returns the read set. Spark may plan a scan more than once. If the text contains one scan of the target, each
         condition holds for all relevant rows; otherwise a condition may apply to only one occurrence.
         """
-        asked = tuple(self.choice.asked) if self.choice is not None else ()
-        joined = conjunction(asked) if self.is_once or len(asked) < 2 else Or(asked)
-        zone = self.choice.zone if self.choice is not None else None
+        predicates = tuple(self.pruning.predicates) if self.pruning is not None else ()
+        joined = conjunction(predicates) if self.is_once or len(predicates) < 2 else Or(predicates)
+        zone = self.pruning.zone if self.pruning is not None else None
         return table.snapshot.row_files.predicate(conjunction((*conjuncts(joined), *conjuncts(given))), zone)
 
 
 @dataclass(slots=True)
-class _WatchedChoice:
-    choice: Choice
-    asked: list[Predicate] = field(default_factory=list)
-    chosen: list[pa.Array | None] = field(default_factory=list)
+class _RecordingPruning:
+    pruning: Pruning
+    predicates: list[Predicate] = field(default_factory=list)
+    pruned: list[pa.Array | None] = field(default_factory=list)
     zone: tzinfo | None = None
     read: TableRead | None = None
 
-    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        files = self.choice.choose(predicate, zone)
-        self.asked.append(predicate)
-        self.chosen.append(files.rows)
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> PrunedFiles:
+        files = self.pruning.choose(predicate, zone)
+        self.predicates.append(predicate)
+        self.pruned.append(files.rows)
         self.zone = zone
         self.read = files.read
         return files
 
     def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
         """Estimates do not read anything."""
-        return self.choice.estimate(predicate, zone, columns)
+        return self.pruning.estimate(predicate, zone, columns)

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from engine.binding.bound import Outcome
 from engine.errors.table_errors import naming
-from engine.execution.writes.commit import removal_told
+from engine.execution.writes.commit import report_removal
 from engine.execution.writes.file_metrics import counted, with_file_metrics
-from engine.execution.writes.staged_files import drop_told, new_files, written_files
+from engine.execution.writes.staged_files import new_files, report_drops, written_files
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
-from engine.planning.rules.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import stage_number, was_written
 from engine.runtime.results import empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.formats import TableFormats
@@ -51,10 +51,10 @@ def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, context: Exe
     with naming(label):
         location = own.prepared(entry.location, plan.definition)
     written = written_files(own, own.folder(location), plan.source, plan.rows, context)
-    with removal_told(entry), written as new, naming(label):
+    with report_removal(entry), written as new, naming(label):
         transaction = own.create(location, plan.definition, with_file_metrics(plan.description, new), now_ms)
         transaction.add_files(new)
-        stage_number(transaction, plan.numbered, now_ms)
+        stage_number(transaction, plan.idempotent_write, now_ms)
         yield StagedWrite(
             outcome=counted(new.num_rows, defines_table=True),
             transaction=transaction,
@@ -77,13 +77,13 @@ def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
 def replace_table_as(plan: ReplaceTableAsPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Writes files, then replaces the definition and all other files, as one version."""
     table = plan.table
-    if was_written(plan.numbered, table.snapshot):
+    if was_written(plan.idempotent_write, table.snapshot):
         yield StagedWrite(outcome=counted(0, defines_table=True))
         return
-    with drop_told(table), new_files(table, plan.source, plan.rows, context) as new, naming(table.label):
+    with report_drops(table), new_files(table, plan.source, plan.rows, context) as new, naming(table.label):
         transaction = _replacing(plan, with_file_metrics(plan.description, new))
         transaction.add_files(new)
-        stage_number(transaction, plan.numbered, context.request.now_ms())
+        stage_number(transaction, plan.idempotent_write, context.request.now_ms())
         yield StagedWrite(outcome=counted(new.num_rows, defines_table=True), transaction=transaction, label=table.label)
 
 

@@ -19,15 +19,15 @@ from catalog.conditions import CatalogOutcomeUnknown, CommitOutcomeUnknown, Conc
 from catalog.errors import SqlError
 from engine.binding.bound import BoundTable
 from engine.enforcement.plain_literals import columns_of_literals, takes_values_as_they_stand
-from engine.enforcement.row_rules import row_rules, violation
+from engine.enforcement.row_writing import row_writing, violation
 from engine.planning.plans.file_writes import WriteTarget, WrittenFile
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.write_plan import WritePlan
 from engine.spark.execution_context import ExecutionContext
 from engine.spark.jvm import SPARK_VERSION
 from engine.sql.query.plain_values import plain_rows
-from engine.storage.lent_storage import lease_of
 from engine.storage.storage import Storage
+from engine.storage.vended_storage import credentials_id_of
 from engine.tables.formats import TableFormat
 from engine.tables.transaction import DataFile, NewFiles
 
@@ -77,7 +77,7 @@ def written_files(
     target.ensure_writable()
     written = write_plain_rows(source, rows, target, folder, context)
     if written is None:
-        written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), lease_of(target), context)
+        written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), credentials_id_of(target), context)
     with discarded_on_failure(target, [f"{folder}{file.path}" for file in written], context):
         files = [
             DataFile(
@@ -98,7 +98,7 @@ def written_files(
 def ensure_can_write(table: BoundTable, source: ReadPlan, rows: WritePlan, context: ExecutionContext) -> None:
     """Raises the errors of `new_files` that do not depend on the rows of `source`; nothing runs."""
     storage = table.snapshot.storage
-    target = _target(rows, storage.root, lease_of(storage), uuid.uuid4().hex)
+    target = _target(rows, storage.root, credentials_id_of(storage), uuid.uuid4().hex)
     context.executor.check_write(source, target, context.request, context.parameters)
 
 
@@ -119,7 +119,7 @@ def discarded_on_failure(storage: Storage, paths: Iterable[str], context: Execut
 
 
 @contextmanager
-def drop_told(table: BoundTable) -> Iterator[None]:
+def report_drops(table: BoundTable) -> Iterator[None]:
     """Translates a failure in the block if `table` was dropped concurrently with its files."""
     try:
         yield
@@ -178,12 +178,12 @@ def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
 
 
 def _write(
-    source: ReadPlan, rows: WritePlan, folder: str, lease: str | None, context: ExecutionContext
+    source: ReadPlan, rows: WritePlan, folder: str, credentials_id: str | None, context: ExecutionContext
 ) -> tuple[WrittenFile, ...]:
     token = uuid.uuid4().hex
     try:
         return context.executor.write_files(
-            source, _target(rows, folder, lease, token), context.request, context.parameters
+            source, _target(rows, folder, credentials_id, token), context.request, context.parameters
         )
     except SparkFailure as failure:
         error = violation(rows, token, failure)
@@ -192,13 +192,13 @@ def _write(
         raise error from failure
 
 
-def _target(rows: WritePlan, folder: str, lease: str | None, token: str) -> WriteTarget:
+def _target(rows: WritePlan, folder: str, credentials_id: str | None, token: str) -> WriteTarget:
     return WriteTarget(
         folder=folder,
-        lease=lease,
+        lease=credentials_id,
         partition_columns=rows.config.partition_keys,
         compression=rows.config.compression,
-        rules=row_rules(rows, token),
+        rules=row_writing(rows, token),
     )
 
 

@@ -26,10 +26,10 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import parse_setting
 from engine.storage.storage import Storage, open_storage
 from engine.tables.changes import Bound, TableChanges
+from engine.tables.config import TableConfiguration
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription
-from engine.tables.rules import TableRules
 from engine.tables.snapshot import TableSnapshot
 from engine.tables.source_files import FolderFile
 from engine.tables.transaction import DataFile, NewFiles
@@ -43,11 +43,11 @@ def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") ->
     return snapshot
 
 
-def delta_config(rules: TableRules, operation: str = "The statement") -> TableConfig:
+def delta_config(table_config: TableConfiguration, operation: str = "The statement") -> TableConfig:
     """Returns an existing or new Delta table's configuration. Raises `DeltaOnlyOperation`."""
-    if not isinstance(rules, TableConfig):
+    if not isinstance(table_config, TableConfig):
         raise DeltaOnlyOperation("The table", operation)
-    return rules
+    return table_config
 
 
 def delta_files(new: NewFiles) -> DeltaFiles:
@@ -94,10 +94,14 @@ class DeltaFormat:
         return self.open(location)
 
     def describe_files(
-        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+        self,
+        folder: Storage,
+        table_config: TableConfiguration,
+        files: Sequence[DataFile],
+        measured: Collection[str] = (),
     ) -> DeltaFiles:
         """Describes written files from their footers."""
-        return describe_files(folder, delta_config(rules), files, measured)
+        return describe_files(folder, delta_config(table_config), files, measured)
 
     def own_condition(self, condition: str, sqlstate: str) -> tuple[str, str]:
         return condition, sqlstate

@@ -31,13 +31,13 @@ from engine.iceberg.spec.conditions import own_condition
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata, read_metadata
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
-from engine.storage.lent_storage import LentStorage, lease_of
 from engine.storage.storage import FileStatus, Storage
+from engine.storage.vended_storage import VendedStorage, credentials_id_of
 from engine.tables.changes import Bound
+from engine.tables.config import TableConfiguration
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription
-from engine.tables.rules import TableRules
 from engine.tables.snapshot import TableSnapshot
 from engine.tables.transaction import DataFile
 from engine.types.schema import StructType
@@ -173,8 +173,17 @@ class IcebergFormat:
         self, loaded: _Found, snapshot_id: int | None, schema_id: int, *, branch: str | None = None
     ) -> IcebergSnapshot:
         """Returns the cached snapshot for the same metadata, or a new one."""
-        lease = lease_of(loaded.storage)
-        key = (loaded.storage.root, lease, loaded.address, loaded.name, loaded.stamp, snapshot_id, schema_id, branch)
+        credentials_id = credentials_id_of(loaded.storage)
+        key = (
+            loaded.storage.root,
+            credentials_id,
+            loaded.address,
+            loaded.name,
+            loaded.stamp,
+            snapshot_id,
+            schema_id,
+            branch,
+        )
         with self._lock:
             found = self._snapshots.get(key)
             if found is None:
@@ -184,7 +193,7 @@ class IcebergFormat:
                     metadata=loaded.metadata,
                     info=None if snapshot_id is None else loaded.metadata.snapshots[snapshot_id],
                     iceberg_schema=loaded.metadata.schemas[schema_id],
-                    decoded=self._decoded.apart(lease),
+                    decoded=self._decoded.apart(credentials_id),
                     address=loaded.address,
                     branch=branch,
                 )
@@ -195,10 +204,10 @@ class IcebergFormat:
 
     def _drop_old(self) -> None:
         """Evicts old snapshots beyond the limits; statements that use an evicted one are unaffected."""
-        kept = 0
+        remaining = 0
         for position, key in enumerate(reversed(list(self._snapshots))):
-            kept += self._snapshots[key].num_bytes
-            if position >= _SNAPSHOTS_MAX or (position and kept > self._snapshots_bytes_max):
+            remaining += self._snapshots[key].num_bytes
+            if position >= _SNAPSHOTS_MAX or (position and remaining > self._snapshots_bytes_max):
                 del self._snapshots[key]
 
     def prepared(self, location: str, definition: TableDefinition) -> str:
@@ -214,8 +223,8 @@ class IcebergFormat:
         place = self._rest.place(staged).location
         assert place is not None
         self._rest.keep_staged(staged, canonical_location(place), described)
-        is_chosen = at.location is None
-        self._ensure_free(location, self._open_place(location, place).root, is_chosen)
+        is_selected = at.location is None
+        self._ensure_free(location, self._open_place(location, place).root, is_selected)
         return staged
 
     def folder(self, location: str) -> Storage:
@@ -231,10 +240,10 @@ class IcebergFormat:
     def _open_place(self, address: str, location: str) -> Storage:
         """Opens the location that a REST catalog has for an address. Raises `PathNotAllowed`, `RestTableInLake`."""
         canonical = canonical_location(location)
-        lent = self._rest.lent_options(address, canonical)
+        vended = self._rest.vended_options(address, canonical)
         storage = self._open(canonical)
-        if lent is not None:
-            find_others, storage = storage.find_others, LentStorage(canonical, lent, storage.allowed_roots)
+        if vended is not None:
+            find_others, storage = storage.find_others, VendedStorage(canonical, vended, storage.allowed_roots)
             storage.find_others = find_others
         if storage.allowed_roots is not None:
             AllowedRoots(storage.allowed_roots).ensure_allowed(canonical)
@@ -254,18 +263,22 @@ class IcebergFormat:
         return written
 
     def describe_files(
-        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+        self,
+        folder: Storage,
+        table_config: TableConfiguration,
+        files: Sequence[DataFile],
+        measured: Collection[str] = (),
     ) -> IcebergNewFiles:
         """Describes written files from their footers."""
-        assert isinstance(rules, IcebergDefinition)
-        location = rules.before.location if rules.before else self._store(folder).location
+        assert isinstance(table_config, IcebergDefinition)
+        location = table_config.before.location if table_config.before else self._store(folder).location
         schema = FileSchema(
             location=location,
-            schema=rules.iceberg_schema,
-            spec=rules.spec,
-            properties=rules.properties,
-            sort_order_id=rules.order.order_id if rules.sort_columns else None,
-            sorted_ids=frozenset(each.source_id for each in rules.order.fields),
+            schema=table_config.iceberg_schema,
+            spec=table_config.spec,
+            properties=table_config.properties,
+            sort_order_id=table_config.order.order_id if table_config.sort_columns else None,
+            sorted_ids=frozenset(each.source_id for each in table_config.order.fields),
         )
         return describe_files(folder, schema, files)
 

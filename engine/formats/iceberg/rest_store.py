@@ -69,13 +69,13 @@ class RestMetadataStore:
         except RestConflict:
             return None
         except RestOutcomeUnknown as error:
-            return self._settled(updates, error.reason, error)
+            return self._confirmed(updates, error.reason, error)
         if found is None:
             raise ConcurrentDrop(self.label)
         try:
             return loaded_of(found, self.label)
         except SqlError as error:
-            return self._settled(updates, f"the metadata in its answer cannot be read: {error}", error)
+            return self._confirmed(updates, f"the metadata in its answer cannot be read: {error}", error)
 
     def has(self, committed: LoadedMetadata) -> bool:
         """Implements `MetadataStore.has`."""
@@ -89,7 +89,7 @@ class RestMetadataStore:
             if found.metadata.get("last-updated-ms") == committed.metadata.last_updated_ms:
                 self.at.client.drop(self.at.namespace, self.at.table, purge=False)
 
-    def _settled(self, updates: Sequence[Update], reason: str, error: SqlError) -> LoadedMetadata:
+    def _confirmed(self, updates: Sequence[Update], reason: str, error: SqlError) -> LoadedMetadata:
         """Resolves an unknown outcome: returns the table if it has all snapshots in `updates`. Raises
         `CommitOutcomeUnknown`.
         """

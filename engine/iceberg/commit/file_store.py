@@ -52,7 +52,7 @@ from engine.iceberg.commit.metadata_files import HINT, find_version, load_newest
 from engine.iceberg.commit.metadata_store import LoadedMetadata
 from engine.iceberg.commit.updates import Json, Requirement, SetLocation, Update
 from engine.iceberg.spec.metadata import parse_json, read_metadata
-from engine.storage.settled_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_settled
+from engine.storage.confirmed_put import FolderGone, PutOutcomeUnknown, PutRefused, StorageRetries, put_confirmed
 from engine.storage.storage import FileStatus, Storage
 
 logger = logging.getLogger(__name__)
@@ -148,7 +148,7 @@ class FileMetadataStore:
         if other is not None:
             return None
         try:
-            is_put = put_settled(
+            is_put = put_confirmed(
                 self.storage, name, data, lambda found: found == data, self.retries, in_place=version > _FIRST
             )
         except FolderGone as error:
@@ -233,28 +233,28 @@ def _log_metadata(value: Json, base: LoadedMetadata) -> list[str]:
         {"timestamp-ms": base.metadata.last_updated_ms, "metadata-file": f"{location}/{base.name}"},
     ]
     try:
-        kept = max(1, int(value["properties"].get(VERSIONS_MAX, _VERSIONS_MAX_DEFAULT)))
+        versions_max = max(1, int(value["properties"].get(VERSIONS_MAX, _VERSIONS_MAX_DEFAULT)))
     except ValueError:
-        kept = _VERSIONS_MAX_DEFAULT
-    value["metadata-log"] = log[-kept:]
+        versions_max = _VERSIONS_MAX_DEFAULT
+    value["metadata-log"] = log[-versions_max:]
     prefix = f"{location}/"
     return [
         entry["metadata-file"].removeprefix(prefix)
-        for entry in log[:-kept]
+        for entry in log[:-versions_max]
         if entry["metadata-file"].startswith(prefix)
     ]
 
 
-_NUMBERED = MappingProxyType({"schemas": "schema-id", "partition-specs": "spec-id", "sort-orders": "order-id"})
+_ID_KEYS = MappingProxyType({"schemas": "schema-id", "partition-specs": "spec-id", "sort-orders": "order-id"})
 _LISTS = ("snapshots", "snapshot-log", "metadata-log", "statistics", "partition-statistics")
 _OBJECTS = ("properties", "refs")
 
 
 def ensure_whole(value: Json, source: str) -> None:
     """Checks the structure that a commit relies on. Raises `MalformedIcebergFile`."""
-    for key, id_key in _NUMBERED.items():
+    for key, id_key in _ID_KEYS.items():
         if key in value:
-            _ensure_numbered(value[key], key, id_key, source)
+            _ensure_unique_ids(value[key], key, id_key, source)
     for key in _LISTS:
         if not _is_list_of_objects(value.get(key) or []):
             raise MalformedIcebergFile(source, f"its {key} are no list of objects")
@@ -267,7 +267,7 @@ def ensure_whole(value: Json, source: str) -> None:
             raise MalformedIcebergFile(source, f"the reference {name} has no snapshot that is there")
 
 
-def _ensure_numbered(items: Any, key: str, id_key: str, source: str) -> None:
+def _ensure_unique_ids(items: Any, key: str, id_key: str, source: str) -> None:
     if not items or not _is_list_of_objects(items):
         raise MalformedIcebergFile(source, f"its {key} are no list of objects")
     for each in items:

@@ -197,17 +197,17 @@ class _Fold:
                 metadata["schemas"] = _with(metadata["schemas"], schema, "schema-id")
                 metadata["last-column-id"] = max(metadata["last-column-id"], last_column_id)
             case SetCurrentSchema(schema_id):
-                metadata["current-schema-id"] = self._chosen("schemas", "schema-id", schema_id)
+                metadata["current-schema-id"] = self._latest_id("schemas", "schema-id", schema_id)
             case AddSpec(spec):
                 metadata["partition-specs"] = _with(metadata["partition-specs"], spec, "spec-id")
                 ids = [field["field-id"] for field in spec["fields"]]
                 metadata["last-partition-id"] = max([metadata["last-partition-id"], *ids])
             case SetDefaultSpec(spec_id):
-                metadata["default-spec-id"] = self._chosen("partition-specs", "spec-id", spec_id)
+                metadata["default-spec-id"] = self._latest_id("partition-specs", "spec-id", spec_id)
             case AddSortOrder(order):
                 metadata["sort-orders"] = _with(metadata["sort-orders"], order, "order-id")
             case SetDefaultSortOrder(order_id):
-                metadata["default-sort-order-id"] = self._chosen("sort-orders", "order-id", order_id)
+                metadata["default-sort-order-id"] = self._latest_id("sort-orders", "order-id", order_id)
             case SetLocation(location):
                 metadata["location"] = location
             case SetProperties(updates):
@@ -240,7 +240,7 @@ class _Fold:
             case _:
                 assert_never(update)
 
-    def _chosen(self, key: str, id_key: str, id: int) -> int:
+    def _latest_id(self, key: str, id_key: str, id: int) -> int:
         """Returns the id if an object has it; for `LAST_ADDED`, the id that was added last."""
         found = self._metadata[key][-1][id_key] if id == LAST_ADDED and self._metadata[key] else id
         if all(each[id_key] != found for each in self._metadata[key]):

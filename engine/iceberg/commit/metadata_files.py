@@ -146,10 +146,10 @@ def _last(storage: Storage, version: int, found: str, listed: Mapping[str, FileS
 def _listed(storage: Storage) -> str:
     names = storage.list_names(METADATA_FOLDER)
     for pattern in (_VERSIONED, _METASTORE):
-        numbered = [(int(match[1]), name) for name in names if (match := pattern.fullmatch(name))]
-        if numbered:
-            highest = max(number for number, _ in numbered)
-            return _only(storage, [name for number, name in numbered if number == highest])
+        by_number = [(int(match[1]), name) for name in names if (match := pattern.fullmatch(name))]
+        if by_number:
+            highest = max(number for number, _ in by_number)
+            return _only(storage, [name for number, name in by_number if number == highest])
     others = [name for name in names if _ANY.fullmatch(name)]
     if not others:
         raise IcebergTableNotFound(storage.root)

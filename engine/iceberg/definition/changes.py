@@ -22,9 +22,9 @@ from engine.iceberg.definition.definition import IcebergDefinition, Layout, deta
 from engine.iceberg.definition.partitioning import (
     ensure_distinct,
     new_spec,
-    numbered,
     sort_order,
     with_field,
+    with_field_ids,
     without_field,
 )
 from engine.iceberg.definition.properties import (
@@ -152,16 +152,16 @@ class _Draft:
 
     def finished(self) -> IcebergDefinition:
         """Assigns ids; reuses an equal spec, schema or order that the table has had."""
-        settled = self.settled()
-        before = settled.before
+        completed = self.completed()
+        before = completed.before
         if before is None:
-            return replace(settled, last_partition_id=_last_partition_id(settled.spec, settled.last_partition_id))
-        spec = numbered(settled.spec, before.specs, before.last_partition_id)
-        schema = _numbered_schema(settled.iceberg_schema, before)
+            return replace(completed, last_partition_id=_last_partition_id(completed.spec, completed.last_partition_id))
+        spec = with_field_ids(completed.spec, before.specs, before.last_partition_id)
+        schema = _schema_with_ids(completed.iceberg_schema, before)
         last = _last_partition_id(spec, before.last_partition_id)
-        return replace(settled, spec=spec, iceberg_schema=schema, last_partition_id=last)
+        return replace(completed, spec=spec, iceberg_schema=schema, last_partition_id=last)
 
-    def settled(self) -> IcebergDefinition:
+    def completed(self) -> IcebergDefinition:
         """Converts the columns into fields with ids."""
         old = self.old
         ensure_distinct_names(self.columns)
@@ -193,7 +193,7 @@ class _Draft:
 
     def at_columns(self, change: Callable[[IcebergDefinition], IcebergDefinition]) -> _Draft:
         """Applies a change that refers to columns, which get their ids first."""
-        changed = change(self.settled())
+        changed = change(self.completed())
         return replace(self, old=changed, columns=spark_columns(changed.iceberg_schema.struct))
 
 
@@ -223,7 +223,7 @@ def _last_partition_id(spec: PartitionSpec, last: int) -> int:
     return max([last, *(each.field_id for each in spec.fields)])
 
 
-def _numbered_schema(schema: IcebergSchema, before: TableMetadata) -> IcebergSchema:
+def _schema_with_ids(schema: IcebergSchema, before: TableMetadata) -> IcebergSchema:
     for known in (before.schema, *before.schemas.values()):
         if (known.struct, known.identifier_ids) == (schema.struct, schema.identifier_ids):
             return known

@@ -215,15 +215,17 @@ class ColumnReader:
     def _promoted(self, old: SimpleType, new: PrimitiveType | DecimalType, path: tuple[str, ...]) -> SimpleType:
         if table_type(old) == new:
             return old
-        asked = self._simple(new, path)
+        new_type = self._simple(new, path)
         is_wider_decimal = (
-            old.kind is Kind.DECIMAL is asked.kind and old.scale == asked.scale and old.precision <= asked.precision
+            old.kind is Kind.DECIMAL is new_type.kind
+            and old.scale == new_type.scale
+            and old.precision <= new_type.precision
         )
-        kinds = (old.kind, asked.kind)
-        is_promotion = kinds in _PROMOTIONS or (self.format_version >= 3 and _is_promotion_3(old, asked))
+        kinds = (old.kind, new_type.kind)
+        is_promotion = kinds in _PROMOTIONS or (self.format_version >= 3 and _is_promotion_3(old, new_type))
         if not is_promotion and not is_wider_decimal:
-            raise IcebergColumnChangeRefused(".".join(path), f"A change from {type_name(old)} to {type_name(asked)}")
-        return asked
+            raise IcebergColumnChangeRefused(".".join(path), f"A change from {type_name(old)} to {type_name(new_type)}")
+        return new_type
 
 
 def _is_promotion_3(old: SimpleType, new: SimpleType) -> bool:

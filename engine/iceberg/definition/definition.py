@@ -19,9 +19,9 @@ from engine.iceberg.spec.metadata import TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
+from engine.tables.config import Capability, Distribution, PartitionSource, SortColumn, StoredValue, UnconstrainedConfig
 from engine.tables.definition import TableDetails
 from engine.tables.operations import TableOperation
-from engine.tables.rules import Capability, Distribution, NoRules, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import StructType
 
 # Capabilities for all format versions; a version without defaults rejects them when they are set.
@@ -37,9 +37,9 @@ _NANOS = frozenset({Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
 _NANOS_PER_MICRO = 1000
 # Properties that select merge-on-read; the default is copy-on-write.
 _MODES: Mapping[Capability, str] = {
-    Capability.DELETED_ROW_MARKS: "write.delete.mode",
-    Capability.UPDATED_ROW_MARKS: "write.update.mode",
-    Capability.MERGED_ROW_MARKS: "write.merge.mode",
+    Capability.VECTORS_ON_DELETE: "write.delete.mode",
+    Capability.VECTORS_ON_UPDATE: "write.update.mode",
+    Capability.VECTORS_ON_MERGE: "write.merge.mode",
 }
 MERGE_ON_READ = "merge-on-read"
 _WITHOUT_ORDER = frozenset({TransformKind.VOID, TransformKind.UNKNOWN})
@@ -48,7 +48,7 @@ _UNSUPPORTED = frozenset({TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IcebergDefinition(NoRules):
+class IcebergDefinition(UnconstrainedConfig):
     """A table's definition and its rules. `name` is used in messages.
 
     `iceberg_schema` has the columns that statements see; past snapshots have their own. `before` is the metadata that

@@ -13,9 +13,9 @@ from engine.iceberg.definition.properties import GC_ENABLED, NAME_MAPPING
 from engine.iceberg.spec.partitions import TransformKind
 from engine.iceberg.spec.sort_orders import UNSORTED
 from engine.iceberg.spec.types import IcebergField, IcebergType, ListType, MapOfType, SimpleType, StructOfType
+from engine.tables.config import Constraint
 from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange, SetDescription, set_properties
-from engine.tables.rules import Constraint
 from engine.types.schema import StructField, StructType, map_fields
 
 # Properties that refer to the other table's files.
@@ -80,12 +80,12 @@ def define_like_other(
         raise IcebergChangeNotSupported(label, f"the CHECK constraint {checks[0].name} of the other table")
     if details.clustering_columns:
         raise IcebergChangeNotSupported(label, "the clustering of the other table; partition it, or set an order")
-    kept = {
+    copied = {
         key: value
         for key, value in details.properties.items()
         if value is not None and not key.startswith(_OWN_PROPERTIES)
     }
-    changes: list[DefinitionChange] = [*set_properties({**kept, **written}), SetDescription(text=details.description)]
+    changes: list[DefinitionChange] = [*set_properties({**copied, **written}), SetDescription(text=details.description)]
     return define_table(label, map_fields(schema, _without_ids), partition_columns, changes)
 
 

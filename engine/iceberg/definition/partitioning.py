@@ -101,7 +101,7 @@ def without_field(
     return replace(spec, fields=tuple(each for each in spec.fields if each is not found))
 
 
-def numbered(spec: PartitionSpec, specs: Mapping[int, PartitionSpec], last_id: int) -> PartitionSpec:
+def with_field_ids(spec: PartitionSpec, specs: Mapping[int, PartitionSpec], last_id: int) -> PartitionSpec:
     """Assigns ids to the spec and its fields: those that the table has for equal ones, or new ids."""
     known = [field for each in specs.values() for field in each.fields]
     old_ids = {field.field_id for field in known}

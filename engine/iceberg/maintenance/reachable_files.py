@@ -63,17 +63,17 @@ _CONTENTS = (
 )
 
 
-def unneeded(files: TableFiles, gone: Iterable[SnapshotInfo], kept: Iterable[SnapshotInfo]) -> dict[str, FileKind]:
-    """Returns files that only `gone` snapshots need, and no `kept` one: name -> kind."""
-    gone, kept = list(gone), list(kept)
-    kept_manifests = files.manifests(kept)
-    own = {path: each for path, each in files.manifests(gone).items() if path not in kept_manifests}
+def unneeded(files: TableFiles, gone: Iterable[SnapshotInfo], retained: Iterable[SnapshotInfo]) -> dict[str, FileKind]:
+    """Returns files that only `gone` snapshots need, and no `retained` one: name -> kind."""
+    gone, retained = list(gone), list(retained)
+    retained_manifests = files.manifests(retained)
+    own = {path: each for path, each in files.manifests(gone).items() if path not in retained_manifests}
     found = {path: kind for kind, path in files.contents(own.values())}
     if found:
-        for _, path in files.contents(kept_manifests.values()):
+        for _, path in files.contents(retained_manifests.values()):
             found.pop(path, None)
     found |= dict.fromkeys(own, FileKind.MANIFEST)
-    found |= dict.fromkeys(files.lists(gone) - files.lists(kept), FileKind.MANIFEST_LIST)
-    needed = {files.name_of(path) for path in (*kept_manifests, *files.lists(kept))}
+    found |= dict.fromkeys(files.lists(gone) - files.lists(retained), FileKind.MANIFEST_LIST)
+    needed = {files.name_of(path) for path in (*retained_manifests, *files.lists(retained))}
     names = {files.name_of(path): kind for path, kind in found.items()}
     return {name: kind for name, kind in names.items() if name is not None and name not in needed}

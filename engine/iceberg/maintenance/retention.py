@@ -50,21 +50,21 @@ def expired(metadata: TableMetadata, retention: Retention, used: Collection[int]
     default_age_ms = _property(metadata, SNAPSHOT_AGE_MAX, _SNAPSHOT_AGE_MAX_MS)
     oldest_ms = retention.now_ms - default_age_ms if retention.older_than_ms is None else retention.older_than_ms
     keep = _property(metadata, SNAPSHOTS_MIN, 1) if retention.keep is None else retention.keep
-    kept_references, gone_references = _references(metadata, retention.now_ms)
-    kept: set[int] = set(used) - retention.named
-    for reference in kept_references:
-        kept.add(reference.snapshot_id)
+    retained_references, gone_references = _references(metadata, retention.now_ms)
+    retained: set[int] = set(used) - retention.named
+    for reference in retained_references:
+        retained.add(reference.snapshot_id)
         if reference.is_branch:
-            kept |= _of_branch(metadata, reference, retention.now_ms, oldest_ms, keep)
-    led = _led_to(metadata, kept_references)
-    kept |= {each.snapshot_id for each in metadata.snapshots.values()
+            retained |= _of_branch(metadata, reference, retention.now_ms, oldest_ms, keep)
+    led = _led_to(metadata, retained_references)
+    retained |= {each.snapshot_id for each in metadata.snapshots.values()
              if each.snapshot_id not in led and each.timestamp_ms >= oldest_ms}  # fmt: skip
     referenced: dict[int, tuple[str, ...]] = {}
-    for reference in kept_references:
+    for reference in retained_references:
         if reference.snapshot_id in retention.named:
             referenced[reference.snapshot_id] = (*referenced.get(reference.snapshot_id, ()), reference.name)
     return Expired(
-        snapshots=frozenset(id for id in metadata.snapshots if id not in kept or id in retention.named),
+        snapshots=frozenset(id for id in metadata.snapshots if id not in retained or id in retention.named),
         references=tuple(reference.name for reference in gone_references),
         referenced=referenced,
     )
@@ -73,26 +73,26 @@ def expired(metadata: TableMetadata, retention: Retention, used: Collection[int]
 def _references(metadata: TableMetadata, now_ms: int) -> tuple[list[Reference], list[Reference]]:
     """Returns retained and expired references."""
     default_ms = _property(metadata, REFERENCE_AGE_MAX, _NO_LIMIT)
-    kept: list[Reference] = []
+    retained: list[Reference] = []
     gone: list[Reference] = []
     for reference in metadata.refs.values():
         info = metadata.snapshots.get(reference.snapshot_id)
         age_max_ms = default_ms if reference.max_ref_age_ms is None else reference.max_ref_age_ms
         stays = reference.name == MAIN or (info is not None and now_ms - info.timestamp_ms <= age_max_ms)
-        (kept if stays else gone).append(reference)
-    return kept, gone
+        (retained if stays else gone).append(reference)
+    return retained, gone
 
 
 def _of_branch(metadata: TableMetadata, branch: Reference, now_ms: int, oldest_ms: int, keep: int) -> set[int]:
     if branch.max_snapshot_age_ms is not None:
         oldest_ms = now_ms - branch.max_snapshot_age_ms
     keep = keep if branch.min_snapshots_to_keep is None else branch.min_snapshots_to_keep
-    kept: set[int] = set()
+    retained: set[int] = set()
     for each in ancestry(metadata, metadata.snapshots.get(branch.snapshot_id)):
-        if len(kept) >= keep and each.timestamp_ms < oldest_ms:
+        if len(retained) >= keep and each.timestamp_ms < oldest_ms:
             break
-        kept.add(each.snapshot_id)
-    return kept
+        retained.add(each.snapshot_id)
+    return retained
 
 
 def _led_to(metadata: TableMetadata, references: Iterable[Reference]) -> set[int]:

@@ -219,9 +219,9 @@ class _Walker:
 
     def _pairs(self, at: Places, counts: Places) -> Places:
         """Returns the position after `counts` pairs with a number and bytes."""
-        most, least = int(counts.max(initial=0)), int(counts.min(initial=0))
+        most, fewest = int(counts.max(initial=0)), int(counts.min(initial=0))
         for step in range(most):
-            if step < least:
+            if step < fewest:
                 lengths, places = lengths_at(self._data, self._ends.after(at))
                 at = places + lengths
             else:

@@ -44,11 +44,11 @@ class Decoded:
                     self._bytes -= freed
         return value
 
-    def apart(self, lease: str | None) -> Decoded:
+    def apart(self, credentials_id: str | None) -> Decoded:
         """Returns the cache for files that were read by a lease, within the same limit; None: by the server's
         credentials.
         """
-        return self if lease is None else _Apart(self, lease)
+        return self if credentials_id is None else _Apart(self, credentials_id)
 
     @property
     def num_bytes(self) -> int:
@@ -58,11 +58,11 @@ class Decoded:
 
 
 class _Apart(Decoded):
-    def __init__(self, all: Decoded, lease: str) -> None:
-        self._all, self._lease = all, lease
+    def __init__(self, all: Decoded, credentials_id: str) -> None:
+        self._all, self._credentials_id = all, credentials_id
 
     def get(self, key: tuple[object, ...], make: Callable[[], T], size: Callable[[T], int]) -> T:
-        return self._all.get((self._lease, *key), make, size)
+        return self._all.get((self._credentials_id, *key), make, size)
 
     @property
     def num_bytes(self) -> int:

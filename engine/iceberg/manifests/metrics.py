@@ -145,8 +145,8 @@ def _with_items(data: Bytes, rows: Places, at: Places, left: Places) -> tuple[Pl
     done = np.flatnonzero(left == 0)
     left, at = left.copy(), at.copy()
     left[done], at[done] = items_at(data, at[done])
-    going = left > 0
-    return rows[going], at[going], left[going]
+    is_open = left > 0
+    return rows[is_open], at[is_open], left[is_open]
 
 
 def _lanes(raw: pa.Array) -> tuple[Places, Places]:

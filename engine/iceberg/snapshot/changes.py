@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.conditions import IcebergChangesNotTold, IcebergFeatureNotSupported
+from catalog.conditions import IcebergChangesNotReadable, IcebergFeatureNotSupported
 from engine.iceberg.definition.column_types import file_field, scanned_field
 from engine.iceberg.definition.properties import NAME_MAPPING
 from engine.iceberg.definition.value_sql import shown_columns
@@ -31,7 +31,7 @@ from engine.iceberg.snapshot.column_names import with_constants
 from engine.iceberg.snapshot.file_kinds import file_kinds
 from engine.iceberg.snapshot.live_files import LiveFiles
 from engine.iceberg.snapshot.metadata_tables import ancestry, time_text
-from engine.iceberg.snapshot.scans import needs_footers
+from engine.iceberg.snapshot.scans import requires_footers
 from engine.iceberg.snapshot.snapshot import NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.metadata import SnapshotInfo
 from engine.iceberg.writing.new_files import is_partition_column
@@ -102,13 +102,13 @@ class IcebergChanges:
 def load_changes(table: IcebergSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> IcebergChanges:
     """Loads the changes.
 
-    Raises `IcebergChangesNotTold`, `IcebergFeatureNotSupported`, and manifest reading errors.
+    Raises `IcebergChangesNotReadable`, `IcebergFeatureNotSupported`, and manifest reading errors.
     """
     _ensure_plain(table)
     chain = list(ancestry(table.metadata, table.info))[::-1]
     last = _last(table, chain, end, allow_outside=allow_outside)
-    chosen = chain[_first(table, chain, start, allow_outside=allow_outside) : last + 1]
-    found = [piece for info in chosen if info.operation != _REPLACE for piece in _changed(table, info)]
+    selected = chain[_first(table, chain, start, allow_outside=allow_outside) : last + 1]
+    found = [piece for info in selected if info.operation != _REPLACE for piece in _changed(table, info)]
     none = _scanned(table, table.no_entries, None, None)
     files = pa.concat_tables([none, *(piece.files for piece in found)]).combine_chunks()
     counts = [piece.files.num_rows for piece in found]
@@ -120,7 +120,7 @@ def load_changes(table: IcebergSnapshot, start: Bound, end: Bound | None, *, all
     repeated = {name: pa.array(np.repeat(np.array(each, object), counts), pa.string()) for name, each in values.items()}
     return IcebergChanges(
         table=table,
-        versions=tuple(info.snapshot_id for info in chosen),
+        versions=tuple(info.snapshot_id for info in selected),
         files=with_constants(files, repeated),
         constants=repeated,
     )
@@ -134,7 +134,7 @@ def _ensure_plain(table: IcebergSnapshot) -> None:
         raise IcebergFeatureNotSupported(
             table.label, "changes of columns that differ in case alone, or are the feed's,"
         )
-    if needs_footers(table.iceberg_schema, NAME_MAPPING in table.metadata.properties):
+    if requires_footers(table.iceberg_schema, NAME_MAPPING in table.metadata.properties):
         raise IcebergFeatureNotSupported(
             table.label, "changes of files without ids, or with defaults inside of columns,"
         )
@@ -155,7 +155,7 @@ def _first(table: IcebergSnapshot, chain: Sequence[SnapshotInfo], start: Bound, 
                 return later[0]
             if allow_outside:
                 return len(chain)
-            raise IcebergChangesNotTold(table.label, f"no snapshot was made at or after {time_text(timestamp_ms)}")
+            raise IcebergChangesNotReadable(table.label, f"no snapshot was made at or after {time_text(timestamp_ms)}")
         case _:
             assert_never(start)
 
@@ -168,7 +168,9 @@ def _last(table: IcebergSnapshot, chain: Sequence[SnapshotInfo], end: Bound | No
             return _at(table, chain, version)
         case AtTime(timestamp_ms):
             if chain and timestamp_ms > chain[-1].timestamp_ms and not allow_outside:
-                raise IcebergChangesNotTold(table.label, f"no snapshot was made at or after {time_text(timestamp_ms)}")
+                raise IcebergChangesNotReadable(
+                    table.label, f"no snapshot was made at or after {time_text(timestamp_ms)}"
+                )
             return max((at for at, info in enumerate(chain) if info.timestamp_ms <= timestamp_ms), default=-1)
         case _:
             assert_never(end)
@@ -178,7 +180,9 @@ def _at(table: IcebergSnapshot, chain: Sequence[SnapshotInfo], version: int) -> 
     for at, info in enumerate(chain):
         if info.snapshot_id == version:
             return at
-    raise IcebergChangesNotTold(table.label, f"{version} is none of the snapshots that the newest one was made from")
+    raise IcebergChangesNotReadable(
+        table.label, f"{version} is none of the snapshots that the newest one was made from"
+    )
 
 
 # --- Changes in one snapshot ---
@@ -196,25 +200,30 @@ class _Changed:
 def _changed(table: IcebergSnapshot, info: SnapshotInfo) -> list[_Changed]:
     before, after = _pair(table, info)
     if _equality_files(after) != _equality_files(before):
-        raise IcebergChangesNotTold(table.label, f"the snapshot {info.snapshot_id} deleted rows by equality")
+        raise IcebergChangesNotReadable(table.label, f"the snapshot {info.snapshot_id} deleted rows by equality")
     comes = _not_in(after.data, before.data)
     goes = _not_in(before.data, after.data)
     stays, places = _in_both(after.data, before.data)
     old, new = table.deleted_rows(before), table.deleted_rows(after)
-    marks = old.take(places)
-    marked = new.filter(stays)
+    delete_files = old.take(places)
+    with_more_deletes = new.filter(stays)
     changed = pa.array(
-        [one != other for one, other in zip(marks.to_pylist(), marked.to_pylist(), strict=True)], pa.bool_()
+        [one != other for one, other in zip(delete_files.to_pylist(), with_more_deletes.to_pylist(), strict=True)],
+        pa.bool_(),
     )
     if _equality_files(after) and (pc.any(goes).as_py() or pc.any(changed).as_py()):
         what = f"the snapshot {info.snapshot_id} deleted rows of a table with equality deletes"
-        raise IcebergChangesNotTold(table.label, what)
-    both, marks, marked = after.data.filter(stays).filter(changed), marks.filter(changed), marked.filter(changed)
+        raise IcebergChangesNotReadable(table.label, what)
+    both, delete_files, with_more_deletes = (
+        after.data.filter(stays).filter(changed),
+        delete_files.filter(changed),
+        with_more_deletes.filter(changed),
+    )
     found = [
         _Changed(info, INSERTED, _files(table, after.data.filter(comes), new.filter(comes))),
         _Changed(info, DELETED, _files(table, before.data.filter(goes), old.filter(goes))),
-        _Changed(info, DELETED, _files(table, both, marks, marked)),
-        _Changed(info, INSERTED, _files(table, both, marked, marks)),
+        _Changed(info, DELETED, _files(table, both, delete_files, with_more_deletes)),
+        _Changed(info, INSERTED, _files(table, both, with_more_deletes, delete_files)),
     ]
     return [each for each in found if each.files.num_rows]
 
@@ -224,15 +233,15 @@ def _pair(table: IcebergSnapshot, info: SnapshotInfo) -> tuple[LiveFiles, LiveFi
     after = replace(table, info=info)
     parent = None if info.parent_id is None else table.metadata.snapshots.get(info.parent_id)
     if info.parent_id is not None and parent is None:
-        raise IcebergChangesNotTold(table.label, f"the snapshot before {info.snapshot_id} has expired")
+        raise IcebergChangesNotReadable(table.label, f"the snapshot before {info.snapshot_id} has expired")
     old = () if parent is None else replace(table, info=parent).manifests
     new = after.manifests
     shared = {each.path for each in old} & {each.path for each in new}
     deletes = [{each.path for each in some if each.has_deletes} for some in (old, new)]
     if deletes[0] != deletes[1]:
         shared = set()
-    kept = [[each for each in some if each.has_deletes or each.path not in shared] for some in (old, new)]
-    return after.files_of(kept[0]), after.files_of(kept[1])
+    remaining = [[each for each in some if each.has_deletes or each.path not in shared] for some in (old, new)]
+    return after.files_of(remaining[0]), after.files_of(remaining[1])
 
 
 def _equality_files(files: LiveFiles) -> set[str]:
@@ -266,5 +275,5 @@ def _scanned(table: IcebergSnapshot, entries: pa.Table, left_out: Any | None, se
     """Drops the partition columns, which differ between entries from several snapshots."""
     files = table.as_scanned(entries, left_out)
     files = files.drop_columns(list(filter(is_partition_column, files.column_names)))
-    chosen = pa.nulls(entries.num_rows, DELETION_VECTOR) if selected is None else selected
-    return files.append_column("selected_rows", chosen)
+    scanned = pa.nulls(entries.num_rows, DELETION_VECTOR) if selected is None else selected
+    return files.append_column("selected_rows", scanned)

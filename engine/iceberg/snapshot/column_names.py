@@ -65,9 +65,9 @@ def with_constants(files: pa.Table, constants: Mapping[str, Any]) -> pa.Table:
     if not constants:
         return files
     count, old = files.num_rows, _one(files["partition_values"])
-    kept = len(old.keys) // count if count else 0
-    keys = [*old.keys[:kept].to_pylist(), *constants]
-    columns = [old.items.take(pa.array(np.arange(count) * kept + place)) for place in range(kept)]
+    num_columns = len(old.keys) // count if count else 0
+    keys = [*old.keys[:num_columns].to_pylist(), *constants]
+    columns = [old.items.take(pa.array(np.arange(count) * num_columns + place)) for place in range(num_columns)]
     columns += [_one(values).cast(pa.string()) for values in constants.values()]
     order = pa.array(np.arange(count * len(keys)).reshape(len(keys), count).T.ravel())
     items = pa.concat_arrays(columns).take(order) if count else pa.array([], pa.string())

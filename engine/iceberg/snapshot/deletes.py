@@ -28,7 +28,7 @@ from engine.iceberg.manifests.manifest import EQUALITY_DELETES, POSITION_DELETES
 from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.places import Places
-from engine.iceberg.writing.row_marks import FILE_PATH_ID, POSITION_ID
+from engine.iceberg.writing.position_deletes import FILE_PATH_ID, POSITION_ID
 from engine.storage.deletion_vectors import (
     ABSOLUTE,
     DELETION_VECTOR,
@@ -313,7 +313,7 @@ def with_rows(storage: Storage, deleted: pa.Array, more: Mapping[int, Rows]) -> 
     return pa.array(found, DELETION_VECTOR)
 
 
-def own_marks(data: pa.Table, deletes: pa.Table) -> pa.Table:
+def own_position_deletes(data: pa.Table, deletes: pa.Table) -> pa.Table:
     """Returns the entries for deletion vectors and position delete files that apply to one of these data files only."""
     found = deletes.filter(pc.equal(deletes["content"], POSITION_DELETES))
     if not found.num_rows:

@@ -63,7 +63,7 @@ def file_columns(
             assert_never(kind)
 
 
-def ensure_unmarked(kind: FileKind, files: pa.Table, label: str) -> None:
+def ensure_without_deletes(kind: FileKind, files: pa.Table, label: str) -> None:
     """Raises `IcebergFeatureNotSupported` if a scan's `files` need row indexes that the format does not provide."""
     if kind is not FileKind.PARQUET and files["deletion_vector"].null_count < files.num_rows:
         name = {FileKind.AVRO: "Avro"}.get(kind, kind.name)

@@ -112,7 +112,7 @@ def _partition_sql(text: str, schema: StructType) -> str:
 NO_HIDDEN_COLUMNS = HiddenColumns()
 
 
-def asked_columns(
+def requested_columns(
     metadata: TableMetadata, schema: IcebergSchema, row_tracking: RowTracking | None, asks: Callable[[str], bool]
 ) -> HiddenColumns:
     """Returns the hidden columns that a statement may reference; `asks` returns True if its text contains a name. The

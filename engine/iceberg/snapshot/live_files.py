@@ -227,9 +227,9 @@ def _ensure_contents(data: pa.Table, deletes: pa.Table) -> None:
         raise MalformedIcebergFile("A manifest of deletes", "it names a file of a content that is not known")
     for name in ("record_count", "file_size_in_bytes"):
         for table in (data, deletes):
-            least = pc.min(table[name]).as_py()
-            if least is not None and least < 0:
-                raise MalformedIcebergFile("A manifest", f"a file has the {name} {least}")
+            minimum = pc.min(table[name]).as_py()
+            if minimum is not None and minimum < 0:
+                raise MalformedIcebergFile("A manifest", f"a file has the {name} {minimum}")
 
 
 def partition_codes(tables: list[pa.Table]) -> list[pa.Array]:

@@ -49,11 +49,11 @@ def narrowed_manifests(
     data = [each for each in manifests if not each.has_deletes]
     deletes = [each for each in manifests if each.has_deletes]
     mask = can_be(truths_of(condition, _Summaries(data, schema, specs), len(data), partitions_only=True), TRUE)
-    kept = [each for each, is_kept in zip(data, mask.tolist(), strict=True) if is_kept]
-    files, of_all = _num_files(kept), _num_files(data)
-    if len(kept) == len(data) or files is None or of_all is None or 2 * files > of_all:
+    remaining = [each for each, is_persistent in zip(data, mask.tolist(), strict=True) if is_persistent]
+    files, of_all = _num_files(remaining), _num_files(data)
+    if len(remaining) == len(data) or files is None or of_all is None or 2 * files > of_all:
         return None  # all are decoded once, and cached for the next query
-    return (*kept, *deletes)
+    return (*remaining, *deletes)
 
 
 def digest_of(manifests: Sequence[Manifest]) -> str:
@@ -107,12 +107,17 @@ class _Summaries:
         most = max(map(len, found), default=0)
         if kind is not None and most:
             pairs = [
-                [_bounds(*fields[turn], type_) if turn < len(fields) else (None, None) for fields in found]
-                for turn in range(most)
+                [
+                    _bounds(*fields[round_number], type_) if round_number < len(fields) else (None, None)
+                    for fields in found
+                ]
+                for round_number in range(most)
             ]
             arrays = [
-                bounds_of_partitions([low for low, _ in turn], [high for _, high in turn], type_, are_values=False)
-                for turn in pairs
+                bounds_of_partitions(
+                    [low for low, _ in round_number], [high for _, high in round_number], type_, are_values=False
+                )
+                for round_number in pairs
             ]
             low = tightest(pc.max_element_wise, [each for each, _ in arrays])
             high = tightest(pc.min_element_wise, [each for _, each in arrays])
@@ -146,12 +151,14 @@ class _Summaries:
 
 def _bounds(field: PartitionField, summary: FieldSummary, type_: SimpleType) -> tuple[Value | None, Value | None]:
     low, high = _value(field, summary.lower, type_), _value(field, summary.upper, type_)
-    least = None if low is None else bounds_of(field.transform, type_, low)[0]
+    minimum = None if low is None else bounds_of(field.transform, type_, low)[0]
     if high is None:
-        return least, None
+        return minimum, None
     first, last = bounds_of(field.transform, type_, high)
-    has_least_too = isinstance(high, int) and first is None  # the last partition may also contain the minimum values
-    return None if has_least_too else least, last
+    may_include_minimum = (
+        isinstance(high, int) and first is None
+    )  # the last partition may also contain the minimum values
+    return None if may_include_minimum else minimum, last
 
 
 def _value(field: PartitionField, data: bytes | None, type_: SimpleType) -> Value | None:

@@ -331,15 +331,17 @@ def distinct_counts(metadata: TableMetadata, info: SnapshotInfo | None, schema: 
 
 def measured_columns(data: pa.Table, schema: IcebergSchema, names: Collection[str]) -> dict[str, pa.Array]:
     """Returns the columns' minimum and maximum values and null counts in each file, as structs."""
-    asked = [
+    requested = [
         column
         for column in schema.fields
         if column.name in names and isinstance(column.type, SimpleType) and bounds_type(column.type) is not None
     ]
-    bounds = [bounds_of_files(data, column.id, column.type) for column in asked if isinstance(column.type, SimpleType)]
-    nulls = [metric(data, "null_value_counts", column.id) for column in asked]
+    bounds = [
+        bounds_of_files(data, column.id, column.type) for column in requested if isinstance(column.type, SimpleType)
+    ]
+    nulls = [metric(data, "null_value_counts", column.id) for column in requested]
     found = {"min_values": [low for low, _ in bounds], "max_values": [high for _, high in bounds], "null_count": nulls}
-    columns = [column.name for column in asked]
+    columns = [column.name for column in requested]
     return {name: _struct(dict(zip(columns, each, strict=True)), data.num_rows) for name, each in found.items()}
 
 

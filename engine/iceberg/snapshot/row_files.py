@@ -1,7 +1,7 @@
 """Iceberg files for row-level changes: files to read, rows by position, and deletion vectors for deleted rows.
 
 A vector, or a position delete file, contains all rows in its data file that are deleted by position: a new one includes
-older ones (`engine.iceberg.writing.row_marks`).
+older ones (`engine.iceberg.writing.position_deletes`).
 
 Source: Iceberg table specification, "Row-level Deletes", "Scan Planning".
 """
@@ -21,18 +21,18 @@ from catalog.conditions import IcebergFeatureNotSupported, IcebergOperationNotSu
 from engine.iceberg.definition.column_types import has_sql_default, scanned_field
 from engine.iceberg.definition.value_sql import shown_columns
 from engine.iceberg.manifests.manifest import SPEC_ID
-from engine.iceberg.snapshot.deletes import own_marks, rows_of
+from engine.iceberg.snapshot.deletes import own_position_deletes, rows_of
 from engine.iceberg.snapshot.live_files import FilesOfTable
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning
 from engine.iceberg.snapshot.scans import ScanSource, with_partition_values
 from engine.iceberg.writing.new_files import partitions_of, without_partition_values
-from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
+from engine.iceberg.writing.position_deletes import IcebergPositionDeletes, MarkWriter
 from engine.pruning.predicates import Predicate
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
+from engine.tables.config import TableConfiguration
 from engine.tables.row_files import FilePredicate
-from engine.tables.rules import TableRules
 from engine.tables.scan import ComposedScan, Scan
 from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
@@ -59,7 +59,7 @@ class IcebergRowFiles:
 
     snapshot: RowSource
 
-    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
+    def scan(self, table_config: TableConfiguration, files: pa.Table, relation: str, label: str) -> Scan:
         found = self.snapshot.scan(relation, label)
         if not isinstance(found, Scan):
             raise IcebergOperationNotSupported(label, "Changing or removing rows of")
@@ -119,14 +119,14 @@ class IcebergRowFiles:
         """Returns the deleted rows. Raises like `rows_of`."""
         return [rows_of(self.snapshot.storage, vector) for vector in files["deletion_vector"].to_pylist()]
 
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergPositionDeletes:
         snapshot, live = self.snapshot, self.snapshot.live_files
         data = self._entries(files)
-        replaced = own_marks(data, live.deletes)
+        replaced = own_position_deletes(data, live.deletes)
         together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
         writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)
         added, written = writer.write(data, together)
-        return IcebergMarkedFiles(
+        return IcebergPositionDeletes(
             files=files,
             num_updated=files.num_rows - files["deletion_vector"].null_count,
             rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),

@@ -79,7 +79,7 @@ class ScanSource:
     footers: Sequence[FileColumns] | None
     pushed: Mapping[int, str]
     file_places: FilePlaces
-    lease: str | None = None
+    credentials_id: str | None = None
     hidden: HiddenColumns = NO_HIDDEN_COLUMNS
 
 
@@ -118,7 +118,7 @@ class _Deletes:
     rows: Codes
 
 
-def needs_footers(schema: IcebergSchema, has_mapping: bool) -> bool:
+def requires_footers(schema: IcebergSchema, has_mapping: bool) -> bool:
     """Returns True if reading the table requires its files' footers."""
     return has_mapping or any(has_sql_default(column) for column in schema.fields)
 
@@ -350,7 +350,7 @@ class _Builder:
             empty_is_null=False,
             format=None if group.kind is FileKind.PARQUET else FileFormat(kind=group.kind),
             file_places=self.source.file_places,
-            lease=self.source.lease,
+            credentials_id=self.source.credentials_id,
         )
 
     def _stored(self, column: IcebergField, group: _Group) -> StructField:
@@ -402,8 +402,8 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
         ascending = pieces[0] if len(pieces) == 1 else np.sort(np.concatenate(pieces))
         alike.setdefault((kind, constant, missing), {})[names] = ascending
     for (kind, constant, missing), by_names in alike.items():
-        for given, found_rows in _by_common_names(source, kind, by_names):
-            yield _Group(rows=found_rows, kind=kind, names=given, constants=constant, missing=missing)
+        for given, matching_rows in _by_common_names(source, kind, by_names):
+            yield _Group(rows=matching_rows, kind=kind, names=given, constants=constant, missing=missing)
 
 
 def _by_common_names(

@@ -41,16 +41,16 @@ from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.partitions.shown_partitions import shown_partitions
 from engine.iceberg.snapshot.column_names import ROW_LINEAGE, pushable_names
 from engine.iceberg.snapshot.deletes import DeleteReader, deleted_positions, equality_deletes, vectors, with_rows
-from engine.iceberg.snapshot.file_kinds import ensure_unmarked, file_columns, file_kinds
+from engine.iceberg.snapshot.file_kinds import ensure_without_deletes, file_columns, file_kinds
 from engine.iceberg.snapshot.footers import READ_BY_IDS, FileColumns, parse_name_mapping
-from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, asked_columns, of_files_alone
+from engine.iceberg.snapshot.hidden_columns import NO_HIDDEN_COLUMNS, HiddenColumns, of_files_alone, requested_columns
 from engine.iceberg.snapshot.live_files import LIVE, LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.manifest_pruning import digest_of, left_out, narrowed_manifests
 from engine.iceberg.snapshot.metadata_tables import NAMES, TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, distinct_counts, measured_columns
 from engine.iceberg.snapshot.row_files import IcebergRowFiles
-from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_deleted, build_scan, needs_footers
+from engine.iceberg.snapshot.scans import ScanSource, applied_deletes, build_deleted, build_scan, requires_footers
 from engine.iceberg.snapshot.shared_files import ensure_not_converted, shared_files
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata, parse_metadata
 from engine.iceberg.spec.types import IcebergSchema
@@ -61,13 +61,13 @@ from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
-from engine.storage.lent_storage import lease_of
 from engine.storage.storage import FileStatus, Storage, open_storage
+from engine.storage.vended_storage import credentials_id_of
+from engine.tables.config import Constraint
 from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import HISTORY_SCHEMA, TableOperation
 from engine.tables.row_files import RowFiles
-from engine.tables.rules import Constraint
 from engine.tables.scan import ComposedScan, FileKind, RowTracking, Scan
 from engine.tables.shared_files import SharedFiles
 from engine.tables.snapshot import MetadataTable
@@ -99,7 +99,7 @@ class IcebergSnapshot:
     branch: str | None = MAIN
     # Rows deleted by equality deletes, by position in `files`, if a statement has found them all: the search is then
     # not repeated.
-    marked: Mapping[int, Rows] | None = None
+    resolved_deletes: Mapping[int, Rows] | None = None
 
     # The manifests that a query needs, if not all.
     needed: tuple[Manifest, ...] | None = None
@@ -138,7 +138,7 @@ class IcebergSnapshot:
         return ()
 
     @property
-    def rules(self) -> IcebergDefinition:
+    def table_config(self) -> IcebergDefinition:
         return self.definition
 
     @cached_property
@@ -255,8 +255,8 @@ class IcebergSnapshot:
         found = self.live_files
         reader = DeleteReader(self.storage, self.places, self.decoded)
         deleted = vectors(found.data, found.deletes, reader, self.label)
-        if self.marked:
-            deleted = with_rows(self.storage, deleted, self.marked)
+        if self.resolved_deletes:
+            deleted = with_rows(self.storage, deleted, self.resolved_deletes)
         return self.as_scanned(found.data, deleted)
 
     def as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
@@ -297,7 +297,7 @@ class IcebergSnapshot:
     @cached_property
     def _equality(self) -> pa.Table:
         found = equality_deletes(self.live_files.deletes, self.label)
-        return found if self.marked is None else found.slice(0, 0)
+        return found if self.resolved_deletes is None else found.slice(0, 0)
 
     @cached_property
     def has_equality_deletes(self) -> bool:
@@ -313,7 +313,7 @@ class IcebergSnapshot:
 
     def scan_for_query(self, relation: str, label: str, asks: Callable[[str], bool]) -> Scan | ComposedScan:
         """Returns the scan for one query. Raises like `scan`."""
-        hidden = asked_columns(self.metadata, self.iceberg_schema, self._row_tracking, asks)
+        hidden = requested_columns(self.metadata, self.iceberg_schema, self._row_tracking, asks)
         if self._named_kinds:
             hidden = of_files_alone(hidden)
         return self._scan(relation, label, hidden)
@@ -324,7 +324,7 @@ class IcebergSnapshot:
 
     def narrowed(self, condition: Predicate) -> IcebergSnapshot:
         """Prunes manifests that the query does not need, unless all files are loaded. Raises like `manifests`."""
-        if "live_files" in self.__dict__ or self.marked is not None:
+        if "live_files" in self.__dict__ or self.resolved_deletes is not None:
             return self
         needed = narrowed_manifests(self.manifests, condition, self.iceberg_schema, self.metadata.specs)
         return self if needed is None else replace(self, needed=needed)
@@ -335,7 +335,7 @@ class IcebergSnapshot:
         found.__dict__.update(live_files=replace(live, data=live.data.take(rows)), files=self.files.take(rows))
         return found
 
-    def unmarked_rows(self, relation: str, label: str) -> EqualityDeleted | None:
+    def unresolved_deletes(self, relation: str, label: str) -> EqualityDeleted | None:
         """Returns the rows that equality deletes match. Raises like `scan`."""
         if not self._equality.num_rows:
             return None
@@ -366,7 +366,7 @@ class IcebergSnapshot:
         """Returns all data files' footers, if any is needed. Raises like `scan`."""
         text = self.metadata.properties.get(NAME_MAPPING)
         kinds = self._named_kinds
-        if needs_footers(self.iceberg_schema, text is not None):
+        if requires_footers(self.iceberg_schema, text is not None):
             kinds = [FileKind.PARQUET, *kinds]
         if not kinds:
             return None
@@ -376,7 +376,7 @@ class IcebergSnapshot:
             places = np.flatnonzero(np.asarray(self._kinds) == kind.value)
             files = self.files.take(pa.array(places))
             columns = file_columns(kind, self.storage, files["path"].to_pylist(), mapping, self.decoded)
-            ensure_unmarked(kind, files, label)
+            ensure_without_deletes(kind, files, label)
             for place, each in zip(places.tolist(), columns, strict=True):
                 found[place] = each
         return found
@@ -396,7 +396,7 @@ class IcebergSnapshot:
             footers=None,
             pushed=self._pushed,
             file_places=self.storage.confinement.places,
-            lease=lease_of(self.storage),
+            credentials_id=credentials_id_of(self.storage),
         )
 
     @property
@@ -499,13 +499,13 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class EqualityDeleted:
-    """See :class:`engine.tables.snapshot.UnmarkedRows`."""
+    """See :class:`engine.tables.snapshot.UnresolvedDeletes`."""
 
     snapshot: IcebergSnapshot
     places: ComposedScan
 
-    def marked(self, rows: Mapping[int, Rows]) -> IcebergSnapshot:
-        return replace(self.snapshot, marked=rows)
+    def with_deletes(self, rows: Mapping[int, Rows]) -> IcebergSnapshot:
+        return replace(self.snapshot, resolved_deletes=rows)
 
 
 _DECODED_BYTES_MAX = 64 << 20

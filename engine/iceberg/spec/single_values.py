@@ -98,5 +98,5 @@ def _text(value: bytes) -> str | None:
 
 def _after_bytes(value: bytes) -> bytes | None:
     """Returns bytes greater than all with this prefix."""
-    kept = value.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
+    prefix = value.rstrip(b"\xff")
+    return prefix[:-1] + bytes([prefix[-1] + 1]) if prefix else None

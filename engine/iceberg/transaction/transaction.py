@@ -56,14 +56,14 @@ from engine.iceberg.spec.metadata import MAIN, Reference, TableMetadata
 from engine.iceberg.transaction.validation import Dependence, ensure_files_fit, ensure_no_conflict
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
 from engine.iceberg.writing.new_files import IcebergNewFiles, scanned_files
-from engine.iceberg.writing.row_marks import IcebergMarkedFiles
+from engine.iceberg.writing.position_deletes import IcebergPositionDeletes
 from engine.iceberg.writing.staged_manifests import StagedManifests
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.storage.deletion_vectors import Rows
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
-from engine.tables.operations import CommitDescription, NumberedWrite
-from engine.tables.row_files import FilePredicate, MarkedFiles
+from engine.tables.operations import CommitDescription, IdempotentWrite
+from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 from engine.tables.transaction import NewFiles
 
 # The isolation level that ignores rows added by concurrent commits.
@@ -142,7 +142,7 @@ class IcebergTransaction:
         named = self._named(paths)["file_path"].to_pylist()
         self.dependence = replace(self.dependence.on_files(named), predicates=(*self.dependence.predicates, predicate))
 
-    def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
+    def depend_on_rows_alone(self, rows_by_path: Mapping[str, Rows]) -> None:
         """Implements `TableTransaction.depend_on_rows_alone`; files with new deletes still conflict."""
 
     # --- Changes ---
@@ -171,15 +171,15 @@ class IcebergTransaction:
         self.read_whole_table()
         self._begins_anew = self._read().info is not None
 
-    def add_marked(self, marked: MarkedFiles) -> None:
-        """Implements `TableTransaction.add_marked`: the files remain, and their deletes are replaced."""
-        assert isinstance(marked, IcebergMarkedFiles)
-        staying = self._named(marked.files["path"])["file_path"].combine_chunks()
+    def add_deleted_rows(self, updated: FilesWithDeletedRows) -> None:
+        """Implements `TableTransaction.add_deleted_rows`: the files remain, and their deletes are replaced."""
+        assert isinstance(updated, IcebergPositionDeletes)
+        updated_paths = self._named(updated.files["path"])["file_path"].combine_chunks()
         self._removed = [
-            each.filter(pc.invert(pc.is_in(each["file_path"], value_set=staying))) for each in self._removed
+            each.filter(pc.invert(pc.is_in(each["file_path"], value_set=updated_paths))) for each in self._removed
         ]
-        self._entries.append(marked.added)
-        self._replaced.append(marked.removed)
+        self._entries.append(updated.added)
+        self._replaced.append(updated.removed)
 
     def replace_deletes(self, deletes: pa.Table, files: pa.Table) -> None:
         """Removes live delete files, for which added ones contain the same deletes on these live data files."""
@@ -202,7 +202,7 @@ class IcebergTransaction:
         """Implements `TableTransaction.note_loads`."""
         raise StatementNotSupported("COPY INTO an Iceberg table")
 
-    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+    def note_write(self, write: IdempotentWrite, now_ms: int) -> None:
         """Implements `TableTransaction.note_write`."""
         raise StatementNotSupported("A numbered write to an Iceberg table")
 
@@ -383,31 +383,31 @@ class _Attempts:
             raise IcebergConflict(of.table, f"dropped the branch {of.branch}")
         if reference is not None and of._made is not None:
             raise IcebergConflict(of.table, f"made the branch {of.branch} first")
-        head = replace(
+        current = replace(
             read,
             metadata_name=base.name,
             metadata=base.metadata,
             info=None if reference is None else base.metadata.snapshots[reference.snapshot_id],
             iceberg_schema=base.metadata.schema,
         )
-        moved = (head.info.snapshot_id if head.info else None) != (read.info.snapshot_id if read.info else None)
+        moved = (current.info.snapshot_id if current.info else None) != (read.info.snapshot_id if read.info else None)
         if moved:
-            ensure_no_conflict(of.table, of.dependence, read.info, head, lambda entries: _as_files(read, entries))
-        snapshot = self._new_snapshot(None if of._begins_anew else head, after)
+            ensure_no_conflict(of.table, of.dependence, read.info, current, lambda entries: _as_files(read, entries))
+        snapshot = self._new_snapshot(None if of._begins_anew else current, after)
         return (
             (AssertRefSnapshotId(of.branch, None if reference is None else reference.snapshot_id),),
             (AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, reference or of._made)),
         )
 
-    def _new_snapshot(self, head: IcebergSnapshot | None, metadata: Json) -> Json:
-        """Returns the snapshot on top of `head`, for a table with this metadata, with its manifest list."""
+    def _new_snapshot(self, current: IcebergSnapshot | None, metadata: Json) -> Json:
+        """Returns the snapshot on top of `current`, for a table with this metadata, with its manifest list."""
         of = self._of
         if self._staged is None:
-            self._staged = _stage(of, head, metadata)
-        on_head = self._staged.on(head.manifests if head is not None else ())
-        if on_head.missing:
+            self._staged = _stage(of, current, metadata)
+        on_snapshot = self._staged.on(current.manifests if current is not None else ())
+        if on_snapshot.missing:
             raise IcebergConflict(of.table, "removed data files that this statement read")
-        parent = None if head is None else head.info
+        parent = None if current is None else current.info
         parent_id = None if parent is None else parent.snapshot_id
         version = metadata["format-version"]
         number = metadata.get("last-sequence-number", 0) + 1 if version > 1 else 0
@@ -415,7 +415,7 @@ class _Attempts:
         written = write_manifest_list(
             of.store.storage,
             self._staged.table,
-            on_head.manifests,
+            on_snapshot.manifests,
             NewSnapshot(
                 snapshot_id=of.snapshot_id,
                 parent_id=parent_id,
@@ -432,7 +432,7 @@ class _Attempts:
             **({"sequence-number": number} if version > 1 else {}),
             "timestamp-ms": max(of.store.clock(), metadata["last-updated-ms"]),
             "manifest-list": written.path,
-            "summary": on_head.summary(of.operation, None if parent is None else parent.summary, of.summary),
+            "summary": on_snapshot.summary(of.operation, None if parent is None else parent.summary, of.summary),
             "schema-id": metadata["current-schema-id"],
         }
         return value | _row_ids(written)
@@ -453,8 +453,8 @@ class _Attempts:
                 self._of.store.storage.delete(name)
 
 
-def _stage(of: IcebergTransaction, head: IcebergSnapshot | None, metadata: Json) -> StagedManifests:
-    entries_of: Callable[[Any], list[pa.Table]] = (lambda manifests: []) if head is None else head.entries_of
+def _stage(of: IcebergTransaction, current: IcebergSnapshot | None, metadata: Json) -> StagedManifests:
+    entries_of: Callable[[Any], list[pa.Table]] = (lambda manifests: []) if current is None else current.entries_of
     staged = StagedManifests(of.store.storage, WrittenTable(metadata), of.snapshot_id, entries_of)
     staged.rewritten_spec_id = of.rewritten_spec_id
     added, removed = of.files

@@ -90,12 +90,12 @@ def _are_narrowed(read: Iterable[IcebergField], now: Iterable[IcebergField]) -> 
 
 
 def ensure_no_conflict(
-    table: str, dependence: Dependence, read: SnapshotInfo | None, head: IcebergSnapshot, readable: Readable
+    table: str, dependence: Dependence, read: SnapshotInfo | None, current: IcebergSnapshot, readable: Readable
 ) -> None:
     """Raises `IcebergConflict`. `readable` converts data file entries for predicates."""
     if dependence.is_none:
         return
-    for snapshot in _since(table, read, head):
+    for snapshot in _since(table, read, current):
         # A `replace` snapshot changes no rows, so it matters only to a commit that removes particular files.
         if snapshot.info is None or (snapshot.info.operation == _REPLACE and not dependence.paths):
             continue
@@ -152,13 +152,13 @@ def _may_concern(paths: frozenset[str], deletes: pa.Table) -> bool:
     return any(each is None or each in paths for each in deletes["referenced_data_file"].to_pylist())
 
 
-def _since(table: str, read: SnapshotInfo | None, head: IcebergSnapshot) -> Iterator[IcebergSnapshot]:
+def _since(table: str, read: SnapshotInfo | None, current: IcebergSnapshot) -> Iterator[IcebergSnapshot]:
     """Yields the snapshots after the one that was read. Raises `IcebergConflict` if it is not an ancestor any more."""
     found: list[IcebergSnapshot] = []
-    for info in ancestry(head.metadata, head.info):
+    for info in ancestry(current.metadata, current.info):
         if read is not None and info.snapshot_id == read.snapshot_id:
             return iter(found)
-        found.append(replace(head, info=info))
+        found.append(replace(current, info=info))
     # The branch was rolled back or replaced: its head has no relation to the read set.
     if read is not None:
         raise IcebergConflict(table, "set the branch to a snapshot that does not follow the one that was read")

@@ -54,10 +54,12 @@ def write_manifest_list(
 ) -> WrittenList:
     """Writes `metadata/snap-<id>-<attempt>-<uuid>.avro`."""
     version = table.format_version
-    numbered = [_numbered(each, new.sequence_number if version > 1 else 0) for each in manifests]
+    with_sequence_numbers = [
+        _with_sequence_number(each, new.sequence_number if version > 1 else 0) for each in manifests
+    ]
     next_id = new.next_row_id
     if version >= _LINEAGE_VERSION:
-        numbered, next_id = _with_row_ids(numbered, next_id)
+        with_sequence_numbers, next_id = _with_row_ids(with_sequence_numbers, next_id)
     header = {
         "snapshot-id": str(new.snapshot_id),
         "parent-snapshot-id": "null" if new.parent_id is None else str(new.parent_id),
@@ -66,20 +68,22 @@ def write_manifest_list(
         **({"first-row-id": str(new.next_row_id)} if version >= _LINEAGE_VERSION else {}),
     }
     schema = list_schema(version)
-    data = file_bytes(schema, encode_blocks(schema, _records(numbered, schema), table.codec), table.codec, header)
+    data = file_bytes(
+        schema, encode_blocks(schema, _records(with_sequence_numbers, schema), table.codec), table.codec, header
+    )
     name = f"{METADATA_FOLDER}/snap-{new.snapshot_id}-{new.attempt}-{uuid.uuid4()}.avro"
     storage.write(name, data)
     has_ids = version >= _LINEAGE_VERSION
     return WrittenList(
         path=f"{table.location}/{name}",
         name=name,
-        manifests=tuple(numbered),
+        manifests=tuple(with_sequence_numbers),
         first_row_id=new.next_row_id if has_ids else None,
         added_rows=next_id - new.next_row_id if has_ids else None,
     )
 
 
-def _numbered(manifest: Manifest, number: int) -> Manifest:
+def _with_sequence_number(manifest: Manifest, number: int) -> Manifest:
     return replace(
         manifest,
         sequence_number=number if manifest.sequence_number == UNASSIGNED else manifest.sequence_number,

@@ -182,7 +182,7 @@ def _listed(place: tuple[str, int], entries: pa.Table, table: WrittenTable, spec
     status, rows = entries["status"].to_numpy(), entries["record_count"].to_numpy()
     counts = {each: (int((status == each).sum()), int(rows[status == each].sum())) for each in _STATES}
     live = entries.filter(pc.not_equal(entries["status"], DELETED))
-    least = pc.min(live["sequence_number"]).as_py()
+    minimum = pc.min(live["sequence_number"]).as_py()
     return Manifest(
         path=place[0],
         length=place[1],
@@ -195,7 +195,7 @@ def _listed(place: tuple[str, int], entries: pa.Table, table: WrittenTable, spec
         existing=counts[EXISTING],
         deleted=counts[DELETED],
         partitions=tuple(_summary(entries, field, table) for field in table.specs[spec_id].fields),
-        min_sequence_number=UNASSIGNED if least is None else least,
+        min_sequence_number=UNASSIGNED if minimum is None else minimum,
     )
 
 

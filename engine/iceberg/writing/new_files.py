@@ -57,7 +57,7 @@ class IcebergNewFiles:
     paths: tuple[str, ...]
     empty: tuple[str, ...] = ()
     # Empty: needed only for identity columns, which the format does not have.
-    extremes: Mapping[str, tuple[Any, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    min_max_values: Mapping[str, tuple[Any, Any]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def num_files(self) -> int:

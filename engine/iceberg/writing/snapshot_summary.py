@@ -36,7 +36,7 @@ class FileCounts:
         return FileCounts(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)})
 
 
-_TOTALS = ("data_files", "records", "files_size", "delete_files", "position_deletes", "equality_deletes")
+_COUNTS = ("data_files", "records", "files_size", "delete_files", "position_deletes", "equality_deletes")
 # Counts that summaries call deleted rather than removed.
 _DELETED = frozenset(["data_files", "records"])
 
@@ -104,7 +104,7 @@ def summary_of(
         words = name.replace("_", "-")
         found |= {f"added-{words}": getattr(added, name), f"{gone}-{words}": getattr(removed, name)}
     found = {name: value for name, value in found.items() if value != 0}
-    for name in _TOTALS:
+    for name in _COUNTS:
         words = f"total-{name.replace('_', '-')}"
         before = "0" if parent is None else parent.get(words, "")
         total = int(before) + getattr(added, name) - getattr(removed, name) if before.isdecimal() else -1

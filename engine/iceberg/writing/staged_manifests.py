@@ -46,7 +46,7 @@ _NO_ENTRIES: Mapping[str, int | str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestsOnHead:
+class ManifestsOnSnapshot:
     """The manifests on a head. `missing` are paths to remove that are not live any more; if any, nothing was
     written.
     """
@@ -57,7 +57,7 @@ class ManifestsOnHead:
     missing: tuple[str, ...]
     num_partitions: int
     num_created: int
-    num_kept: int
+    num_reused: int
     num_replaced: int
 
     def summary(
@@ -67,7 +67,7 @@ class ManifestsOnHead:
         counts = {
             "changed-partition-count": self.num_partitions,
             "manifests-created": self.num_created,
-            "manifests-kept": self.num_kept,
+            "manifests-kept": self.num_reused,
             "manifests-replaced": self.num_replaced,
         }
         return summary_of(operation, self.added, self.removed, parent, {**counts, **others})
@@ -115,22 +115,22 @@ class StagedManifests:
         ids = pa.repeat(self.snapshot_id, entries.num_rows).cast(pa.int64())
         return _with(_with_status(entries, ADDED), "snapshot_id", ids)
 
-    def on(self, head: Sequence[Manifest]) -> ManifestsOnHead:
-        """Returns the manifests for a snapshot after the one with `head`. Raises reading and writing errors."""
+    def on(self, current: Sequence[Manifest]) -> ManifestsOnSnapshot:
+        """Returns the manifests for a snapshot after the one with `current`. Raises reading and writing errors."""
         new = self._new_manifests()
-        kept, replaced, found, gone = self._carried(head)
+        remaining, replaced, found, gone = self._reused_manifests(current)
         # This commit's own manifests are not merged: a later commit merges them once there are many.
-        merged = [*new, *replaced, *self._merged(kept)]
+        merged = [*new, *replaced, *self._merged(remaining)]
         paths = {each.path for each in merged}
-        known = {each.path for each in head}
-        return ManifestsOnHead(
+        known = {each.path for each in current}
+        return ManifestsOnSnapshot(
             manifests=tuple(merged),
             added=counts_of(self._added),
             removed=counts_of(gone),
             num_partitions=num_partitions([*self._added, *gone]),
             missing=tuple(path for key, path in self._removed.items() if key not in found),
             num_created=len(paths - known),
-            num_kept=len(paths & known),
+            num_reused=len(paths & known),
             num_replaced=len(known - paths),
         )
 
@@ -166,24 +166,26 @@ class StagedManifests:
 
     # --- Existing files ---
 
-    def _carried(self, head: Sequence[Manifest]) -> tuple[list[Manifest], list[Manifest], set[str], list[pa.Table]]:
+    def _reused_manifests(
+        self, current: Sequence[Manifest]
+    ) -> tuple[list[Manifest], list[Manifest], set[str], list[pa.Table]]:
         """Returns unchanged manifests, replacement manifests, the removed files' keys, and their entries."""
-        live = [self._counted(each) for each in head if not _has_no_files(each)]
+        live = [self._counted(each) for each in current if not _has_no_files(each)]
         if not self._removed:
             return live, [], set(), []
         data = [each for each in live if not each.has_deletes]
         deletes = [each for each in live if each.has_deletes]
-        kept, replaced, found, gone = self._without(data, frozenset(), None)
-        numbers = [each.min_sequence_number for each in (*kept, *replaced, *self._new_manifests())]
+        remaining, replaced, found, gone = self._without(data, frozenset(), None)
+        numbers = [each.min_sequence_number for each in (*remaining, *replaced, *self._new_manifests())]
         oldest = min((number for number in numbers if number != UNASSIGNED), default=None)
         names = frozenset(path for part in gone for path in part["file_path"].to_pylist())
         others = self._without(deletes, names, oldest)
-        return [*kept, *others[0]], [*replaced, *others[1]], found | others[2], [*gone, *others[3]]
+        return [*remaining, *others[0]], [*replaced, *others[1]], found | others[2], [*gone, *others[3]]
 
     def _without(
         self, manifests: Sequence[Manifest], data_files: frozenset[str], oldest: int | None
     ) -> tuple[list[Manifest], list[Manifest], set[str], list[pa.Table]]:
-        kept: list[Manifest] = []
+        remaining: list[Manifest] = []
         replaced: list[Manifest] = []
         found: set[str] = set()
         gone: list[pa.Table] = []
@@ -192,12 +194,12 @@ class StagedManifests:
             if again is None:
                 again = self._rewrite(manifest, entries, data_files, oldest)
             if again is None:
-                kept.append(manifest)
+                remaining.append(manifest)
                 continue
             replaced += again.manifests
             found |= again.keys
             gone.append(again.gone)
-        return kept, replaced, found, gone
+        return remaining, replaced, found, gone
 
     def _rewrite(
         self, manifest: Manifest, entries: pa.Table, data_files: frozenset[str], oldest: int | None
@@ -300,7 +302,7 @@ def merge_groups(
     """
     if whole_spec_id is None and not table.flag(_ENABLED, True):
         return [[each] for each in manifests]
-    least = table.integer(_MIN_COUNT, _MIN_COUNT_DEFAULT)
+    minimum = table.integer(_MIN_COUNT, _MIN_COUNT_DEFAULT)
     kinds: dict[tuple[bool, int], list[Manifest]] = {}
     for each in manifests:
         kinds.setdefault((each.has_deletes, each.spec_id), []).append(each)
@@ -313,7 +315,7 @@ def merge_groups(
             found += [[each] for each in listed]
             continue
         for group in _packed(listed, table.manifest_target_bytes):
-            found += [group] if len(group) >= max(least, 2) else [[each] for each in group]
+            found += [group] if len(group) >= max(minimum, 2) else [[each] for each in group]
     return found
 
 

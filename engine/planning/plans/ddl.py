@@ -21,7 +21,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.statement import Statement
 from engine.tables.column_metadata import IdentityColumn
 from engine.tables.definition import TableDefinition
-from engine.tables.operations import CommitDescription, NumberedWrite
+from engine.tables.operations import CommitDescription, IdempotentWrite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class CreateTableAsPlan:
     source: ReadPlan
     rows: WritePlan
     # Recorded in the commit.
-    numbered: NumberedWrite | None = None
+    idempotent_write: IdempotentWrite | None = None
     tolerated: tuple[type[SqlError], ...] = ()
 
 
@@ -155,7 +155,7 @@ class ReplaceTableAsPlan:
     source: ReadPlan
     rows: WritePlan
     # As in `InsertPlan`.
-    numbered: NumberedWrite | None = None
+    idempotent_write: IdempotentWrite | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ class Dependency(StrEnum):
     SESSION = "session"
 
 
-NewRuleViolated = RowsViolateConstraint | RowsViolateNotNull
+NewConstraintViolated = RowsViolateConstraint | RowsViolateNotNull
 # Dependency -> the error for an expression (SQL) that has it.
 Refusals = Mapping[Dependency, Callable[[str], SqlError]]
 
@@ -64,7 +64,7 @@ class RowChecks:
     """Checks on existing rows. `read` returns one row: for each of `refusals` the number of violating rows."""
 
     read: ReadPlan
-    refusals: tuple[NewRuleViolated, ...]
+    refusals: tuple[NewConstraintViolated, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

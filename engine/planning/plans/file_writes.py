@@ -14,7 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from urllib.parse import unquote
 
-from engine.tables.rules import Distribution
+from engine.tables.config import Distribution
 
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
@@ -109,7 +109,7 @@ class FieldMatching(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowRules:
+class RowWriting:
     """The transformation from a query's rows to written rows, applied by `RowEnforcer`.
 
     `columns` and `stored` are schemas as JSON: the table columns that the query provides (in its order, or in any with
@@ -159,7 +159,7 @@ class WriteTarget:
     lease: str | None = None
     partition_columns: tuple[str, ...] = ()
     compression: str | None = None
-    rules: RowRules | None = None
+    rules: RowWriting | None = None
     # The name of a scan that reads the rows while the statement runs; None: the rows belong to a table.
     keeps: str | None = None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from catalog.errors import SqlError
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
-from engine.tables.rearrangement import Rearrangement
+from engine.tables.compaction import Compaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,4 +34,4 @@ class FormatPlan:
     # The statement is committed in steps, each planned on the newest version with the remaining work, `left`.
     in_steps: bool = False
     # None: everything.
-    left: Rearrangement | None = None
+    left: Compaction | None = None

@@ -18,16 +18,18 @@ LineageReader: TypeAlias = Callable[[str, Sequence[Scan]], Lineage]
 
 def lineage_of_result(text: str, scans: Sequence[Scan]) -> Lineage:
     """Returns the lineage of a query whose rows are the statement's result."""
-    told = json.loads(text)
-    columns = [ColumnLineage(None, each["name"], tuple(_sources(each["sources"], scans))) for each in told["columns"]]
-    return Lineage(columns=tuple(columns), others=tuple(_sources(told["rows"], scans)))
+    lineage_json = json.loads(text)
+    columns = [
+        ColumnLineage(None, each["name"], tuple(_sources(each["sources"], scans))) for each in lineage_json["columns"]
+    ]
+    return Lineage(columns=tuple(columns), others=tuple(_sources(lineage_json["rows"], scans)))
 
 
 def lineage_of_reading(text: str, scans: Sequence[Scan]) -> Lineage:
     """Returns the lineage of a query whose rows are only inspected."""
-    told = json.loads(text)
-    read = [source for each in told["columns"] for source in each["sources"]]
-    return Lineage(others=tuple(dict.fromkeys(_sources([*read, *told["rows"]], scans))))
+    lineage_json = json.loads(text)
+    read = [source for each in lineage_json["columns"] for source in each["sources"]]
+    return Lineage(others=tuple(dict.fromkeys(_sources([*read, *lineage_json["rows"]], scans))))
 
 
 def lineage_of_write(target: WriteTarget) -> LineageReader:
@@ -41,14 +43,14 @@ def lineage_of_write(target: WriteTarget) -> LineageReader:
         named = zip(rules.names, found.columns, strict=False)  # generated columns follow
         label = None if target.keeps else rules.label
         columns = tuple(ColumnLineage(label, name, column.sources) for name, column in named)
-        return Lineage(columns=columns, others=found.others, kept=target.keeps)
+        return Lineage(columns=columns, others=found.others, materialized_as=target.keeps)
 
     return read
 
 
-def _sources(told: Iterable[Any], scans: Sequence[Scan]) -> Iterator[ColumnSource]:
+def _sources(lineage_json: Iterable[Any], scans: Sequence[Scan]) -> Iterator[ColumnSource]:
     known = {scan.relation: (scan.name or scan.label, frozenset(scan.schema.names)) for scan in scans}
-    for relation, column, kind in told:
+    for relation, column, kind in lineage_json:
         name, columns = known[relation]
         if column in columns:  # excludes file metadata, for example positions
             yield ColumnSource(name, column, Transformation(kind))

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from catalog.errors import SqlError
 from engine.planning.plans.file_writes import FieldMatching
 from engine.tables.column_metadata import IdentityColumn
-from engine.tables.rules import SortColumn, TableRules
+from engine.tables.config import SortColumn, TableConfiguration
 from engine.types.schema import StructField, StructType
 
 # One row's columns, as text.
@@ -81,7 +81,7 @@ Arrangement = TaskPerFile | FilePerPartition | AlongCurve | InOrder | LiteralRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptRows:
+class CopiedColumns:
     """Some query rows are unchanged table rows: the rules do not apply to them.
 
     `flag` is a query column that is true for all other rows. `before` names, for each table column that the rules may
@@ -99,7 +99,7 @@ class WritePlan:
     """
 
     table: str
-    config: TableRules
+    config: TableConfiguration
     # The column list; empty without one.
     insert_columns: tuple[str, ...] = ()
     # The query's column names, if columns match by name and not by position.
@@ -129,7 +129,7 @@ class WritePlan:
     # Column -> SQL text over the columns above, for columns whose values are stored, and checked, in another form.
     stored_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     checks: tuple[RowCheck, ...] = ()
-    kept: KeptRows | None = None
+    copied_columns: CopiedColumns | None = None
     # The rows' arrangement in files; None: according to the table's settings.
     arrangement: Arrangement | None = None
 
@@ -146,4 +146,4 @@ class WritePlan:
         return frozenset(column.name for column in self.identities)
 
 
-WriteRule = Callable[[WritePlan], WritePlan]
+EnforcementStep = Callable[[WritePlan], WritePlan]

@@ -13,7 +13,7 @@ from engine.planning.plans.write_plan import WritePlan
 from engine.pruning.predicates import Path, Predicate
 from engine.sql.expressions import Expression
 from engine.tables.definition import TableDefinition
-from engine.tables.operations import CommitDescription, NumberedWrite
+from engine.tables.operations import CommitDescription, IdempotentWrite
 from engine.tables.scan import Scan
 from engine.types.schema import DataType, StructField
 
@@ -112,7 +112,7 @@ class InsertPlan:
     only_if_absent: bool = False
     expression_checks: ExpressionCheckPlan | None = None
     # Nothing happens if the table has this application's write, or a later one.
-    numbered: NumberedWrite | None = None
+    idempotent_write: IdempotentWrite | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,7 @@ class DeletePlan:
     """Deletes the rows at `places` from `table`; `whole` are the files without other rows, if the log has this
     information.
 
-    `reads_table` and `numbered` are as in an `InsertPlan`.
+    `reads_table` and `idempotent_write` are as in an `InsertPlan`.
     """
 
     table: BoundTable
@@ -160,7 +160,7 @@ class DeletePlan:
     reads_table: bool
     description: CommitDescription
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: NumberedWrite | None = None
+    idempotent_write: IdempotentWrite | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +192,7 @@ class UpdatePlan:
     description: CommitDescription
     checks: QueryCheck
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: NumberedWrite | None = None
+    idempotent_write: IdempotentWrite | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +252,7 @@ class MergePlan:
     reads_table: bool
     description: CommitDescription
     checks: tuple[QueryCheck, ...]
-    numbered: NumberedWrite | None = None
+    idempotent_write: IdempotentWrite | None = None
 
 
 # The kind for MERGE source rows that match a table row.

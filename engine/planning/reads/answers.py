@@ -30,7 +30,7 @@ from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumn
 from engine.pruning.three_valued_logic import Mask
 from engine.runtime.results import BIGINT, ResultColumn
-from engine.sql.query.values import Aggregate, AggregateKind, LogQuestion, Query
+from engine.sql.query.values import Aggregate, AggregateKind, MetadataQuery, Query
 from engine.tables.operations import TableOperation
 from engine.tables.snapshot import TableSnapshot
 from engine.types.arrow_types import arrow_type
@@ -38,7 +38,7 @@ from engine.types.schema import DecimalType, PrimitiveType
 from engine.types.sql_types import format_sql_type
 
 _EPOCH = datetime.date(1970, 1, 1)
-_NOT_ASKED = NoAnswer("it asks for more than counts, extremes and partition values of one table")
+_NOT_METADATA_ONLY = NoAnswer("it asks for more than counts, extremes and partition values of one table")
 _OTHER_COMPARISONS = NoAnswer("the session compares dates with texts as texts")
 _UNKNOWN_COLUMN = NoAnswer("a column is not one of the table's, as they are spelled")
 # Types whose partition values do not depend on the time zone.
@@ -57,31 +57,31 @@ _GROUPED = frozenset(
 
 def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> AnswerPlan | NoAnswer:
     """Returns the rows of `query` if the log contains exactly these values; otherwise the reason."""
-    question = query.log_question
-    if question is None or len(relations) != 1 or not isinstance(relations[0], BoundTable):
-        return _NOT_ASKED
+    metadata_query = query.metadata_query
+    if metadata_query is None or len(relations) != 1 or not isinstance(relations[0], BoundTable):
+        return _NOT_METADATA_ONLY
     table = relations[0]
     if table.policy is not None:  # the log includes hidden rows
-        return _NOT_ASKED
+        return _NOT_METADATA_ONLY
     if not table.snapshot.schema.fields:  # which cannot be read, not even its row count
-        return _NOT_ASKED
+        return _NOT_METADATA_ONLY
     table.snapshot.ensure_supported(TableOperation.READ)
     called = query.relations[0].alias or query.relations[0].name_parts[-1]
-    if not all(_is_plain(item, table.snapshot, called) for item in question.items):
+    if not all(_is_plain(item, table.snapshot, called) for item in metadata_query.items):
         return _UNKNOWN_COLUMN
-    if question.condition is not None and table.has_dates_as_texts:
+    if metadata_query.condition is not None and table.has_dates_as_texts:
         return _OTHER_COMPARISONS
     pruning = table.snapshot.pruning()
-    selected = _selected(question, pruning)
+    selected = _selected(metadata_query, pruning)
     if isinstance(selected, NoAnswer):
         return selected
-    asked = {item.column for item in question.items if item.column is not None}
-    answering = _Answering(pruning, table.snapshot.counted_files(asked), selected)
-    found = answering.groups(question) if question.group is not None else answering.row(question)
+    requested = {item.column for item in metadata_query.items if item.column is not None}
+    answering = _Answering(pruning, table.snapshot.counted_files(requested), selected)
+    found = answering.groups(metadata_query) if metadata_query.group is not None else answering.row(metadata_query)
     if isinstance(found, NoAnswer):
         return found
     columns, rows = found
-    names = (item.name for item in question.items)
+    names = (item.name for item in metadata_query.items)
     return AnswerPlan(table=table, columns=tuple(zip(names, columns, strict=True)), rows=rows)
 
 
@@ -90,11 +90,11 @@ def _is_plain(item: Aggregate, snapshot: TableSnapshot, called: str) -> bool:
     return item.column is None or (item.column in snapshot.schema.names and item.qualifier in (None, called))
 
 
-def _selected(question: LogQuestion, pruning: FilePruning) -> Mask | NoAnswer:
+def _selected(metadata_query: MetadataQuery, pruning: FilePruning) -> Mask | NoAnswer:
     """Returns the files whose rows all satisfy the condition, if no other file has matching rows."""
-    if question.condition is None:
+    if metadata_query.condition is None:
         return np.ones(len(pruning), dtype=bool)
-    condition = typed_condition(question.condition, pruning.columns)
+    condition = typed_condition(metadata_query.condition, pruning.columns)
     if isinstance(condition, NoAnswer):
         return condition
     found = exact_selection(pruning, condition)
@@ -113,10 +113,10 @@ class _Answering:
         self._counted = counted
         self._selected = selected
 
-    def row(self, question: LogQuestion) -> Answered | NoAnswer:
+    def row(self, metadata_query: MetadataQuery) -> Answered | NoAnswer:
         """Returns one row, for any number of files."""
         columns, values = [], []
-        for item in question.items:
+        for item in metadata_query.items:
             found = self._item(item)
             if isinstance(found, NoAnswer):
                 return found
@@ -124,20 +124,22 @@ class _Answering:
             values.append(found[1])
         return tuple(columns), (tuple(values),)
 
-    def groups(self, question: LogQuestion) -> Answered | NoAnswer:
+    def groups(self, metadata_query: MetadataQuery) -> Answered | NoAnswer:
         """Returns one row for each partition value that occurs in some row."""
-        column = self._pruning.columns.resolve((question.group or "",))
+        column = self._pruning.columns.resolve((metadata_query.group or "",))
         if column is None or not column.is_partition or column.data_type not in _GROUPED or not column.has_byte_order:
-            return NoAnswer(f"{question.group} is no partition column of a type whose values the log has as they are")
-        counted = self._by_partition(question.group or "")
+            return NoAnswer(
+                f"{metadata_query.group} is no partition column of a type whose values the log has as they are"
+            )
+        counted = self._by_partition(metadata_query.group or "")
         if isinstance(counted, NoAnswer):
             return counted
         kinds = {AggregateKind.VALUE: (_shown(column), "value"), AggregateKind.COUNT_ROWS: (BIGINT, "rows")}
-        if not all(item.kind in kinds for item in question.items):
+        if not all(item.kind in kinds for item in metadata_query.items):
             return NoAnswer("the log knows only the number of rows of a group")
-        chosen = [kinds[item.kind] for item in question.items]
-        cells = [counted[name].to_pylist() for _, name in chosen]
-        return tuple(shown for shown, _ in chosen), tuple(zip(*cells, strict=True))
+        column_kinds = [kinds[item.kind] for item in metadata_query.items]
+        cells = [counted[name].to_pylist() for _, name in column_kinds]
+        return tuple(shown for shown, _ in column_kinds), tuple(zip(*cells, strict=True))
 
     def _item(self, item: Aggregate) -> tuple[ResultColumn, object] | NoAnswer:
         """Returns the type and value of one aggregate over all rows."""

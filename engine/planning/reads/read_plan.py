@@ -29,7 +29,7 @@ from engine.binding.bound import (
 from engine.planning.plans.reads import ReadPlan, RowScan, ViewScan
 from engine.planning.reads.metadata_rows import metadata_query, metadata_rows
 from engine.planning.reads.narrowing import with_needed
-from engine.planning.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
+from engine.planning.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_requested_row_ids
 from engine.runtime.session_state import is_temporary
 from engine.sql.query.bodies import expression_in, readable
 from engine.sql.query.composed import Names
@@ -50,7 +50,7 @@ def read_plan(
     """
     reading = Reading(Names(texts_of(query, relations)), is_definition=is_definition)
     text = reading.spliced(query, with_needed(query, relations), others)
-    return with_row_ids_if_asked(reading.plan(text))
+    return with_requested_row_ids(reading.plan(text))
 
 
 def texts_of(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
@@ -125,7 +125,9 @@ class Reading:
                 return self._once(key, lambda: self._table(relation))
             case BoundChanges(table=table, feed=feed):
                 changes_key = (table.snapshot.table_root, feed.versions, table.policy)
-                return self._once(changes_key, lambda: self._policed(table, feed.schema, self._changes(relation)))
+                return self._once(
+                    changes_key, lambda: self._protected_relation(table, feed.schema, self._changes(relation))
+                )
             case BoundMetadata(label=label, content=content):
                 return self._add_view(label, metadata_query(content, self._given(label, metadata_rows(content))))
             case BoundFiles():
@@ -173,9 +175,9 @@ class Reading:
         if table.policy is None:
             return self.scan(table)
         scan = unfiltered_scan(self._new_names.new("scan"), table)
-        return self._policed(table, table.snapshot.schema, self._add(scan, is_hidden=True))
+        return self._protected_relation(table, table.snapshot.schema, self._add(scan, is_hidden=True))
 
-    def _policed(self, table: BoundTable, schema: StructType, relation: str) -> str:
+    def _protected_relation(self, table: BoundTable, schema: StructType, relation: str) -> str:
         """Returns the relation name for the visible rows of `relation`: its own, or the name of a view that hides
         some.
         """

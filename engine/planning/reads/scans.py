@@ -12,10 +12,10 @@ from catalog.conditions import MalformedLogEntry
 from engine.binding.bound import BoundChanges, BoundFiles, BoundTable
 from engine.errors.table_errors import naming
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.reads.file_choice import FileChoice
-from engine.planning.reads.listed_choice import ChangeChoice, ListedChoice
+from engine.planning.reads.listed_pruning import ChangeFilePruning, ListedFilePruning
+from engine.planning.reads.table_pruning import TableFilePruning
 from engine.sql.query.composed import Names
-from engine.storage.lent_storage import lease_of
+from engine.storage.vended_storage import credentials_id_of
 from engine.tables.changes import ChangeFiles
 from engine.tables.operations import TableOperation
 from engine.tables.scan import FIELD_ID, FILE_METADATA, NO_FILES, ComposedScan, RowTracking, Scan, ScanPart
@@ -52,16 +52,16 @@ def unfiltered_scan(relation: str, table: BoundTable, asks: Callable[[str], bool
         own = table.snapshot
         scan = own.scan(relation, table.label) if asks is None else own.scan_for_query(relation, table.label, asks)
     if isinstance(scan, ComposedScan):
-        return replace(scan, parts=tuple(_chosen(part, table) for part in scan.parts))
-    choice = FileChoice(table.label, table.snapshot)
-    return replace(scan, choice=choice, name=table.own_label, pin=table.snapshot.stamp)
+        return replace(scan, parts=tuple(_pruned_scan(part, table) for part in scan.parts))
+    pruning = TableFilePruning(table.label, table.snapshot)
+    return replace(scan, pruning=pruning, name=table.own_label, pin=table.snapshot.stamp)
 
 
-def _chosen(part: ScanPart, table: BoundTable) -> ScanPart:
+def _pruned_scan(part: ScanPart, table: BoundTable) -> ScanPart:
     scan = replace(part.scan, pin=table.snapshot.stamp)
     if part.rows is not None:
-        choice = FileChoice(table.label, table.snapshot, part.rows)
-        scan = replace(scan, choice=choice, name=table.own_label)
+        pruning = TableFilePruning(table.label, table.snapshot, part.rows)
+        scan = replace(scan, pruning=pruning, name=table.own_label)
     return replace(part, scan=scan)
 
 
@@ -82,7 +82,7 @@ def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructFiel
     )
 
 
-def with_row_ids_if_asked(plan: ReadPlan) -> ReadPlan:
+def with_requested_row_ids(plan: ReadPlan) -> ReadPlan:
     """Removes row ids if no text names their column: they make each file's constants different. A scan whose column has
     a generated name is made for a reader that needs it.
     """
@@ -107,8 +107,8 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         partition_columns=kind.partition_columns,
         files=kind.files,
         file_places=feed.file_places,
-        lease=lease_of(changes.table.snapshot.storage),
-        choice=ChangeChoice(changes.label, feed, kind) if feed.versions else None,
+        credentials_id=credentials_id_of(changes.table.snapshot.storage),
+        pruning=ChangeFilePruning(changes.label, feed, kind) if feed.versions else None,
         pin=f"{changes.table.snapshot.stamp} {feed.versions[0]} {feed.versions[-1]}"
         if feed.versions
         else changes.table.snapshot.stamp,
@@ -127,7 +127,7 @@ def files_scan(relation: str, files: BoundFiles) -> Scan:
         files=files.files,
         format=files.format,
         infers=files.schema is None,
-        choice=ListedChoice(files) if files.partition_columns else None,
+        pruning=ListedFilePruning(files) if files.partition_columns else None,
         is_hidden=True,
         shown_root=files.shown_root,
     )

@@ -6,10 +6,10 @@ column with the row position also has a generated name, so that no other relatio
 is handled the same way: its text has a placeholder for it.
 
 If row filters or column masks apply to the table, the statement's expressions are evaluated over views
-(:class:`PolicedTarget`), above their barrier: hidden rows are not matched, so they stay unchanged, and conditions and
+(:class:`ProtectedTarget`), above their barrier: hidden rows are not matched, so they stay unchanged, and conditions and
 new values see masked values. Unassigned columns keep their stored values, which the views also contain, under names
 that occur nowhere in the statement; the same holds for each row's position. A `*` would include these columns, and is
-rejected (`engine.planning.rules.conditions`). The matched rows are read a second time, by position, for their new
+rejected (`engine.planning.semantics.conditions`). The matched rows are read a second time, by position, for their new
 values. The filter is not evaluated again then: that read determines the values that replace deleted rows.
 """
 
@@ -25,7 +25,7 @@ from catalog.names import fold, quote
 from engine.binding.bound import BoundPolicy, BoundRelation, BoundTable
 from engine.planning.plans.reads import ReadPlan, TargetRead, ViewScan
 from engine.planning.reads.read_plan import PolicyTexts, Reading, policy_text, texts_of
-from engine.planning.reads.scans import scan_of, with_row_ids_if_asked
+from engine.planning.reads.scans import scan_of, with_requested_row_ids
 from engine.sql.query.composed import Names
 from engine.sql.query.source_text import joined
 from engine.sql.query.splice import Edit
@@ -51,21 +51,21 @@ class TargetReading:
         `policy` is the target's policy for reading (:func:`policy_of_target`). `apart`: table and source have the same
         name, and get aliases (`engine.sql.query.splice.own_alias`).
         """
-        assert policy is not None or not table.is_policed
+        assert policy is not None or not table.is_protected
         texts = [text for query, relations in queries for text in texts_of(query, relations)]
         self.names = Names((*texts, *taken, *table.snapshot.schema.names))
         self._reading = Reading(self.names)
         self.target = replace(scan_of(self.names.new("scan"), table), metadata=self.names.new("place"))
-        self._policed: PolicedTarget | None = None
+        self._protected_target: ProtectedTarget | None = None
         if policy is not None:
             self.target = replace(self.target, is_hidden=True)
-            self._policed = PolicedTarget.of(self._reading.policy_texts(policy), self.target, self.names)
+            self._protected_target = ProtectedTarget.of(self._reading.policy_texts(policy), self.target, self.names)
         self.source: Scan | None = None
         self._apart = apart
 
     def stored(self, column: str) -> str:
         """Returns SQL for a column's stored value, in this reading's queries."""
-        masked = {} if self._policed is None else self._policed.stored
+        masked = {} if self._protected_target is None else self._protected_target.stored
         return masked.get(fold(column)) or quote(column)
 
     def spliced(
@@ -94,9 +94,9 @@ class TargetReading:
         return self._reading.spliced(query.query, relations, edits, names, apart, instead)
 
     def _target_name(self, *, are_found: bool) -> str:
-        if self._policed is None:
+        if self._protected_target is None:
             return self.target.relation
-        return (self._policed.chosen if are_found else self._policed.visible).relation
+        return (self._protected_target.matched_view if are_found else self._protected_target.visible).relation
 
     def read_source(self, query: Query, relations: tuple[BoundRelation, ...]) -> ReadPlan:
         """Reads a source query on its own."""
@@ -105,7 +105,7 @@ class TargetReading:
     def beside_target(self, text: str) -> ReadPlan:
         """Reads a text that does not name the target as the changing table."""
         plan = self._reading.plan(text)
-        return with_row_ids_if_asked(plan)
+        return with_requested_row_ids(plan)
 
     def read_places(self, text: str, *, is_once: bool) -> TargetRead:
         """Reads a composed text that selects file numbers."""
@@ -116,11 +116,15 @@ class TargetReading:
         target = self.target if with_ids else replace(self.target, row_tracking=None)
         own = (target,) if self.source is None else (target, self.source)
         others = self.beside_target(text)
-        views = [view for view in self._policed.views if view.relation in text] if self._policed is not None else []
+        views = (
+            [view for view in self._protected_target.views if view.relation in text]
+            if self._protected_target is not None
+            else []
+        )
         # The relations that the target's policies read come first.
         plan = replace(others, scans=(*own, *others.scans), views=(*others.views, *views))
         source = None if self.source is None else self.source.relation
-        is_once = is_once and self._policed is None
+        is_once = is_once and self._protected_target is None
         return TargetRead(read=plan, target=(of or target).relation, is_once=is_once, source=source)
 
 
@@ -161,7 +165,7 @@ def places_where(table: BoundTable, rest: str, scans: Sequence[Scan] = ()) -> Ta
     `scans`.
     """
     names = Names((rest, *table.snapshot.schema.names, *(scan.relation for scan in scans)))
-    scan = numbered(replace(scan_of(names.new("scan"), table), metadata=names.new("place")))
+    scan = with_row_numbers(replace(scan_of(names.new("scan"), table), metadata=names.new("place")))
     text = bitmaps(f"SELECT {place_columns(scan)} FROM {scan.relation} {rest}")
     return TargetRead(read=ReadPlan(text=text, scans=(scan, *scans)), target=scan.relation, is_once=True)
 
@@ -170,10 +174,12 @@ def with_numbers(read: TargetRead) -> TargetRead:
     """Returns the read with file numbers for the target and a MERGE source. Other scans keep their row ids, which a
     subquery may use.
     """
-    return read.over(*(numbered(scan) for scan in read.read.scans if scan.relation in (read.target, read.source)))
+    return read.over(
+        *(with_row_numbers(scan) for scan in read.read.scans if scan.relation in (read.target, read.source))
+    )
 
 
-def numbered(scan: Scan) -> Scan:
+def with_row_numbers(scan: Scan) -> Scan:
     """Returns a scan that numbers its files, for the hidden column with a generated name."""
     files = scan.files
     positions = pa.array(np.arange(scan.files.num_rows))
@@ -185,21 +191,21 @@ def numbered(scan: Scan) -> Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicedTarget:
-    """Views over a protected target: `visible` contains the rows that may be matched, `chosen` the matched rows.
+class ProtectedTarget:
+    """Views over a protected target: `visible` contains the rows that may be matched, `matched_view` the matched rows.
     `stored` are SQL names, by the folded names of masked columns.
     """
 
     visible: ViewScan
-    chosen: ViewScan
+    matched_view: ViewScan
     stored: Mapping[str, str]
 
     @property
     def views(self) -> tuple[ViewScan, ...]:
-        return self.visible, self.chosen
+        return self.visible, self.matched_view
 
     @classmethod
-    def of(cls, policy: PolicyTexts, scan: Scan, names: Names) -> PolicedTarget:
+    def of(cls, policy: PolicyTexts, scan: Scan, names: Names) -> ProtectedTarget:
         """Creates the views; `scan` has a generated name for its hidden column."""
         stored = {fold(column): names.new("stored") for column, _ in policy.masks}
         items = [scan.metadata, *(f"{quote(column)} AS {stored[fold(column)]}" for column, _ in policy.masks)]

@@ -84,7 +84,7 @@ def without_lists(text: str, lists: Sequence[Place]) -> str:
     return "".join([*pieces, text[done:]])
 
 
-def marked(tokens: Sequence[Token], text: str, lists: Sequence[Place]) -> None:
+def flag_lists(tokens: Sequence[Token], text: str, lists: Sequence[Place]) -> None:
     """Turns the number tokens that `without_lists` inserted into list tokens."""
     ends = {span.start: _end(text, span) for span in lists}
     for token in tokens:

@@ -28,7 +28,7 @@ from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.conditions import NonConstantArgument, StatementHasTooManyTokens, StatementTooComplex, UnsupportedClause
-from engine.sql.dialect.constant_lists import CONSTANTS, long_lists, marked, num_values, without_lists
+from engine.sql.dialect.constant_lists import CONSTANTS, flag_lists, long_lists, num_values, without_lists
 from engine.sql.dialect.errors import identifier_not_here, unsupported_statement
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, READ_FILES, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
@@ -58,7 +58,7 @@ CALL_AT = "call_at"
 SUFFIX = "suffix"
 
 # Token texts, in upper case, that can begin a query.
-QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
+QUERY_LEADING_WORDS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
 
 
 # Interval units without the optional S at the end.
@@ -161,7 +161,7 @@ class _Parser(PipeParser):
     def _parse_statement(self) -> exp.Expr | None:
         """Parses a query and nothing else; sqlglot also calls this for the tokens after WITH in parentheses."""
         head = self._curr.text.upper() if self._curr else ""
-        if head not in QUERY_HEADS or self._curr.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+        if head not in QUERY_LEADING_WORDS or self._curr.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             kind = refused_kind([token.text.upper() for token in self._tokens[self._index : self._index + WORDS_MAX]])
             if kind is not None:
                 raise unsupported_statement(kind)
@@ -489,7 +489,7 @@ def tokenize(text: str) -> list[Token]:
     tokens = _tokens(text if not lists else without_lists(text, lists))
     count = len(tokens)
     if lists:
-        marked(tokens, text, lists)
+        flag_lists(tokens, text, lists)
         count += 2 * num_values(text, lists)
     if count > TOKENS_MAX:
         raise StatementHasTooManyTokens(count, TOKENS_MAX)

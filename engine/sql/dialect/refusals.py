@@ -86,8 +86,8 @@ _VARIABLES = "Use EXECUTE IMMEDIATE 'text' USING values, or a variable: DECLARE 
 # The first words of a statement's name in an error → the suggested alternative.
 _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
     {
-        tuple(head.split()): advice
-        for heads, advice in (
+        tuple(leading_words.split()): advice
+        for refused_words, advice in (
             ("CACHE | CLEAR CACHE | UNCACHE | SHOW CACHED", _CACHE),
             ("ADD JAR | ADD JARS | ADD FILE | ADD FILES | ADD ARCHIVE | ADD ARCHIVES | LIST ARCHIVE", _CODE),
             ("CREATE TEMPORARY MACRO | DROP TEMPORARY MACRO | CREATE FUNCTION … AS", _CODE),
@@ -158,7 +158,7 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("OPEN | FETCH | CLOSE | DECLARE … CURSOR | IF | LOOP | REPEAT | WHILE", _SCRIPT),
             ("SIGNAL | RESIGNAL | GET DIAGNOSTICS", _SCRIPT),
         )
-        for head in heads.split(" | ")
+        for leading_words in refused_words.split(" | ")
     }
 )
 

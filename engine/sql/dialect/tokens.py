@@ -51,15 +51,15 @@ def join_doubled_quotes(tokens: list[Token], text: str) -> list[Token]:
     """Returns the tokens with `'it''s'` as one string, as Spark reads it; `'it' 's'` are two, and so are raw
     strings.
     """
-    kept: list[Token] = []
+    tokens_left: list[Token] = []
     for token in tokens:
-        before = kept[-1] if kept else _NOTHING
+        before = tokens_left[-1] if tokens_left else _NOTHING
         if (
             token.token_type == before.token_type == TokenType.STRING
             and token.start == before.end + 1
             and text[token.start] == text[before.end]
         ):
-            kept[-1] = Token(
+            tokens_left[-1] = Token(
                 TokenType.STRING,
                 f"{before.text}{text[before.end]}{token.text}",
                 before.line,
@@ -69,8 +69,8 @@ def join_doubled_quotes(tokens: list[Token], text: str) -> list[Token]:
                 before.comments + token.comments,
             )
             continue
-        kept.append(token)
-    return kept
+        tokens_left.append(token)
+    return tokens_left
 
 
 class UnclosedComment(Exception):
@@ -142,11 +142,11 @@ def normalize(tokens: list[Token]) -> list[Token]:
     after it are one string; `>>>` is one operator, unless it closes three types; `|` before a pipe operator's word is
     `|>`.
     """
-    kept: list[Token] = []
+    tokens_left: list[Token] = []
     types_open = 0
     for index, token in enumerate(tokens):
         kind = token.token_type
-        before = kept[-1] if kept else _NOTHING
+        before = tokens_left[-1] if tokens_left else _NOTHING
         if before.token_type == TokenType.DOT and kind not in _LITERALS and _WORD.fullmatch(token.text):
             token.token_type = TokenType.VAR
         elif kind == TokenType.L_PAREN and before.token_type == TokenType.WINDOW:
@@ -161,14 +161,14 @@ def normalize(tokens: list[Token]) -> list[Token]:
             types_open += 1
         elif kind == TokenType.GT and types_open:
             types_open -= 1
-        elif kind == TokenType.GT and [last.token_type for last in kept[-2:]] == [kind, kind]:
-            kept.pop()
-            kept[-1].token_type = TokenType.CARET  # any binary operator works here
+        elif kind == TokenType.GT and [last.token_type for last in tokens_left[-2:]] == [kind, kind]:
+            tokens_left.pop()
+            tokens_left[-1].token_type = TokenType.CARET  # any binary operator works here
             continue
         elif kind == TokenType.PIPE and _is_pipe_operator(tokens[index + 1 : index + 3]):
             token.token_type = TokenType.PIPE_GT
-        kept.append(token)
-    return kept
+        tokens_left.append(token)
+    return tokens_left
 
 
 def _is_pipe_operator(tokens: list[Token]) -> bool:

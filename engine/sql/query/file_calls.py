@@ -110,9 +110,9 @@ def file_format(kind: FileKind, options: Properties) -> tuple[FileFormat, bool]:
     for name, _ in options:
         if name.lower() not in _OPTIONS[kind]:
             raise CopyOptionNotSupported(name, f"files of the format {kind.value.upper()}")
-    kept = tuple(item for item in options if item[0].lower() != _RECURSIVE)
+    remaining = tuple(item for item in options if item[0].lower() != _RECURSIVE)
     recursive = any(name.lower() == _RECURSIVE and value.lower() == "true" for name, value in options)
-    return FileFormat(kind=kind, options=kept), recursive
+    return FileFormat(kind=kind, options=remaining), recursive
 
 
 def file_kind(name: str, clause: str) -> FileKind:

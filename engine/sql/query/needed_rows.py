@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from engine.pruning.predicates import Predicate
 from engine.sql.query.conditions import parse_condition
-from engine.sql.query.log_questions import given, table_called
+from engine.sql.query.metadata_queries import given, table_called
 from engine.sql.query.values import NeededRows
 
 # SELECT clauses that see only rows for which WHERE is true.

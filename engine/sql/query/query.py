@@ -11,15 +11,15 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.conditions import UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, parse_query_tree, tokenize
-from engine.sql.query.log_questions import log_question
+from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, parse_query_tree, tokenize
+from engine.sql.query.metadata_queries import metadata_query
 from engine.sql.query.needed_rows import needed_rows
 from engine.sql.query.scopes import read_names
 from engine.sql.query.source_text import copied
 from engine.sql.query.values import Query
 
 # Tokens that follow USING if a script is named; a JOIN's USING is followed by a parenthesis.
-_SCRIPT_MARKS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.COLON, TokenType.PLACEHOLDER})
+_SCRIPT_TOKENS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.COLON, TokenType.PLACEHOLDER})
 
 
 def is_query(cursor: Cursor) -> bool:
@@ -28,7 +28,7 @@ def is_query(cursor: Cursor) -> bool:
     opening = next((index for index, word in enumerate(words) if word != "("), len(words))
     head = words[opening : opening + 2]
     if not opening:
-        return head[:1] != [] and head[0] in QUERY_HEADS
+        return head[:1] != [] and head[0] in QUERY_LEADING_WORDS
     return head[:1] in (["SELECT"], ["WITH"]) or head == ["VALUES", "("]
 
 
@@ -49,7 +49,7 @@ def parse_query(cursor: Cursor) -> Query:
         raise SyntaxFailure("a query is expected", start + tokens[0].start)
     named = read_names(tree, text, tokens)
     needed = needed_rows(tree) if len(named.relations) == 1 else None
-    return replace(named, log_question=log_question(tree), needed=needed)
+    return replace(named, metadata_query=metadata_query(tree), needed=needed)
 
 
 def _ensure_one_limit(tokens: Sequence[Token], start: int) -> None:
@@ -80,7 +80,7 @@ def lone_source(text: str, several: SyntaxFailure) -> tuple[str, bool]:
 
 def _ensure_no_script(tokens: Sequence[Token]) -> None:
     for token, follower in pairwise(tokens):
-        if token.token_type == TokenType.USING and follower.token_type in _SCRIPT_MARKS:
+        if token.token_type == TokenType.USING and follower.token_type in _SCRIPT_TOKENS:
             raise UnsupportedClause(
                 "TRANSFORM … USING (also MAP and REDUCE)", "It runs a program on the server; use SQL functions."
             )

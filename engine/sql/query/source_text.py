@@ -54,7 +54,7 @@ def copied(text: str, start: int, end: int) -> SourceText:
     """Returns `text[start:end]` with its origin, which is `text` itself or what that was copied from."""
     if not isinstance(text, SourceText):
         return SourceText.of(text[start:end], (CopiedPart(0, end - start, text, start),) if start < end else ())
-    kept = (part for part in text.parts if part.start < end and start < part.end)
+    remaining = (part for part in text.parts if part.start < end and start < part.end)
     cut = (
         CopiedPart(
             max(part.start, start) - start,
@@ -62,7 +62,7 @@ def copied(text: str, start: int, end: int) -> SourceText:
             part.source,
             part.origin + max(start - part.start, 0),
         )
-        for part in kept
+        for part in remaining
     )
     return SourceText.of(text[start:end], cut)
 

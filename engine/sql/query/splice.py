@@ -61,8 +61,8 @@ def splice(
         if use.only is not None and (use.is_long or use.only.relation in own):
             index = use.only.relation
             edits.append((use.qualifier.span, _alias(query.relations[index], index, names[index], index in own)))
-    kept = [edit for edit in (*edits, *others) if not any(_is_inside(edit[0], span) for span, _ in instead)]
-    return apply_edits(query.text, [*kept, *instead], query.inlined, names)
+    remaining = [edit for edit in (*edits, *others) if not any(_is_inside(edit[0], span) for span, _ in instead)]
+    return apply_edits(query.text, [*remaining, *instead], query.inlined, names)
 
 
 def _is_inside(span: Span, other: Span) -> bool:

@@ -178,7 +178,7 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogQuestion:
+class MetadataQuery:
     """A metadata-only query over one table: all its values may be in the log.
 
     `condition` is the WHERE condition (None: all rows), `group` the only grouping column, as the query spells it (None:
@@ -204,7 +204,8 @@ class Query(Statement):
     """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and the positions of table names.
 
     `relations` and `qualifiers` are in text order. `engine.sql.query.splice` inserts other names at their positions.
-    `log_question` is the whole query, if it may be metadata-only; `needed` None: all rows. `calls` may refer to catalog
+    `metadata_query` is the whole query, if it may be metadata-only; `needed` None: all rows. `calls` may refer to
+    catalog
     functions; `inlined` are the ones that do, once the statement is bound. Relations in their bodies follow the text's
     relations.
     """
@@ -212,7 +213,7 @@ class Query(Statement):
     text: str
     relations: tuple[Relation, ...] = ()
     qualifiers: tuple[Qualifier, ...] = ()
-    log_question: LogQuestion | None = None
+    metadata_query: MetadataQuery | None = None
     needed: NeededRows | None = None
     calls: tuple[Call, ...] = ()
     inlined: tuple[InlinedCall, ...] = ()

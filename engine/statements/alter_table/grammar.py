@@ -311,6 +311,6 @@ _OTHER_CHANGES = (
 )
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {("ALTER", "TABLE"): parse_alter_table}
 )

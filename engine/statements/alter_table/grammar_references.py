@@ -17,15 +17,17 @@ def read_new_reference(
         action = ReferenceAction.CREATE_IF_NOT_EXISTS
     name = cursor.read_name()
     snapshot_id = _read_number(cursor) if cursor.take("AS", "OF", "VERSION") else None
-    kept_ms = _read_age(cursor) if cursor.take("RETAIN") else None
-    least, age = _read_retention(cursor) if is_branch and cursor.take("WITH", "SNAPSHOT", "RETENTION") else (None, None)
+    retention_ms = _read_age(cursor) if cursor.take("RETAIN") else None
+    snapshots_min, age = (
+        _read_retention(cursor) if is_branch and cursor.take("WITH", "SNAPSHOT", "RETENTION") else (None, None)
+    )
     change = ChangeReference(
         name=name,
         is_branch=is_branch,
         action=action,
         snapshot_id=snapshot_id,
-        max_ref_age_ms=kept_ms,
-        min_snapshots_to_keep=least,
+        max_ref_age_ms=retention_ms,
+        min_snapshots_to_keep=snapshots_min,
         max_snapshot_age_ms=age,
     )
     return (change,)

@@ -27,8 +27,8 @@ from engine.binding.bound import BoundStatement, BoundTable
 from engine.errors.table_errors import naming
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan, SyncIdentityPlan
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
-from engine.planning.rules.expression_checks import plan_row_checks
-from engine.planning.rules.text_lengths import with_lengths
+from engine.planning.semantics.expression_checks import plan_row_checks
+from engine.planning.semantics.text_lengths import with_lengths
 from engine.runtime.settings import captured_settings
 from engine.statements.alter_table import planning_history as alter_history
 from engine.statements.alter_table.planning_columns import (

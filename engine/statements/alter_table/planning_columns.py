@@ -1,7 +1,7 @@
 """Converts ALTER TABLE's column changes into definition changes.
 
 Existing rows have no value for a new column, so it can neither be NOT NULL nor have a default. An existing column can
-become NOT NULL if every row has a value, which `engine.planning.rules.expression_checks` verifies.
+become NOT NULL if every row has a value, which `engine.planning.semantics.expression_checks` verifies.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from catalog.conditions import (
     StatementNotSupported,
 )
 from engine.binding.bound import BoundTable
-from engine.planning.rules.dependencies import ensure_unused
-from engine.planning.rules.text_lengths import characters_of, respelled
+from engine.planning.semantics.dependencies import ensure_unused
+from engine.planning.semantics.text_lengths import characters_of, respelled
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alter_table.statement import AddColumns, AlterColumn, DropColumns
 from engine.statements.create_table.planning_definition import COMMENT, DEFAULT, table_schema
 from engine.tables import definition_changes as changes
 from engine.tables.column_metadata import is_identity
+from engine.tables.config import Capability
 from engine.tables.definition_changes import DefinitionChange, RenameColumn
-from engine.tables.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import DataType, StructField, StructType
 from engine.types.schema_changes import column_around, find_field, replace_inner_type, resolve_path
@@ -41,7 +41,7 @@ _CHARACTERS = re.compile(r"(char|varchar)\((\d+)\)")
 def add_columns(table: BoundTable, change: AddColumns) -> Iterator[DefinitionChange]:
     for column in change.columns:
         name = ".".join(column.parts)
-        if column.default is not None and not table.snapshot.rules.has(Capability.ADDED_DEFAULTS):
+        if column.default is not None and not table.snapshot.table_config.has(Capability.ADDED_DEFAULTS):
             raise AddedColumnDefault(name)
         if column.identity is not None:
             raise AddedIdentity(name)
@@ -136,7 +136,7 @@ def _new_default(table: BoundTable, path: tuple[str, ...], default: str | None) 
     if default is not None:
         if is_identity(field):
             raise AlteredIdentity(field.name)
-        if not table.snapshot.rules.has(Capability.COLUMN_DEFAULTS):
+        if not table.snapshot.table_config.has(Capability.COLUMN_DEFAULTS):
             raise DefaultsNotEnabled(table.label, field.name)
     return changes.SetColumnMetadata(path=path, key=DEFAULT, value=default)
 

@@ -29,7 +29,7 @@ def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIde
     path = resolve_path(snapshot.schema, change.parts)
     with naming(table.label):
         snapshot.ensure_supported(TableOperation.METADATA)
-        found = {column.name: column for column in snapshot.rules.identities}
+        found = {column.name: column for column in snapshot.table_config.identities}
     if len(path) > 1 or path[0] not in found:
         raise NoIdentityColumn(".".join(path))
     name = quote(path[0])

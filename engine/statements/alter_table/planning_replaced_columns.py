@@ -11,8 +11,8 @@ from typing import assert_never
 
 from catalog.conditions import AddedColumnDefault, ReplacedIdentity, StatementNotSupported
 from engine.binding.bound import BoundTable
-from engine.planning.rules.dependencies import ensure_unused
-from engine.planning.rules.text_lengths import characters_of
+from engine.planning.semantics.dependencies import ensure_unused
+from engine.planning.semantics.text_lengths import characters_of
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.statements.alter_table.planning_columns import change_data_type, ensure_longer
 from engine.statements.alter_table.statement import ReplaceColumns

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.conditions import RequiredPrivilege, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import PATH_SCHEMA, TableName, path_of
-from engine.authorization.needs import on_target, schema_of
 from engine.authorization.policies import Effect, PolicyEffect
+from engine.authorization.required_privileges import on_target, schema_of
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundTable
-from engine.binding.sight import free_path_owners
+from engine.binding.visibility import free_path_owners
 from engine.formats.planning import FormatPlanners, own_plan
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.plan import Plan
@@ -69,21 +69,23 @@ def _bind(statement: AlterTable, binder: Binder) -> BoundNames:
             assert_never(statement.changes[0])
 
 
-def _require(bound: BoundStatement, statement: AlterTable) -> Iterable[AnyNeed]:
+def _require(bound: BoundStatement, statement: AlterTable) -> Iterable[Requirement]:
     for change in statement.changes:
         yield from _require_change(bound, change)
 
 
-def _require_change(bound: BoundStatement, change: TableChange) -> Iterable[AnyNeed]:
+def _require_change(bound: BoundStatement, change: TableChange) -> Iterable[Requirement]:
     match change:
         case RenameTable(table_parts=parts):
             yield from on_target(bound, Privilege.MANAGE)
             if path_of(parts) is None:
-                yield Need(Privilege.CREATE_TABLE, schema_of(bound, TableName.from_parts(parts, bound.state.current)))
+                yield RequiredPrivilege(
+                    Privilege.CREATE_TABLE, schema_of(bound, TableName.from_parts(parts, bound.state.current))
+                )
         case SetLocation():
             yield from on_target(bound, Privilege.MANAGE)
             for relation in bound.tables:
-                yield from (Need(Privilege.CREATE_EXTERNAL_TABLE, owner) for owner in relation.owners)
+                yield from (RequiredPrivilege(Privilege.CREATE_EXTERNAL_TABLE, owner) for owner in relation.owners)
         case DropFeature():
             yield from on_target(bound, Privilege.MANAGE)
         case AddConstraint() | AlterColumn(nullable=False):  # the outcome reveals something about the rows

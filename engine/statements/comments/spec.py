@@ -11,13 +11,13 @@ from typing import Any, assert_never
 from catalog.changes import SetComment, SetViewProperties
 from catalog.conditions import RestCatalogNotChanged
 from catalog.entries import ViewEntry
-from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.conditions import RequiredPrivilege, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName, TableName, fold, path_of
 from catalog.system.system_views import is_system_schema
 from catalog.volumes.changes import SetVolumeComment
-from engine.authorization.needs import managed_schema, on_securable, on_target
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import managed_schema, on_securable, on_target
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_volume
@@ -99,7 +99,9 @@ def parse_comment_on(cursor: Cursor) -> CommentOn:
     return CommentOn(kind=kind, parts=parts, comment=None if cursor.take("NULL") else cursor.read_string())
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], CommentOn]] = MappingProxyType({("COMMENT", "ON"): parse_comment_on})
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], CommentOn]] = MappingProxyType(
+    {("COMMENT", "ON"): parse_comment_on}
+)
 
 
 def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
@@ -166,17 +168,17 @@ def _is_view(parts: tuple[str, ...], binder: Binder) -> bool:
     return isinstance(binder.view.resolve(TableName.from_parts(parts, binder.state.current)), ViewEntry)
 
 
-def _require(bound: BoundStatement, statement: CommentOn) -> Iterable[AnyNeed]:
+def _require(bound: BoundStatement, statement: CommentOn) -> Iterable[Requirement]:
     match statement.kind:
         case Commentable.CATALOG:
-            return [Need(Privilege.MANAGE, bound.view.catalog(CatalogName(statement.parts[0])))]
+            return [RequiredPrivilege(Privilege.MANAGE, bound.view.catalog(CatalogName(statement.parts[0])))]
         case Commentable.SCHEMA:
             return managed_schema(bound.view.schema(SchemaName.from_parts(statement.parts, bound.state.catalog)))
         case Commentable.VOLUME:
             return on_securable(bound, Privilege.MANAGE)
         case Commentable.COLUMN if bound.target is None:
             view = bound.view.resolve(TableName.from_parts(statement.parts[:-1], bound.state.current))
-            return [] if is_system_schema(view.name.schema_name) else [Need(Privilege.MANAGE, view)]
+            return [] if is_system_schema(view.name.schema_name) else [RequiredPrivilege(Privilege.MANAGE, view)]
         case Commentable.TABLE | Commentable.COLUMN:
             return on_target(bound, Privilege.MODIFY)
         case _:

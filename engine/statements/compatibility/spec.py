@@ -20,7 +20,7 @@ from engine.runtime.results import empty_result, string_rows
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import read_table
-from engine.statements.spec import StatementSpec, answered, effect, needs_nothing
+from engine.statements.spec import StatementSpec, answered, effect, requires_nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ def _of_table(cursor: Cursor) -> Refresh:
     return Refresh(table_parts=read_table(cursor))
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Refresh | ShowAbsent]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Refresh | ShowAbsent]] = MappingProxyType(
     {
         ("INVALIDATE",): parse_invalidate,
         ("MSCK",): parse_msck,
@@ -157,7 +157,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         "MSCK REPAIR TABLE table",
         example="REFRESH TABLE orders",
         bind=_bind,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=effect(PolicyEffect.NONE, "REFRESH"),
         answer=answer_foreign,
     ),
@@ -167,7 +167,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW {LOCKS [table] [EXTENDED] | TRANSACTIONS | COMPACTIONS | INDEXES ON table | [CURRENT] ROLES}",
         example="SHOW LOCKS",
         bind=_bind,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=effect(PolicyEffect.NONE, "SHOW LOCKS"),
         answer=answer_foreign,
     ),

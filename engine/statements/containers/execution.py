@@ -1,6 +1,7 @@
 """Drops tables and schemas: the name first, then the files, so that a crash leaves no dangling name.
 
-`engine.execution.writes.folder_marks` describes the state after a crash. If files cannot be removed although the folder
+`engine.execution.writes.unlisted_folders` describes the state after a crash. If files cannot be removed although the
+folder
 could be marked (a disk that became read-only since), the table's name is restored: a readable table can be dropped.
 """
 
@@ -15,7 +16,7 @@ from catalog.conditions import LogPathNotAllowed, SchemaAlreadyExists, SchemaNot
 from catalog.entries import Relation, SchemaEntry, TableEntry, VolumeEntry
 from catalog.errors import SqlError
 from engine.binding.bound import Outcome
-from engine.execution.writes.folder_marks import mark_dropped, marked, unmark
+from engine.execution.writes.unlisted_folders import mark_dropped, unlisted_folders, unmark
 from engine.planning.plans.ddl import DropSchemaPlan, DropTablePlan
 from engine.runtime.results import empty_result
 from engine.statements.volumes.execution import remove_volume_files
@@ -30,7 +31,7 @@ def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[
         return Outcome(result=empty_result())
     expected = _managed([plan.entry])
     try:
-        with marked(expected, catalog):
+        with unlisted_folders(expected, catalog):
             dropped = catalog.drop_table(plan.entry.name, plan.condition, purge=plan.purge)
     except plan.tolerated:
         return Outcome(result=empty_result())
@@ -47,7 +48,7 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
     state = catalog.view().state
     expected = _managed(state.relations_of(plan.name)) if plan.cascade else []
     try:
-        with marked(expected, catalog):
+        with unlisted_folders(expected, catalog):
             dropped = catalog.drop_schema(plan.name, plan.cascade, plan.condition)
     except plan.tolerated:
         return Outcome(result=empty_result())
@@ -86,11 +87,11 @@ def _remove(
     for entry in expected:
         if entry.location not in at:
             unmark(entry, catalog)  # it has another name by now, or was dropped by another statement
-    marks = {entry.location for entry in expected}
+    locations = {entry.location for entry in expected}
     failures = []
     for entry in went:
         try:
-            if entry.location not in marks:
+            if entry.location not in locations:
                 mark_dropped(entry, catalog)
             _remove_files(entry, catalog, before_removal)
         except TableNotRemovable as failure:

@@ -84,7 +84,7 @@ def _take_cascade(cursor: Cursor) -> bool:
     return cursor.take_any("CASCADE", "RESTRICT") == "CASCADE"
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         ("CREATE", "CATALOG"): parse_create_catalog,
         ("ALTER", "CATALOG"): parse_alter_catalog,

@@ -51,8 +51,8 @@ def plan_alter_catalog(bound: BoundStatement, statement: AlterCatalog) -> Catalo
     if entry.rest is None:
         raise StatementNotSupported(f"ALTER CATALOG {entry.name} OPTIONS of a catalog that no CREATE … USING rest made")
     said = {key.lower() for key, _ in statement.options}
-    kept = tuple((key, value) for key, value in entry.rest if key.lower() not in said)
-    return CatalogPlan(change=SetRestOptions(entry.name, (*kept, *statement.options)), condition=bound.condition)
+    remaining = tuple((key, value) for key, value in entry.rest if key.lower() not in said)
+    return CatalogPlan(change=SetRestOptions(entry.name, (*remaining, *statement.options)), condition=bound.condition)
 
 
 def plan_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> CatalogPlan:

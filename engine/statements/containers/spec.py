@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.conditions import RequiredPrivilege, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName
-from engine.authorization.needs import managed_schema, places_of
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import managed_schema, places_of
 from engine.binding.bound import BoundStatement
 from engine.statements.containers.planning import (
     plan_alter_catalog,
@@ -22,31 +22,31 @@ from engine.statements.containers.statement import AlterCatalog, CreateCatalog, 
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, planned_bound
 
 
-def _require_create_catalog(bound: BoundStatement, _: CreateCatalog) -> Iterable[AnyNeed]:
-    yield Need(Privilege.CREATE_CATALOG, bound.view.state.server)
+def _require_create_catalog(bound: BoundStatement, _: CreateCatalog) -> Iterable[Requirement]:
+    yield RequiredPrivilege(Privilege.CREATE_CATALOG, bound.view.state.server)
 
 
-def _require_alter_catalog(bound: BoundStatement, statement: AlterCatalog) -> Iterable[AnyNeed]:
+def _require_alter_catalog(bound: BoundStatement, statement: AlterCatalog) -> Iterable[Requirement]:
     """Requires CREATE CATALOG too: its location and secret may be replaced by any others, as for a new catalog."""
-    yield Need(Privilege.CREATE_CATALOG, bound.view.state.server)
-    yield Need(Privilege.MANAGE, bound.view.catalog(CatalogName(statement.catalog)))
+    yield RequiredPrivilege(Privilege.CREATE_CATALOG, bound.view.state.server)
+    yield RequiredPrivilege(Privilege.MANAGE, bound.view.catalog(CatalogName(statement.catalog)))
 
 
-def _require_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> Iterable[AnyNeed]:
+def _require_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> Iterable[Requirement]:
     name = CatalogName(statement.catalog)
     if bound.view.has_catalog(name) or not statement.if_exists:
-        yield Need(Privilege.MANAGE, bound.view.catalog(name))
+        yield RequiredPrivilege(Privilege.MANAGE, bound.view.catalog(name))
 
 
-def _require_create_schema(bound: BoundStatement, statement: CreateSchema) -> Iterable[AnyNeed]:
+def _require_create_schema(bound: BoundStatement, statement: CreateSchema) -> Iterable[Requirement]:
     catalog_name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog).catalog_name
-    yield Need(Privilege.CREATE_SCHEMA, bound.view.catalog(catalog_name))
+    yield RequiredPrivilege(Privilege.CREATE_SCHEMA, bound.view.catalog(catalog_name))
     if statement.location is not None:
         for owner in places_of(bound, statement.location):
-            yield Need(Privilege.CREATE_EXTERNAL_TABLE, owner)
+            yield RequiredPrivilege(Privilege.CREATE_EXTERNAL_TABLE, owner)
 
 
-def _require_drop_schema(bound: BoundStatement, statement: DropSchema) -> Iterable[AnyNeed]:
+def _require_drop_schema(bound: BoundStatement, statement: DropSchema) -> Iterable[Requirement]:
     schema = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
     if bound.view.finds_schema(schema) or not statement.if_exists:
         yield from managed_schema(bound.view.schema(schema))

@@ -126,4 +126,6 @@ def _take_options(cursor: Cursor, clause: str) -> Properties:
     return read_properties(cursor) if cursor.take(clause) else ()
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], CopyInto]] = MappingProxyType({("COPY", "INTO"): parse_copy_into})
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], CopyInto]] = MappingProxyType(
+    {("COPY", "INTO"): parse_copy_into}
+)

@@ -13,10 +13,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed
+from catalog.grants.conditions import Requirement
 from catalog.grants.privileges import Privilege
-from engine.authorization.needs import on_target, reads
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import on_target, reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundFiles, BoundNames, BoundStatement, BoundTable
 from engine.binding.source_files import reading_format, says
@@ -25,7 +25,7 @@ from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.reads import QueryColumn, ReadPlan
 from engine.planning.plans.writes import CopyPlan, InsertPlan
 from engine.planning.reads.scans import files_scan
-from engine.planning.rules.query_columns import table_fields
+from engine.planning.semantics.query_columns import table_fields
 from engine.statements.copy_into.binding import bind_files, places_of
 from engine.statements.copy_into.statement import CopyInto
 from engine.statements.insert.planning import plan_insert
@@ -112,7 +112,7 @@ def _bind(statement: CopyInto, binder: Binder) -> BoundNames:
     return BoundNames(target=target, relations=(bind_files(statement, target, binder.view, binder.files),))
 
 
-def _require(bound: BoundStatement, _: CopyInto) -> Iterable[AnyNeed]:
+def _require(bound: BoundStatement, _: CopyInto) -> Iterable[Requirement]:
     return (*on_target(bound, Privilege.MODIFY), *reads(bound.relations))
 
 

@@ -21,7 +21,7 @@ from catalog.rest.names import is_rest, with_place
 from catalog.view import CatalogView
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundTable, FreeName, TakenName
-from engine.binding.sight import free_path_owners, may_hear_of, path_owners
+from engine.binding.visibility import free_path_owners, may_hear_of, path_owners
 from engine.statements.create_table.statement import REPLACES, CreateMode
 from engine.tables.formats import DEFAULT_FORMAT, TableFormat
 from engine.tables.snapshot import TableSnapshot
@@ -56,15 +56,15 @@ def new_table(
         owners = free_path_owners(binder.view, location)
         found = _found_or_free(binder, location)
         return FreeName(name=name, location=location, managed=False, own=own, found=found, owners=owners)
-    chosen = binder.view.managed_location(name)
-    if chosen is None:
+    new_location = binder.view.managed_location(name)
+    if new_location is None:
         raise NoPlaceForTable(str(name))
-    if _is_taken(binder, chosen):  # by a table that was renamed
-        folder, _, last = chosen.rpartition("/")
+    if _is_taken(binder, new_location):  # by a table that was renamed
+        folder, _, last = new_location.rpartition("/")
         last = last.encode()[:_FOLDER_BYTES_MAX].decode(errors="ignore")
-        chosen = f"{folder}/{last}-{uuid.uuid4().hex}"
-        binder.view.ensure_free_location(chosen)
-    return FreeName(name=name, location=chosen, managed=True, own=own)
+        new_location = f"{folder}/{last}-{uuid.uuid4().hex}"
+        binder.view.ensure_free_location(new_location)
+    return FreeName(name=name, location=new_location, managed=True, own=own)
 
 
 def _new_elsewhere(binder: Binder, name: TableName, address: str, written: str | None, own: TableFormat) -> FreeName:

@@ -290,7 +290,7 @@ def _read_columns_of_partitions(cursor: Cursor) -> tuple[ColumnDef, ...]:
     return tuple(columns)
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         ("CONVERT", "TO", "DELTA"): parse_convert,
         ("CREATE", "EXTERNAL", "TABLE"): parse_create_external_table,

@@ -19,7 +19,7 @@ from catalog.conditions import (
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.scans import empty_scan
-from engine.planning.rules.allowed_expressions import column_checks, constraint_check
+from engine.planning.semantics.allowed_expressions import column_checks, constraint_check
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import parse_type
 from engine.statements.create_table.statement import Check, ColumnDef, CreateTable
@@ -27,8 +27,8 @@ from engine.tables.column_metadata import (
     ALLOW_EXPLICIT,
     GENERATION,
     GENERATION_SETTINGS,
-    GREATEST,
-    LEAST,
+    LONG_MAX,
+    LONG_MIN,
     START,
     STEP,
     is_identity,
@@ -126,7 +126,7 @@ def identity_metadata(column: ColumnDef, data_type: DataType) -> dict[str, objec
         raise IdentityTypeNotSupported(name, format_sql_type(data_type))
     if identity.step == 0:
         raise IdentityStepZero(name)
-    if not all(LEAST <= value <= GREATEST for value in (identity.start, identity.step)):
+    if not all(LONG_MIN <= value <= LONG_MAX for value in (identity.start, identity.step)):
         raise IdentityExhausted(name)
     if column.generated is not None or column.default is not None:
         raise IdentityWithExpression(name)

@@ -15,8 +15,8 @@ from engine.errors.table_errors import naming
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
 from engine.planning.plans.write_plan import WritePlan
-from engine.planning.rules.idempotence import numbered_write
-from engine.planning.rules.query_columns import table_fields
+from engine.planning.semantics.idempotence import idempotent_write
+from engine.planning.semantics.query_columns import table_fields
 from engine.runtime.settings import captured_settings
 from engine.statements.create_table.planning import describe_creation, ensure_creatable, operation_name, partition_names
 from engine.statements.create_table.planning_definition import (
@@ -58,7 +58,7 @@ def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -
         description=plan.description,
         source=analyzed.query,
         rows=WritePlan(table=table.label, config=config),
-        numbered=numbered_write(analyzed.bound.state),
+        idempotent_write=idempotent_write(analyzed.bound.state),
     )
 
 
@@ -72,7 +72,7 @@ def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.OVERWRITE)
         table.snapshot.ensure_supported(TableOperation.METADATA)
-    if table.snapshot.rules.is_append_only:
+    if table.snapshot.table_config.is_append_only:
         raise CannotModifyAppendOnly(table.label)
     return table
 

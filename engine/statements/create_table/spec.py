@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed
+from catalog.grants.conditions import Requirement
 from catalog.grants.privileges import Privilege
-from engine.authorization.needs import new_table, on_target, reads
 from engine.authorization.policies import Effect, PolicyEffect
+from engine.authorization.required_privileges import new_table, on_target, reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundTable, TakenName
 from engine.formats.planning import FormatPlanners
@@ -71,22 +71,22 @@ def _bind_convert(statement: ConvertTable, binder: Binder) -> BoundNames:
     return BoundNames(target=new_name(binder, statement.table_parts, None))
 
 
-def _require_create(bound: BoundStatement, statement: CreateTable) -> Iterable[AnyNeed]:
+def _require_create(bound: BoundStatement, statement: CreateTable) -> Iterable[Requirement]:
     yield from new_table(bound, statement.table_parts, replaces=statement.mode in REPLACES)
     yield from reads(bound.relations)
     yield from policy_functions(bound, statement.policies)
 
 
-def _require_like(bound: BoundStatement, statement: CreateTableLike) -> Iterable[AnyNeed]:
+def _require_like(bound: BoundStatement, statement: CreateTableLike) -> Iterable[Requirement]:
     return (*new_table(bound, statement.table_parts), *reads(bound.relations))
 
 
-def _require_clone(bound: BoundStatement, statement: CloneTable) -> Iterable[AnyNeed]:
+def _require_clone(bound: BoundStatement, statement: CloneTable) -> Iterable[Requirement]:
     replaces = statement.mode in REPLACES
     return (*new_table(bound, statement.table_parts, replaces=replaces), *reads(bound.relations))
 
 
-def _require_convert(bound: BoundStatement, statement: ConvertTable) -> Iterable[AnyNeed]:
+def _require_convert(bound: BoundStatement, statement: ConvertTable) -> Iterable[Requirement]:
     if statement.path is None:
         return on_target(bound, Privilege.MANAGE)
     return new_table(bound, statement.table_parts)

@@ -15,7 +15,7 @@ from catalog.conditions import UnresolvedColumn
 from catalog.entries import FunctionEntry
 from catalog.names import CatalogName, SchemaName
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
-from engine.binding.sight import is_hidden, visible_keys, visible_properties
+from engine.binding.visibility import is_hidden, visible_keys, visible_properties
 from engine.pruning.estimates import DistinctCount
 from engine.runtime.results import (
     BIGINT,
@@ -105,16 +105,16 @@ def describe_function(bound: BoundStatement, statement: DescribeFunction) -> Out
     entry = bound.securable
     assert isinstance(entry, FunctionEntry)
     inputs = ", ".join(f"{each.name} {each.type}" for each in entry.parameters)
-    told: dict[str, str | None] = {
+    described: dict[str, str | None] = {
         "Function": entry.name.table if is_temporary(entry.name) else ".".join(entry.name.parts),
         "Type": "TABLE" if entry.table_columns else "SCALAR",
         "Input": f"({inputs})",
         "Returns": f"\n{'':11}".join(f"{each.name} {each.type}" for each in entry.table_columns) or entry.returns,
     }
     if statement.extended:
-        told |= {"Comment": entry.comment, "Owner": entry.owner, "Created": _time(entry.created_ms)}
-        told["Body"] = entry.body if is_temporary(entry.name) or bound.view.tells_all(entry) else None
-    lines = [f"{key + ':':10} {value}" for key, value in told.items() if value is not None]
+        described |= {"Comment": entry.comment, "Owner": entry.owner, "Created": _time(entry.created_ms)}
+        described["Body"] = entry.body if is_temporary(entry.name) or bound.view.tells_all(entry) else None
+    lines = [f"{key + ':':10} {value}" for key, value in described.items() if value is not None]
     rows = [(line,) for text in lines for line in (text.split("\n") if text.startswith("Returns:") else [text])]
     return Outcome(result=string_rows(("function_desc",), rows))
 
@@ -232,7 +232,7 @@ def _details(bound: BoundStatement, relation: NamedRelation) -> Iterator[Row]:
 
 def _distinct_counts(bound: BoundStatement, relation: NamedRelation) -> Mapping[str, DistinctCount]:
     """Returns visible distinct counts: none if a policy may hide rows, or without SELECT."""
-    if not isinstance(relation, BoundTable) or relation.is_policed or is_hidden(bound.view, relation):
+    if not isinstance(relation, BoundTable) or relation.is_protected or is_hidden(bound.view, relation):
         return {}
     return relation.snapshot.distinct_counts.columns
 

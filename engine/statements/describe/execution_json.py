@@ -17,7 +17,7 @@ from catalog.entries import ViewEntry
 from catalog.names import quote
 from catalog.policies.policies import Policies, PolicyFunction
 from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelation
-from engine.binding.sight import visible_keys
+from engine.binding.visibility import visible_keys
 from engine.sql.dialect.type_text import parse_type
 from engine.tables.column_metadata import GENERATION, is_identity
 from engine.tables.keys import ForeignKey, TableKey, is_key_property, primary_key
@@ -32,7 +32,7 @@ def described_json(bound: BoundStatement, relation: NamedRelation, details: dict
         _table(bound, relation) if isinstance(relation, BoundTable) else _view(relation.entry, details.get("View Text"))
     )
     name = relation.entry.name
-    told = {
+    described = {
         "table_name": details["Table"],
         "catalog_name": name.catalog,
         "namespace": [name.schema],
@@ -46,7 +46,7 @@ def described_json(bound: BoundStatement, relation: NamedRelation, details: dict
         "comment": details.get("Comment"),
         **known,
     }
-    return json.dumps({key: value for key, value in told.items() if value is not None}, ensure_ascii=False)
+    return json.dumps({key: value for key, value in described.items() if value is not None}, ensure_ascii=False)
 
 
 def _instant(text: str | None) -> str | None:
@@ -135,7 +135,7 @@ def _view(entry: ViewEntry, text: str | None) -> dict[str, Any]:
 
 def _column(relation: NamedRelation, column: ColumnInfo) -> dict[str, Any]:
     field = relation.snapshot.schema.field(column.name) if isinstance(relation, BoundTable) else None
-    told = {
+    described = {
         "name": column.name,
         "type": _column_type(column.type, field),
         "comment": column.comment,
@@ -144,7 +144,7 @@ def _column(relation: NamedRelation, column: ColumnInfo) -> dict[str, Any]:
         "generation_expression": field.metadata.get(GENERATION) if field else None,
         "is_identity": True if field and is_identity(field) else None,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in described.items() if value is not None}
 
 
 def _column_type(text: str, field: StructField | None) -> dict[str, Any]:
@@ -183,5 +183,5 @@ def _type(data_type: DataType, collations: Mapping[str, str], path: str) -> dict
 
 def _field(field: StructField) -> dict[str, Any]:
     shown = _type(field.data_type, collations_of(field), field.name)
-    told = {"name": field.name, "type": shown, "comment": field.comment, "nullable": field.nullable}
-    return {key: value for key, value in told.items() if value is not None}
+    described = {"name": field.name, "type": shown, "comment": field.comment, "nullable": field.nullable}
+    return {key: value for key, value in described.items() if value is not None}

@@ -100,6 +100,6 @@ def _read_limit(cursor: Cursor) -> int:
     return limit
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {("DESC",): parse_describe, ("DESCRIBE",): parse_describe}
 )

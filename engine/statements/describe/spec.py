@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed
-from engine.authorization.needs import reads
+from catalog.grants.conditions import Requirement
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.sql.query.values import AsOfVersion
@@ -25,7 +25,7 @@ from engine.statements.describe.statement import (
     DescribeSchema,
     DescribeTable,
 )
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
 
 
 def _bind_table(statement: DescribeTable, binder: Binder) -> BoundNames:
@@ -35,7 +35,7 @@ def _bind_table(statement: DescribeTable, binder: Binder) -> BoundNames:
     return BoundNames(relations=(binder.relation(statement.table_parts, time_travel, binder.state.current),))
 
 
-def _require_version(bound: BoundStatement, statement: DescribeTable) -> Iterable[AnyNeed]:
+def _require_version(bound: BoundStatement, statement: DescribeTable) -> Iterable[Requirement]:
     """Requires SELECT for an older version, whose columns may have been dropped; visible tables may be described as
     they are.
     """
@@ -63,7 +63,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="{DESCRIBE | DESC} {SCHEMA | DATABASE | NAMESPACE} [EXTENDED] schema",
         example="DESCRIBE SCHEMA sales",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=effect(PolicyEffect.NONE, "DESCRIBE SCHEMA"),
         answer=describe_schema,
     ),
@@ -73,7 +73,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="{DESCRIBE | DESC} CATALOG [EXTENDED] catalog",
         example="DESCRIBE CATALOG sales",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=effect(PolicyEffect.NONE, "DESCRIBE CATALOG"),
         answer=describe_catalog,
     ),

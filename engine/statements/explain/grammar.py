@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from catalog.conditions import UnsupportedClause
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import QUERY_HEADS
+from engine.sql.dialect.dialect import QUERY_LEADING_WORDS
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.words import hint
@@ -70,11 +70,13 @@ def parse_explain(cursor: Cursor) -> Explain | ExplainWrite:
         first = next(iter(cursor.words(1)), "")
         kind = refused_kind(cursor.words(WORDS_MAX)) or (first if first in _NO_QUERIES else None)
         if kind is None:
-            raise cursor.fail(f"a query is expected after EXPLAIN{hint(first, sorted(QUERY_HEADS | set(_MODES)))}")
+            raise cursor.fail(
+                f"a query is expected after EXPLAIN{hint(first, sorted(QUERY_LEADING_WORDS | set(_MODES)))}"
+            )
         raise unsupported_statement(f"EXPLAIN {kind}")
     return Explain(mode=mode, inner=parse_query(cursor))
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Explain | ExplainWrite]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Explain | ExplainWrite]] = MappingProxyType(
     {("EXPLAIN",): parse_explain}
 )

@@ -33,7 +33,7 @@ from engine.statements.merge.planning import plan_merge
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.planning import plan_delete, plan_update
 from engine.statements.row_changes.statement import Delete, Update
-from engine.tables.rules import Capability
+from engine.tables.config import Capability
 
 
 def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:
@@ -109,7 +109,7 @@ def _updates(plan: UpdatePlan) -> str:
     if plan.rewritten is not None:
         return "files with rows that change are written again, with the new values and the rows that stay"
     return (
-        f"new values are in new files; of the rows that change, {_one_by_one(plan.table, Capability.UPDATED_ROW_MARKS)}"
+        f"new values are in new files; of the rows that change, {_one_by_one(plan.table, Capability.VECTORS_ON_UPDATE)}"
     )
 
 
@@ -122,13 +122,13 @@ def _merges(plan: MergePlan) -> str:
     if plan.updates or plan.inserts:
         found.append("new rows and new values are in new files")
     leaves = plan.updates or plan.deletes
-    merged = _one_by_one(plan.table, Capability.MERGED_ROW_MARKS)
+    merged = _one_by_one(plan.table, Capability.VECTORS_ON_MERGE)
     found.append(f"of the rows that change or go, {merged}" if leaves else "no file is removed")
     return "; ".join(found)
 
 
-def _one_by_one(table: BoundTable, marks: Capability = Capability.DELETED_ROW_MARKS) -> str:
+def _one_by_one(table: BoundTable, feature: Capability = Capability.VECTORS_ON_DELETE) -> str:
     """Describes how rows are removed from their files."""
-    if table.snapshot.rules.has(marks):
+    if table.snapshot.table_config.has(feature):
         return "those in files with other rows are marked in deletion vectors, files of nothing else are removed"
     return "files with other rows are written again without them, files of nothing else are removed"

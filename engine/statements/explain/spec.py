@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from catalog.grants.conditions import AnyNeed
+from catalog.grants.conditions import Requirement
 from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
@@ -42,7 +42,7 @@ def _bind(statement: ExplainWrite, binder: Binder) -> BoundNames:
             assert_never(statement.inner)
 
 
-def _require(bound: BoundStatement, statement: ExplainWrite) -> Iterable[AnyNeed]:
+def _require(bound: BoundStatement, statement: ExplainWrite) -> Iterable[Requirement]:
     """Requires the explained statement's privileges."""
     if isinstance(statement.inner, Insert):
         return require_insert(bound, statement.inner)

@@ -168,7 +168,7 @@ def _read_temporary(cursor: Cursor) -> tuple[str, ...]:
 
 _TEMPORARY: tuple[tuple[str, ...], ...] = ((), ("TEMP",), ("TEMPORARY",))
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         **{
             (*create, *temporary, "FUNCTION"): partial(

@@ -7,11 +7,11 @@ from typing import Any
 
 from catalog.conditions import PersistentFunctionExpected
 from catalog.entries import FunctionEntry
-from catalog.grants.conditions import AnyNeed, NameNeed, Need
+from catalog.grants.conditions import RequiredPrivilege, RequiredVisibility, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import TableName
-from engine.authorization.needs import definer_of, on_securable, reads, schema_of
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import definer_of, on_securable, reads, schema_of
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_described_function, bind_function
@@ -20,20 +20,20 @@ from engine.planning.reads.read_plan import read_plan
 from engine.statements.describe.execution import describe_function
 from engine.statements.functions.planning import plan_function
 from engine.statements.functions.statement import CreateFunction, DescribeFunction, DropFunction
-from engine.statements.spec import StatementSpec, answered, changing, effect, needs_nothing, planned_analyzed
+from engine.statements.spec import StatementSpec, answered, changing, effect, planned_analyzed, requires_nothing
 
 
 def _bind(statement: CreateFunction, binder: Binder) -> BoundNames:
     found = binder.relations(statement.probe.relations, binder.state.current)
-    return BoundNames(relations=found, is_kept=not statement.temporary)
+    return BoundNames(relations=found, is_persistent=not statement.temporary)
 
 
-def _require_create(bound: BoundStatement, statement: CreateFunction) -> Iterable[AnyNeed]:
+def _require_create(bound: BoundStatement, statement: CreateFunction) -> Iterable[Requirement]:
     if not statement.temporary:
         name = TableName.from_parts(statement.function_parts, bound.state.current)
-        yield Need(Privilege.CREATE_FUNCTION, schema_of(bound, name))
+        yield RequiredPrivilege(Privilege.CREATE_FUNCTION, schema_of(bound, name))
         if statement.or_replace:
-            yield NameNeed(name, is_function=True)
+            yield RequiredVisibility(name, is_function=True)
     yield from reads(bound.relations, definer_of(bound))
 
 
@@ -84,7 +84,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="{DESCRIBE | DESC} FUNCTION [EXTENDED] function",
         example="DESCRIBE FUNCTION with_tax",
         bind=lambda statement, binder: BoundNames(securable=bind_described_function(statement.function_parts, binder)),
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=effect(PolicyEffect.NONE, "DESCRIBE FUNCTION"),
         answer=describe_function,
     ),

@@ -16,13 +16,13 @@ from catalog.names import like_matcher
 from catalog.view import effective_grants, own_grants
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
-from engine.statements.grants.statement import GrantQuestion, ShowGrants, ShowGroups, ShowLocations, ShowUsers
+from engine.statements.grants.statement import GrantListing, ShowGrants, ShowGroups, ShowLocations, ShowUsers
 
 # Databricks' columns.
 GRANT_COLUMNS = ("Principal", "ActionType", "ObjectType", "ObjectKey")
 
 
-def answer_rights(bound: BoundStatement, statement: GrantQuestion) -> Outcome:
+def answer_rights(bound: BoundStatement, statement: GrantListing) -> Outcome:
     """Returns one statement's rows."""
     match statement:
         case ShowGrants():
@@ -47,8 +47,8 @@ def answer_rights(bound: BoundStatement, statement: GrantQuestion) -> Outcome:
 
 def _grants(bound: BoundStatement, statement: ShowGrants) -> list[tuple[str, str, str, str]]:
     state = bound.view.state
-    asked = statement.principal
-    principal = None if asked is None else principal_of(state, asked.name, asked.kind)
+    of_principal = statement.principal
+    principal = None if of_principal is None else principal_of(state, of_principal.name, of_principal.kind)
     if statement.securable is None:
         entries: list[SecurableEntry] = [state.server, *bound.view.catalogs(), *bound.view.find_schemas(None)]
         entries += [*state.relations.values(), *state.functions.values(), *bound.view.external_locations()]
@@ -78,12 +78,12 @@ def key_of(entry: SecurableEntry) -> str:
 
 def _groups(bound: BoundStatement, statement: ShowGroups) -> list[str]:
     """Returns the catalog's groups: all for administrators, else the principal's own."""
-    rights, asked = bound.view.rights, statement.member
+    rights, of_member = bound.view.rights, statement.member
     groups = sorted(bound.view.state.groups.values(), key=lambda entry: entry.key)
     if rights is not None and not rights.caller.is_admin:
         groups = [entry for entry in groups if group(entry.name) in rights.caller.principals]
-    if asked is not None:
-        member = Principal(asked.kind or PrincipalKind.USER, asked.name)
+    if of_member is not None:
+        member = Principal(of_member.kind or PrincipalKind.USER, of_member.name)
         groups = [entry for entry in groups if member in entry.members]
     return [entry.name for entry in groups]
 

@@ -242,7 +242,7 @@ def read_securable(cursor: Cursor, follower: str) -> SecurableName:
     return SecurableName(kind=Kind.TABLE, parts=read_table(cursor))
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         ("ALTER", "GROUP"): parse_alter_group,
         ("CREATE", "EXTERNAL", "LOCATION"): parse_create_location,

@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 from catalog.conditions import PathNotAllowed, ViewExpected
 from catalog.entries import FunctionEntry, SecurableEntry, ServerEntry, TableEntry, ViewEntry
-from catalog.grants.conditions import AdminNeed, AnyNeed, Need, OwnerNeed
+from catalog.grants.conditions import RequiredAdmin, RequiredOwnership, RequiredPrivilege, Requirement
 from catalog.grants.privileges import Kind, Privilege
 from catalog.grants.right_changes import principal_of
 from catalog.names import CatalogName, TableName, path_of
@@ -40,8 +40,8 @@ from engine.statements.spec import (
     changing,
     effect,
     names_nothing,
-    needs_nothing,
     planned_bound,
+    requires_nothing,
 )
 
 
@@ -58,26 +58,26 @@ def _bind_location(statement: DropLocation, binder: Binder) -> BoundNames:
     return BoundNames(securable=bind_location(statement.name, binder, if_exists=statement.if_exists))
 
 
-def require_managed(bound: BoundStatement, _: Statement) -> Iterable[AnyNeed]:
+def require_managed(bound: BoundStatement, _: Statement) -> Iterable[Requirement]:
     """Requires MANAGE on the object; only administrators manage the server itself."""
     if isinstance(bound.securable, ServerEntry):
-        yield AdminNeed()
+        yield RequiredAdmin()
     elif bound.securable is not None:
-        yield Need(Privilege.MANAGE, bound.securable)
+        yield RequiredPrivilege(Privilege.MANAGE, bound.securable)
 
 
-def _require_owner(bound: BoundStatement, statement: AlterOwner) -> Iterable[AnyNeed]:
+def _require_owner(bound: BoundStatement, statement: AlterOwner) -> Iterable[Requirement]:
     yield from require_managed(bound, statement)
     if isinstance(bound.securable, ViewEntry | FunctionEntry):
-        yield OwnerNeed(principal_of(bound.view.state, statement.owner.name, statement.owner.kind))
+        yield RequiredOwnership(principal_of(bound.view.state, statement.owner.name, statement.owner.kind))
 
 
-def _require_admin(_: BoundStatement, __: Statement) -> Iterable[AnyNeed]:
-    yield AdminNeed()
+def _require_admin(_: BoundStatement, __: Statement) -> Iterable[Requirement]:
+    yield RequiredAdmin()
 
 
-def _require_create_location(bound: BoundStatement, _: CreateLocation) -> Iterable[AnyNeed]:
-    yield Need(Privilege.CREATE_EXTERNAL_LOCATION, bound.view.state.server)
+def _require_create_location(bound: BoundStatement, _: CreateLocation) -> Iterable[Requirement]:
+    yield RequiredPrivilege(Privilege.CREATE_EXTERNAL_LOCATION, bound.view.state.server)
 
 
 _NO_ROWS = effect(PolicyEffect.NONE, "A statement about privileges")
@@ -226,7 +226,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW GRANTS [principal] [ON kind name]",
         example="SHOW GRANTS ON TABLE orders",
         bind=_bind_grants,
-        required_privileges=needs_nothing,  # visible objects may be described
+        required_privileges=requires_nothing,  # visible objects may be described
         policy_effects=_NO_ROWS,
         answer=answer_rights,
     ),
@@ -236,7 +236,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW GROUPS [WITH {USER user | GROUP group}] [[LIKE] 'pattern']",
         example="SHOW GROUPS",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NO_ROWS,
         answer=answer_rights,
     ),
@@ -246,7 +246,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW USERS [[LIKE] 'pattern']",
         example="SHOW USERS",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NO_ROWS,
         answer=answer_rights,
     ),
@@ -256,7 +256,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW EXTERNAL LOCATIONS [[LIKE] 'pattern']",
         example="SHOW EXTERNAL LOCATIONS",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NO_ROWS,
         answer=answer_rights,
     ),

@@ -126,7 +126,7 @@ class ShowLocations(Statement):
 
 
 # Statements that list grants.
-GrantQuestion = ShowGrants | ShowGroups | ShowUsers | ShowLocations
+GrantListing = ShowGrants | ShowGroups | ShowUsers | ShowLocations
 
 # Statements that change grants.
 RightStatement = (

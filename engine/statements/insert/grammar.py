@@ -19,7 +19,7 @@ from types import MappingProxyType
 from catalog.conditions import StatementNotSupported, UnsupportedClause
 from engine.runtime.parameters import Parameter
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import QUERY_HEADS, each_token, tokenize
+from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, each_token, tokenize
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.parameters import with_values
@@ -39,7 +39,7 @@ from engine.statements.insert.statement import (
 )
 
 _Replace = ReplaceWhere | ReplaceUsing | ReplaceOn
-_QUERY_WORDS = tuple((head,) for head in sorted(QUERY_HEADS - {"("}))
+_QUERY_WORDS = tuple((leading_words,) for leading_words in sorted(QUERY_LEADING_WORDS - {"("}))
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 _BEFORE_VALUE = frozenset({TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT, TokenType.VALUES})
@@ -172,9 +172,9 @@ def _is_query_after_value(cursor: Cursor) -> bool:
 def _read_source(cursor: Cursor, led_by: Span | None) -> Query:
     if led_by is None:
         return parse_query(cursor)
-    head, clause = cursor.text[: led_by.end], cursor.text[led_by.end : cursor.offset]
+    leading_words, clause = cursor.text[: led_by.end], cursor.text[led_by.end : cursor.offset]
     tail = cursor.text[cursor.offset : cursor.read_rest()[-1].end + 1]
-    text = head + _NOT_NEWLINE.sub(" ", clause) + tail
+    text = leading_words + _NOT_NEWLINE.sub(" ", clause) + tail
     return parse_query(Cursor(text, tokenize(text)))
 
 
@@ -240,7 +240,7 @@ def _num_rows(tokens: Sequence[Token]) -> int:
     return rows
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Insert | MultiInsert]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Insert | MultiInsert]] = MappingProxyType(
     {("INSERT",): parse_insert}
 )
 

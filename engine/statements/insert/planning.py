@@ -31,9 +31,9 @@ from engine.planning.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.planning.rules.conditions import joint_condition, own_condition_check, rows_matching
-from engine.planning.rules.idempotence import numbered_write
-from engine.planning.rules.query_columns import given_fields, table_fields
+from engine.planning.semantics.conditions import joint_condition, own_condition_check, rows_matching
+from engine.planning.semantics.idempotence import idempotent_write
+from engine.planning.semantics.query_columns import given_fields, table_fields
 from engine.sql.expressions import Expression, one_line, parse_expression
 from engine.statements.create_table.planning import (
     define,
@@ -84,7 +84,7 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
             for each, part in zip(analyzed.more_sources, insert.defaults.parts[1:], strict=True)
         ),
         only_if_absent=statement.if_not_exists,
-        numbered=numbered_write(bound.state),
+        idempotent_write=idempotent_write(bound.state),
         expression_checks=None
         if insert.condition is None
         else own_condition_check(table, REPLACE_WHERE, insert.condition),
@@ -139,7 +139,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
         description=describe_creation(operation_name(statement), bound, target.managed, definition),
         source=analyzed.query,
         rows=WritePlan(table=str(target.name), config=config),
-        numbered=numbered_write(bound.state),
+        idempotent_write=idempotent_write(bound.state),
         tolerated=tolerated(if_not_exists=statement.if_not_exists),
     )
 

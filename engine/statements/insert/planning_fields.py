@@ -19,16 +19,16 @@ from engine.enforcement.columns import match_columns
 from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.write_plan import WritePlan
 from engine.statements.insert.statement import Insert
-from engine.tables.rules import Capability, TableRules
+from engine.tables.config import Capability, TableConfiguration
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.schema_changes import is_widening
 
 
-def depends_on_names(rules: TableRules, statement: Insert) -> bool:
+def depends_on_names(table_config: TableConfiguration, statement: Insert) -> bool:
     """Returns True if the query's column names decide how fields match."""
-    if statement.by_name or statement.columns or not rules.has(Capability.NAMED_FIELDS):
+    if statement.by_name or statement.columns or not table_config.has(Capability.NAMED_FIELDS):
         return False
-    return any(_has_struct(column.data_type) for column in rules.schema.fields)
+    return any(_has_struct(column.data_type) for column in table_config.schema.fields)
 
 
 def field_matching(rows: WritePlan, statement: Insert, given: Sequence[StructField], *, evolves: bool) -> FieldMatching:
@@ -86,5 +86,5 @@ def _is_cast(own: DataType, given: DataType, widens: bool) -> bool:
         case MapType(key, value), MapType(other_key, other_value):
             return _is_cast(key, other_key, widens) or _is_cast(value, other_value, widens)
         case _:  # any other pair of types
-            is_kept = own == given or PrimitiveType.VOID in (own, given)
-            return not is_kept and not (widens and is_widening(own, given))
+            is_persistent = own == given or PrimitiveType.VOID in (own, given)
+            return not is_persistent and not (widens and is_widening(own, given))

@@ -19,7 +19,7 @@ from engine.enforcement.columns import match_columns, partition_column
 from engine.enforcement.computed_columns import default_text
 from engine.planning.analyzed import DefaultValues, GivenRows, InsertRows
 from engine.planning.plans.write_plan import LiteralRows, WritePlan
-from engine.planning.rules.conditions import own_condition
+from engine.planning.semantics.conditions import own_condition
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import Expression
 from engine.sql.query.splice import Edit
@@ -63,11 +63,11 @@ def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> Write
     for number, item in enumerate(statement.partition):
         if item.column.casefold() in (other.column.casefold() for other in statement.partition[:number]):
             raise DuplicateKey("The PARTITION clause", item.column)
-        partition_column(table.snapshot.rules, item.column)
+        partition_column(table.snapshot.table_config, item.column)
     static_partitions = {item.column: item.value for item in statement.partition if item.value is not None}
     return WritePlan(
         table=table.label,
-        config=table.snapshot.rules,
+        config=table.snapshot.table_config,
         insert_columns=statement.columns,
         static_partitions=MappingProxyType(static_partitions),
         replaces=None if own is None else own.text,
@@ -114,12 +114,12 @@ def find_defaults(rows: WritePlan, statement: Insert) -> DefaultValues:
 def _part(
     rows: WritePlan, targets: Sequence[StructField], left_out: Collection[int], number: int | None = None
 ) -> GivenRows:
-    kept = tuple(at for at in range(len(targets)) if at not in left_out)
-    if not kept:
+    given_columns = tuple(at for at in range(len(targets)) if at not in left_out)
+    if not given_columns:
         raise StatementNotSupported("DEFAULT for all columns, which the table makes itself,")
     return GivenRows(
-        rows=replace(rows, insert_columns=tuple(targets[at].name for at in kept)),
-        kept=kept,
+        rows=replace(rows, insert_columns=tuple(targets[at].name for at in given_columns)),
+        selected_columns=given_columns,
         width=len(targets) + (number is not None),
         number=number,
     )

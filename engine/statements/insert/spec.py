@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed
+from catalog.grants.conditions import Requirement
 from catalog.grants.privileges import Privilege
-from engine.authorization.needs import on_target, reads
 from engine.authorization.policies import Effect, PolicyEffect
+from engine.authorization.required_privileges import on_target, reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
@@ -25,7 +25,7 @@ def bind_insert(statement: Insert, binder: Binder) -> BoundNames:
     return BoundNames(target=target, relations=binder.relations(statement.source.relations, binder.state.current))
 
 
-def require_insert(bound: BoundStatement, statement: Insert) -> Iterable[AnyNeed]:
+def require_insert(bound: BoundStatement, statement: Insert) -> Iterable[Requirement]:
     """Requires SELECT too if existing rows decide the outcome, which then reveals something about them."""
     yield from on_target(bound, Privilege.MODIFY)
     if _replaces(statement):
@@ -50,8 +50,8 @@ def analyze_insert(bound: BoundStatement, statement: Insert, analyzer: Analyzer)
     found = insert_rows(bound, statement)
     source, *more = found.sources(read_plan(statement.source, bound.relations, found.edits))
     names_fields = depends_on_names(found.rows.config, statement)
-    needs_columns = statement.by_name or found.evolves or names_fields or isinstance(statement.replace, ReplaceOn)
-    columns = analyzer.columns_of(source) if needs_columns else None
+    requires_columns = statement.by_name or found.evolves or names_fields or isinstance(statement.replace, ReplaceOn)
+    columns = analyzer.columns_of(source) if requires_columns else None
     return AnalyzedStatement(bound=bound, source=source, columns=columns, insert=found, more_sources=tuple(more))
 
 

@@ -73,7 +73,7 @@ def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
         if isinstance(relation, BoundTable):
             found.add_fields(relation.entry.name.parts, relation.snapshot.schema.fields, matches)
         else:
-            found.add_columns(relation.entry.name.parts, *_chosen(relation.columns, matches))
+            found.add_columns(relation.entry.name.parts, *_selected_columns(relation.columns, matches))
     return found.result()
 
 
@@ -81,7 +81,7 @@ _Column = TypeVar("_Column", StructField, ColumnInfo)
 _Cells = tuple[Iterable[Any], ...]
 
 
-def _chosen(columns: Sequence[_Column], matches: Matcher) -> tuple[Sequence[_Column], Sequence[int]]:
+def _selected_columns(columns: Sequence[_Column], matches: Matcher) -> tuple[Sequence[_Column], Sequence[int]]:
     """Returns the columns that match by name, and their positions from 1."""
     if matches is matches_all:
         return columns, range(1, len(columns) + 1)
@@ -106,7 +106,7 @@ class _FoundColumns:
     def add_fields(self, table: tuple[str, ...], fields: Sequence[StructField], matches: Matcher) -> None:
         known = self._of_fields.get(id(fields))
         if known is None:
-            known = self._of_fields[id(fields)] = fields, self._add(self._cells_of(*_chosen(fields, matches)))
+            known = self._of_fields[id(fields)] = fields, self._add(self._cells_of(*_selected_columns(fields, matches)))
         self._relations.append(table)
         self._spans.append(known[1])
 

@@ -89,5 +89,5 @@ def _column_rows(bound: BoundStatement, statement: FindColumns) -> Iterator[tupl
 
 def _shown_type(text: str) -> str:
     """Returns the type in upper case, as Databricks' JDBC driver expects; a nested type's outer name alone."""
-    head, bracket, rest = text.partition("<")
-    return head.upper() + bracket + rest
+    leading_words, bracket, rest = text.partition("<")
+    return leading_words.upper() + bracket + rest

@@ -10,7 +10,7 @@ from typing import Any
 
 from catalog.names import CatalogName, TableName, fold, quote
 from engine.binding.bound import BoundStatement, BoundTable, Outcome
-from engine.binding.sight import visible_keys
+from engine.binding.visibility import visible_keys
 from engine.runtime.results import INT, STRING, small_result
 from engine.statements.listings.statement import FindKeys, ListForeignKeys, ListPrimaryKeys, TablePattern
 from engine.tables.keys import ForeignKey, PrimaryKey, TableKey, primary_key
@@ -53,8 +53,8 @@ def find_keys(bound: BoundStatement, statement: FindKeys) -> Outcome:
         primary = [row for table in bound.tables for row in _primary_rows(table)]
         return Outcome(result=small_result(_FOUND_PRIMARY, primary))
     found = [row for table in bound.tables for row in _foreign_rows(bound, table, (None, None, None))]
-    rules = (_NO_ACTION, _NO_ACTION)
-    rows = [(*row[:9], *rules, *row[9:], _NOT_DEFERRABLE) for row in found]
+    actions = (_NO_ACTION, _NO_ACTION)
+    rows = [(*row[:9], *actions, *row[9:], _NOT_DEFERRABLE) for row in found]
     return Outcome(result=small_result(_FOUND_FOREIGN, rows))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed
+from catalog.grants.conditions import Requirement
 from catalog.names import Matcher, any_matcher, fold, jdbc_matcher, matches_all
-from engine.authorization.needs import reads
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.sql.query.values import AsOfVersion
@@ -30,7 +30,7 @@ from engine.statements.listings.statement import (
     ListTables,
     TablePattern,
 )
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
 
 
 def _find_tables(statement: FindTables, binder: Binder) -> BoundNames:
@@ -53,8 +53,8 @@ def _list_columns(statement: ListColumns, binder: Binder) -> BoundNames:
     return BoundNames(relations=tuple(binder.listed(statement.catalog, schemas, names)))
 
 
-def _list_keys(asked: TablePattern, binder: Binder) -> BoundNames:
-    return BoundNames(relations=tuple(binder.listed(asked[0], _named(asked[1]), _named(asked[2]))))
+def _list_keys(pattern: TablePattern, binder: Binder) -> BoundNames:
+    return BoundNames(relations=tuple(binder.listed(pattern[0], _named(pattern[1]), _named(pattern[2]))))
 
 
 def _named(name: str | None) -> Matcher:
@@ -68,7 +68,7 @@ def _list_files(statement: ListFiles, binder: Binder) -> BoundNames:
     return BoundNames(relations=(binder.relation(statement.table_parts, time_travel, binder.state.current),))
 
 
-def _require_reads(bound: BoundStatement, _: ListFiles) -> Iterable[AnyNeed]:
+def _require_reads(bound: BoundStatement, _: ListFiles) -> Iterable[Requirement]:
     return reads(bound.relations)
 
 
@@ -81,7 +81,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW SCHEMAS IN {CATALOG catalog | ALL CATALOGS} [[LIKE] 'pattern']",
         example="SHOW SCHEMAS IN ALL CATALOGS",
         bind=names_nothing,
-        required_privileges=needs_nothing,  # lists contain only visible objects
+        required_privileges=requires_nothing,  # lists contain only visible objects
         policy_effects=_NAMES_ALONE,
         answer=find_objects,
     ),
@@ -91,7 +91,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW TABLES IN {CATALOG catalog | ALL CATALOGS} [SCHEMA LIKE 'pattern'] [[TABLE] LIKE 'pattern']",
         example="SHOW TABLES IN CATALOG sales SCHEMA LIKE 'daily'",
         bind=_find_tables,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=find_objects,
     ),
@@ -102,7 +102,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         "[LIKE 'pattern']",
         example="SHOW COLUMNS IN CATALOG sales TABLE LIKE 'orders'",
         bind=_find_columns,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=find_objects,
     ),
@@ -112,7 +112,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW FUNCTIONS IN {CATALOG catalog | ALL CATALOGS} [SCHEMA LIKE 'pattern'] [LIKE 'pattern']",
         example="SHOW FUNCTIONS IN ALL CATALOGS",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=find_objects,
     ),
@@ -122,7 +122,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW [PRIMARY | FOREIGN] KEYS {IN | FROM} table",
         example="SHOW PRIMARY KEYS IN orders",
         bind=lambda statement, binder: BoundNames(relations=(binder.described(statement.table_parts),)),
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=find_keys,
     ),
@@ -132,7 +132,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="",
         example="",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=list_objects,
     ),
@@ -142,7 +142,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="",
         example="",
         bind=_list_tables,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=list_objects,
     ),
@@ -152,7 +152,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="",
         example="",
         bind=_list_columns,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=list_objects,
     ),
@@ -162,7 +162,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="",
         example="",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=list_objects,
     ),
@@ -172,7 +172,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="",
         example="",
         bind=lambda statement, binder: _list_keys(statement.table, binder),
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=list_keys,
     ),
@@ -182,7 +182,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="",
         example="",
         bind=lambda statement, binder: _list_keys(statement.child, binder),
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=list_keys,
     ),

@@ -155,7 +155,7 @@ def _read_hours(cursor: Cursor) -> float:
     return hours
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         ("ANALYZE", "TABLE"): parse_analyze,
         ("FSCK", "REPAIR", "TABLE"): parse_fsck,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed
+from catalog.grants.conditions import Requirement
 from catalog.grants.privileges import Privilege
-from engine.authorization.needs import on_target
 from engine.authorization.policies import Effect, PolicyEffect
+from engine.authorization.required_privileges import on_target
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.statements.maintenance.statement import (
     AnalyzeTable,
@@ -22,7 +22,7 @@ from engine.statements.maintenance.statement import (
 from engine.statements.spec import StatementSpec, bind_table, changing, effect, planned_by_format, require_on_target
 
 
-def _require_rewrite(bound: BoundStatement, statement: Optimize | Reorg) -> Iterable[AnyNeed]:
+def _require_rewrite(bound: BoundStatement, statement: Optimize | Reorg) -> Iterable[Requirement]:
     """Requires SELECT too for a condition: the number of selected files reveals their contents."""
     yield from on_target(bound, Privilege.MODIFY)
     if statement.condition is not None:

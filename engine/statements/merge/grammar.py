@@ -218,4 +218,4 @@ class _MergeComposer:
         return source
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Merge]] = MappingProxyType({("MERGE",): parse_merge})
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Merge]] = MappingProxyType({("MERGE",): parse_merge})

@@ -34,11 +34,11 @@ from engine.planning.plans.write_plan import WritePlan
 from engine.planning.plans.writes import MATCHING_SOURCE, ChangedValues, MatchedKey, MergePlan
 from engine.planning.reads.scans import read_scan, row_id_columns
 from engine.planning.reads.target_reads import TargetReading, arranged, bitmaps, policy_of_target
-from engine.planning.rules.allowed_expressions import condition_refusals
-from engine.planning.rules.assignments import assigned_values, assignment_refusals, own_path
-from engine.planning.rules.conditions import ensure_no_metadata
-from engine.planning.rules.idempotence import numbered_write
-from engine.planning.rules.query_columns import given_fields, kept_scan
+from engine.planning.semantics.allowed_expressions import condition_refusals
+from engine.planning.semantics.assignments import assigned_values, assignment_refusals, own_path
+from engine.planning.semantics.conditions import ensure_no_metadata
+from engine.planning.semantics.idempotence import idempotent_write
+from engine.planning.semantics.query_columns import given_fields, materialized_scan
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import one_line, parse_any_expression
 from engine.sql.query.source_text import joined
@@ -93,7 +93,7 @@ def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
         reads_table=reads_besides(bound.relations, table, merging.target_relations),
         description=describe_merge(statement, bound.state.principal),
         checks=merging.checks(),
-        numbered=numbered_write(bound.state),
+        idempotent_write=idempotent_write(bound.state),
     )
 
 
@@ -134,7 +134,7 @@ class _Merging:
         taken = (statement.alias or "", statement.source_alias, *(column.name for column in columns))
         queries = [(query, self._relations[id(query)]) for query in statement.queries]
         policy = policy_of_target(bound.relations, self.target_relations[0] if self.target_relations else None)
-        self._is_policed = policy is not None
+        self._is_protected = policy is not None
         self._reading = TargetReading(table, queries, taken, policy=policy, apart=statement.is_of_one_name)
         found = self._relations[id(statement.source)]
         table_alone = found[0] if statement.is_table else None
@@ -146,7 +146,7 @@ class _Merging:
             self.source_table = table_alone
             self.source = replace(scan, metadata=metadata, row_tracking=None)
         else:
-            self.source = kept_scan(relation, columns, table.snapshot.table_root, metadata)
+            self.source = materialized_scan(relation, columns, table.snapshot.table_root, metadata)
         self._reading.source = self.source
         self._ids = row_id_columns(table.label, self._reading.target.row_tracking)
         self._evolves = statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true"
@@ -173,7 +173,7 @@ class _Merging:
         }
         columns = [column for column in self._columns if takes_all or fold(column.name) in {path[0] for path in paths}]
         given = tuple(assigned_fields(given_fields(columns), paths, takes_all=takes_all))
-        rows = WritePlan(table=self._table.label, config=snapshot.rules)
+        rows = WritePlan(table=self._table.label, config=snapshot.table_config)
         return evolved(self._table, rows, given, by_name=True, fields_by_name=True) or snapshot.definition
 
     def _target_name(self, query: TargetQuery) -> str:
@@ -229,7 +229,7 @@ class _Merging:
         value may be masked.
         """
         # Rows without a match may be in any file. A masked value differs from the stored one, so it cannot prune files.
-        if self._statement.unmatched is not None or self._is_policed:
+        if self._statement.unmatched is not None or self._is_protected:
             return ()
         return matched_keys(self._statement, self._table, self.source, self._source_relation)
 
@@ -269,20 +269,20 @@ class _Merging:
         assignments = self._assignments(clause)
         new = assigned_values(self._table, self._config, assignments, self._statement.alias)
         if isinstance(clause.action, StarAction) and self._evolves:
-            new = new.with_kept_fields(given_fields(self._columns_of(assignments)))
+            new = new.with_unassigned_fields(given_fields(self._columns_of(assignments)))
         ids, old_schema = self._ids, self._table.snapshot.schema
         assert not isinstance(clause.action, DeleteAction)
         query = clause.action.values
-        kept = [
+        unassigned = [
             f"{self._target_name(query)}.{self._reading.stored(column.name)}"
             if old_schema.field(column.name)
             else "NULL"
-            for column in new.kept
+            for column in new.unassigned
         ]
         row_id = [f"{self._reading.target.metadata}.row_id"] if ids else []
-        text = self._text(query, (*self._stars_of(clause, assignments), *kept, *row_id), are_found=True)
+        text = self._text(query, (*self._stars_of(clause, assignments), *unassigned, *row_id), are_found=True)
         names = self._reading.names
-        given, old = names.several("value", len(assignments)), names.several("old", len(kept))
+        given, old = names.several("value", len(assignments)), names.several("old", len(unassigned))
         clause_name, moved = names.new("clause"), names.several("id", len(row_id))
         items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
         condition = f"{clause_name} = {number}" if clause.kind is ClauseKind.MATCHED else None

@@ -30,14 +30,14 @@ from engine.binding.bound import BoundTable
 from engine.enforcement.columns import match_columns
 from engine.errors.table_errors import naming
 from engine.planning.plans.write_plan import WritePlan
-from engine.planning.rules.dependencies import uses
-from engine.planning.rules.query_columns import table_type
-from engine.planning.rules.text_lengths import with_lengths
+from engine.planning.semantics.dependencies import uses
+from engine.planning.semantics.query_columns import table_type
+from engine.planning.semantics.text_lengths import with_lengths
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.tables.column_metadata import GENERATION
+from engine.tables.config import Capability
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import AddColumn, ChangeType
-from engine.tables.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 from engine.types.schema_changes import is_widening

@@ -1,7 +1,7 @@
 """MERGE keys: conditions on target rows alone, derived from the join condition once the source's values are known.
 
 `t.k = s.k AND …` is true only for rows whose `k` is among the source's, if both are compared unchanged
-(`engine.planning.rules.matched_columns`).
+(`engine.planning.semantics.matched_columns`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from catalog.names import quote
 from engine.binding.bound import BoundRelation, BoundTable
 from engine.planning.plans.writes import MatchedKey
-from engine.planning.rules.assignments import own_path, without_qualifier
-from engine.planning.rules.matched_columns import fields_down, is_compared
+from engine.planning.semantics.assignments import own_path, without_qualifier
+from engine.planning.semantics.matched_columns import fields_down, is_compared
 from engine.pruning.predicates import Path
 from engine.sql.expressions import equal_columns
 from engine.statements.merge.statement import Merge

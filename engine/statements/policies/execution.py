@@ -15,10 +15,10 @@ from catalog.policies.tags import AllOf, shown
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.statements.grants.execution import key_of
-from engine.statements.policies.statement import DescribePolicy, ShowPolicies, TagQuestion
+from engine.statements.policies.statement import DescribePolicy, PolicyListing, ShowPolicies
 
 
-def answer_policies(bound: BoundStatement, statement: TagQuestion) -> Outcome:
+def answer_policies(bound: BoundStatement, statement: PolicyListing) -> Outcome:
     """Returns one statement's rows. Raises `PolicyNotFound`, `PolicyOnKind`."""
     level = _level(bound)
     match statement:

@@ -245,7 +245,7 @@ def _dotted(parts: tuple[str, ...]) -> str:
     return ".".join(map(quote, parts))
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         **{
             ("ALTER", *kind.value.split()): partial(parse_alter_object, kind=kind)

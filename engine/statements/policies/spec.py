@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.entries import ViewEntry
-from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.conditions import RequiredPrivilege, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import TableName
-from engine.authorization.needs import Needs
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import RequiredPrivileges
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundRelation, BoundStatement, BoundTable
 from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
@@ -68,20 +68,20 @@ def _bind_securable(statement: CreatePolicy | DropPolicy | ShowPolicies | Descri
     return BoundNames(securable=bind_securable(statement.securable, binder))
 
 
-def _require_tag(bound: BoundStatement, _: AlterTags) -> Iterable[AnyNeed]:
+def _require_tag(bound: BoundStatement, _: AlterTags) -> Iterable[Requirement]:
     assert bound.securable is not None
-    yield Need(Privilege.APPLY_TAG, bound.securable)
+    yield RequiredPrivilege(Privilege.APPLY_TAG, bound.securable)
 
 
-def _require_create(bound: BoundStatement, statement: CreatePolicy) -> Iterable[AnyNeed]:
+def _require_create(bound: BoundStatement, statement: CreatePolicy) -> Iterable[Requirement]:
     yield from require_managed(bound, statement)
     function = bound.view.find_function(TableName.from_parts(statement.function_parts, bound.state.current))
     if function is not None:
-        yield Need(Privilege.EXECUTE, function)
+        yield RequiredPrivilege(Privilege.EXECUTE, function)
 
 
-def _require_shown(bound: BoundStatement, _: ShowPolicies | DescribePolicy) -> Iterable[AnyNeed]:
-    return [] if bound.securable is None else [Need(Privilege.MANAGE, bound.securable)]
+def _require_shown(bound: BoundStatement, _: ShowPolicies | DescribePolicy) -> Iterable[Requirement]:
+    return [] if bound.securable is None else [RequiredPrivilege(Privilege.MANAGE, bound.securable)]
 
 
 def _analyze(
@@ -95,11 +95,11 @@ def _analyze(
 _ADMINISTERS = effect(PolicyEffect.ADMINISTERS, "A policy")
 
 
-def policy_functions(bound: BoundStatement, policies: Iterable[NewPolicy]) -> Needs:
+def policy_functions(bound: BoundStatement, policies: Iterable[NewPolicy]) -> RequiredPrivileges:
     for each in policies:
         function = bound.view.find_function(TableName.from_parts(each.function_parts, bound.state.current))
         if function is not None:
-            yield Need(Privilege.EXECUTE, function)
+            yield RequiredPrivilege(Privilege.EXECUTE, function)
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (

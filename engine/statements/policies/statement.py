@@ -105,4 +105,4 @@ class DescribePolicy(Statement):
 TagStatement = AlterTags | CreatePolicy | DropPolicy
 
 
-TagQuestion = ShowPolicies | DescribePolicy
+PolicyListing = ShowPolicies | DescribePolicy

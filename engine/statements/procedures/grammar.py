@@ -247,4 +247,4 @@ def _parse_table(text: str, name: str, parameter: str = _TABLE) -> tuple[str, ..
     return parts
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType({("CALL",): parse_call})
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType({("CALL",): parse_call})

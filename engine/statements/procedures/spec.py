@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from catalog.grants.conditions import AnyNeed
+from catalog.grants.conditions import Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import DEFAULT_SCHEMA, ICEBERG, CatalogName, SchemaName, path_of
-from engine.authorization.needs import new_table, on_owner, on_target, places_of, reads
 from engine.authorization.policies import Effect, PolicyEffect
+from engine.authorization.required_privileges import new_table, on_owner, on_target, places_of, reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, FreeName, TakenName
 from engine.binding.time_travel import read_time
@@ -71,7 +71,7 @@ def _in_catalog(parts: tuple[str, ...], catalog: str | None, current: SchemaName
     return (catalog, current.schema if is_current else DEFAULT_SCHEMA, *parts)
 
 
-def _require_call(bound: BoundStatement, statement: Call) -> Iterable[AnyNeed]:
+def _require_call(bound: BoundStatement, statement: Call) -> Iterable[Requirement]:
     """Requires the privileges for the equivalent statement: RESTORE, OPTIMIZE, VACUUM, INSERT OVERWRITE."""
     match statement.procedure:
         case AncestorsOf():
@@ -93,7 +93,7 @@ def _require_call(bound: BoundStatement, statement: Call) -> Iterable[AnyNeed]:
             assert_never(statement.procedure)
 
 
-def _require_new(bound: BoundStatement, _: RegisterTable | SnapshotTable) -> Iterable[AnyNeed]:
+def _require_new(bound: BoundStatement, _: RegisterTable | SnapshotTable) -> Iterable[Requirement]:
     assert isinstance(bound.target, FreeName | TakenName)
     yield from reads(bound.relations)
     named = bound.target.name if isinstance(bound.target, FreeName) else bound.target.entry.name

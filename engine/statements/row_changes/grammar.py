@@ -156,6 +156,6 @@ def parse_truncate_table(cursor: Cursor) -> TruncateTable:
     return TruncateTable(table_parts=table)
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Delete | Update | TruncateTable]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Delete | Update | TruncateTable]] = MappingProxyType(
     {("DELETE", "FROM"): parse_delete, ("UPDATE",): parse_update, ("TRUNCATE", "TABLE"): parse_truncate_table}
 )

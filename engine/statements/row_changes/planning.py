@@ -35,16 +35,16 @@ from engine.planning.reads.target_reads import (
     places_of,
     policy_of_target,
 )
-from engine.planning.rules.assignments import assigned_values, assignment_refusals, own_path
-from engine.planning.rules.conditions import (
+from engine.planning.semantics.assignments import assigned_values, assignment_refusals, own_path
+from engine.planning.semantics.conditions import (
     ensure_no_metadata,
     own_condition,
     own_condition_check,
     partitions_matching,
     whole_files_matching,
 )
-from engine.planning.rules.idempotence import numbered_write
-from engine.planning.rules.matched_columns import fields_down, is_compared
+from engine.planning.semantics.idempotence import idempotent_write
+from engine.planning.semantics.matched_columns import fields_down, is_compared
 from engine.sql.expressions import Expression, one_line, parse_any_expression, queried_columns
 from engine.sql.query.values import Span
 from engine.statements.row_changes.planning_rewrite import rewritten_rows
@@ -75,7 +75,7 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
         reads_table=reads_besides(relations, table, (statement.rows.target,)),
         description=_description(bound, DELETE, {"predicate": [shown]}),
         expression_checks=_check(table, DELETE, own),
-        numbered=numbered_write(bound.state),
+        idempotent_write=idempotent_write(bound.state),
     )
 
 
@@ -87,19 +87,19 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
     for assignment in statement.assignments:
         if not assignment.is_default:
             ensure_no_metadata(table, UPDATE, parse_any_expression(assignment.text), "A value")
-    new = assigned_values(table, table.snapshot.rules, statement.assignments, statement.alias)
+    new = assigned_values(table, table.snapshot.table_config, statement.assignments, statement.alias)
     split = len(statement.rows.query.relations)
     of_rows, of_values = bound.relations[:split], bound.relations[split:]
     queries = ((statement.rows.query, of_rows), (statement.values.query, of_values))
     policy = policy_of_target(of_rows, statement.rows.target)
     reading = TargetReading(table, queries, (statement.alias or "",), policy=policy)
     ids = row_id_columns(table.label, reading.target.row_tracking)
-    kept = [reading.stored(column.name) for column in new.kept]
+    unassigned = [reading.stored(column.name) for column in new.unassigned]
     row_id = [f"{reading.target.metadata}.row_id"] if ids else []
-    more = "".join(f", {item}" for item in (*kept, *row_id))
+    more = "".join(f", {item}" for item in (*unassigned, *row_id))
     text = reading.spliced(statement.values, of_values, more, are_found=True)
     given = reading.names.several("value", len(statement.assignments))
-    old, moved = reading.names.several("old", len(kept)), reading.names.several("id", len(row_id))
+    old, moved = reading.names.several("old", len(unassigned)), reading.names.several("id", len(row_id))
     items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
     values = reading.read(arranged(text, (*given, *old, *moved), items), with_ids=bool(ids))
     given_alone = reading.read(reading.spliced(statement.values, of_values, ""))
@@ -110,7 +110,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
         values=values,
         rows=WritePlan(
             table=table.label,
-            config=table.snapshot.rules,
+            config=table.snapshot.table_config,
             insert_columns=tuple(column.name for column in new.columns),
             extra_columns=ids,
             fields=FieldMatching.NAME,
@@ -124,7 +124,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
         rewritten=rewritten_rows(table, reading, statement, of_values, new) if policy is None else None,
         checks=QueryCheck(read=given_alone.read, refused=assignment_refusals(UPDATE)),
         expression_checks=_check(table, UPDATE, own),
-        numbered=numbered_write(bound.state),
+        idempotent_write=idempotent_write(bound.state),
     )
 
 
@@ -202,15 +202,15 @@ def queried_key(
             continue
         (where,) = query.values
         start, end = where.start + 1 + span.start, where.start + 1 + span.end
-        kept = reading.names.new("kept")
-        own = ((Span(start, end), f"(SELECT * FROM {kept})"),)
+        source_relation = reading.names.new("kept")
+        own = ((Span(start, end), f"(SELECT * FROM {source_relation})"),)
         places = reading.spliced(query, relations, place_columns(reading.target), instead=own)
         around = (Span(query.items.start, start + 1), "* FROM ("), (Span(end - 1, len(query.query.text)), "\n)")
         return QueriedKey(
             path=tuple(field.name for field in fields),
             field=fields[-1],
             query=reading.beside_target(reading.spliced(query, relations, "", instead=around)),
-            relation=kept,
+            relation=source_relation,
             places=reading.read_places(bitmaps(places), is_once=False),
         )
     return None

@@ -3,7 +3,8 @@
 Row-level changes identify rows by file and position. If a format deletes rows by value (Iceberg's equality deletes),
 the metadata does not contain the positions of the deleted rows. The plan for such a statement is an
 :class:`EqualityDeletesPlan`, whose query finds them; then the statement is planned again, on a snapshot whose files
-have these rows in their deletion vectors (`engine.tables.snapshot.UnmarkedRows`). Those vectors are for reading. The
+have these rows in their deletion vectors (`engine.tables.snapshot.UnresolvedDeletes`). Those vectors are for
+reading. The
 vectors that the statement writes include them, and rewritten files do not contain the rows.
 """
 
@@ -37,7 +38,7 @@ def with_resolved_deletes(
     if unresolved is None:
         return bound
     if isinstance(statement, ExplainWrite):
-        return _on_snapshot(bound, table, unresolved.marked({}))
+        return _on_snapshot(bound, table, unresolved.with_deletes({}))
     if resolved is None or (resolved.table_root, resolved.stamp) != (table.snapshot.table_root, table.snapshot.stamp):
         return EqualityDeletesPlan(table)
     return _on_snapshot(bound, table, resolved)

@@ -2,7 +2,7 @@
 
 The scan distinguishes the rows by position (`told_rows` in `engine.tables.scan`), so the condition is not evaluated
 again. New values are computed for changed rows alone: for others they might raise errors. All rows pass the table's
-constraint checks, which examine only changed rows (`KeptRows`).
+constraint checks, which examine only changed rows (`CopiedColumns`).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from catalog.names import quote
 from engine.binding.bound import BoundRelation, BoundTable
 from engine.planning.plans.file_writes import FieldMatching
-from engine.planning.plans.write_plan import Arrangement, KeptRows, TaskPerFile, WritePlan
+from engine.planning.plans.write_plan import Arrangement, CopiedColumns, TaskPerFile, WritePlan
 from engine.planning.plans.writes import RewrittenRows
 from engine.planning.reads.scans import row_id_columns
 from engine.planning.reads.target_reads import TargetReading, arranged
-from engine.planning.rules.assignments import NewValues
+from engine.planning.semantics.assignments import NewValues
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.expressions import parse_any_expression
 from engine.sql.query.splice import Edit
 from engine.sql.query.values import Span
 from engine.statements.row_changes.statement import Update
-from engine.tables.rules import Capability, TableRules
+from engine.tables.config import Capability, TableConfiguration
 from engine.types.schema import DecimalType, PrimitiveType
 
 
@@ -36,20 +36,20 @@ def rewritten_rows(
     """Returns the rewrite; None for merge-on-read, if a change data feed needs the new rows, and for values with
     subqueries, which may become joins with all rows.
     """
-    config = table.snapshot.rules
-    if config.has(Capability.UPDATED_ROW_MARKS) or config.has(Capability.CHANGE_FEED):
+    config = table.snapshot.table_config
+    if config.has(Capability.VECTORS_ON_UPDATE) or config.has(Capability.CHANGE_FEED):
         return None
     if any(parse_any_expression(each.text).has_subquery for each in statement.assignments if not each.is_default):
         return None
     place = reading.target.metadata
     changes = f"{place}.row_index >= 0"
     ids = row_id_columns(table.label, reading.target.row_tracking)
-    kept = [quote(column.name) for column in new.kept]
+    unassigned = [quote(column.name) for column in new.unassigned]
     names = reading.names
-    given, old = names.several("value", len(statement.assignments)), names.several("old", len(kept))
+    given, old = names.several("value", len(statement.assignments)), names.several("old", len(unassigned))
     moved, (flag,) = names.several("id", len(ids)), names.several("changes", 1)
     before = {name: names.new("before") for name in _changing(config, new)}
-    items = [*kept, *(f"{place}.{field}" for field in ("row_id", "row_commit_version")[: len(ids)])]
+    items = [*unassigned, *(f"{place}.{field}" for field in ("row_id", "row_commit_version")[: len(ids)])]
     items += [changes, *map(quote, before)]
     edits = [edit for span in statement.values.values for edit in _only_if(changes, span)]
     text = reading.spliced(statement.values, relations, "".join(f", {item}" for item in items), edits)
@@ -71,13 +71,13 @@ def rewritten_rows(
             assigns=True,
             removes=True,
             updates=True,
-            kept=KeptRows(flag=flag, before=before),
+            copied_columns=CopiedColumns(flag=flag, before=before),
             arrangement=_arrangement(config, new),
         ),
     )
 
 
-def _changing(config: TableRules, new: NewValues) -> Iterator[str]:
+def _changing(config: TableConfiguration, new: NewValues) -> Iterator[str]:
     """Yields columns whose stored values may change during the copy: texts in other writers' files may be too long for
     their types, and partitions may have values that mean NULL.
     """
@@ -97,7 +97,7 @@ def _only_if(condition: str, value: Span) -> tuple[Edit, Edit]:
     return (start, f"CASE WHEN {condition} THEN ("), (end, ") END")
 
 
-def _arrangement(config: TableRules, new: NewValues) -> Arrangement | None:
+def _arrangement(config: TableConfiguration, new: NewValues) -> Arrangement | None:
     """Returns the arrangement: each task writes a file, and so about one per input file; rows are shuffled if they move
     to other partitions, or if the table's settings define a file size.
     """

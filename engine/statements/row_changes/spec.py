@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed
+from catalog.grants.conditions import Requirement
 from catalog.grants.privileges import Privilege
-from engine.authorization.needs import on_target, reads
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import on_target, reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.runtime.statement import Statement
@@ -29,7 +29,7 @@ def bind_update(statement: Update, binder: Binder) -> BoundNames:
     return BoundNames(target=target, relations=binder.relations(named, binder.state.current))
 
 
-def require_row_changes(bound: BoundStatement, _: Statement) -> Iterable[AnyNeed]:
+def require_row_changes(bound: BoundStatement, _: Statement) -> Iterable[Requirement]:
     """Requires SELECT on the target too: the affected rows reveal their contents."""
     yield from on_target(bound, Privilege.MODIFY)
     yield from on_target(bound, Privilege.SELECT)

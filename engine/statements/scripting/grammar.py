@@ -23,7 +23,7 @@ from catalog.conditions import (
     VariableOutsideBlock,
 )
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
+from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.query.query import parse_query
 from engine.sql.query.values import Query
@@ -41,8 +41,8 @@ from engine.statements.scripting.statement import (
     CASE_SCOPE,
     CASE_VALUE,
     Branch,
-    Choice,
     Compound,
+    ConditionalPart,
     DeclareCursor,
     For,
     Handler,
@@ -247,7 +247,7 @@ class _ScriptReader:
         finally:
             self._depth -= 1
 
-    def _if(self) -> Choice:
+    def _if(self) -> ConditionalPart:
         """Parses `IF condition THEN … [ELSEIF condition THEN …] [ELSE …] END IF`."""
         branches: list[Branch] = []
         while self._take("IF" if not branches else "ELSEIF"):
@@ -255,9 +255,9 @@ class _ScriptReader:
         otherwise = self._body() if self._take("ELSE") else ()
         self._read("END")
         self._read("IF")
-        return Choice(branches=tuple(branches), otherwise=otherwise)
+        return ConditionalPart(branches=tuple(branches), otherwise=otherwise)
 
-    def _case(self) -> Choice:
+    def _case(self) -> ConditionalPart:
         """Parses `CASE [expression] WHEN … THEN … [ELSE …] END CASE`."""
         self._read("CASE")
         subject = None
@@ -272,7 +272,7 @@ class _ScriptReader:
         otherwise = self._body() if self._take("ELSE") else ()
         self._read("END")
         self._read("CASE")
-        return Choice(branches=tuple(branches), otherwise=otherwise, subject=subject)
+        return ConditionalPart(branches=tuple(branches), otherwise=otherwise, subject=subject)
 
     def _branch(self, stop: str, *, compared: bool = False) -> Branch:
         condition, shown = self._condition_query(stop, compared=compared)
@@ -281,8 +281,8 @@ class _ScriptReader:
 
     def _condition_query(self, stop: str, *, compared: bool = False) -> tuple[Query, str]:
         text, start = self._expression(stop)
-        asked = f"`{CASE_SCOPE}`.`{CASE_VALUE}` = ({text}\n)" if compared else text
-        return row_query([asked], start), text
+        check_text = f"`{CASE_SCOPE}`.`{CASE_VALUE}` = ({text}\n)" if compared else text
+        return row_query([check_text], start), text
 
     def _loop(self, word: str, label: str | None) -> Loop:
         """Parses `WHILE condition DO …`, `REPEAT … UNTIL condition`, `LOOP …`, each up to `END word [label]`."""
@@ -307,7 +307,7 @@ class _ScriptReader:
         """Parses `FOR [name AS] query DO … END FOR [label]`."""
         self._read("FOR")
         variable = None
-        if self._is_name() and self._word(1) == "AS" and self._word() not in QUERY_HEADS:
+        if self._is_name() and self._word(1) == "AS" and self._word() not in QUERY_LEADING_WORDS:
             variable = self._tokens[self._index].text.lower()
             self._index += 2
         text, start = self._expression("DO")

@@ -87,7 +87,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ConditionalPart:
     """IF, and CASE in either form: the first branch that applies, else `otherwise`.
 
     `subject` is the expression in `CASE expression WHEN`, evaluated once; the branches then compare with the variable
@@ -172,7 +172,7 @@ ScriptPart = (
     | NamedByExpressions
     | CursorStatement
     | Compound
-    | Choice
+    | ConditionalPart
     | Loop
     | For
     | Leave

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from catalog.conditions import StatementNotSupported
-from catalog.grants.conditions import AnyNeed
-from engine.authorization.needs import reads
+from catalog.grants.conditions import Requirement
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.formats.planning import FormatPlanners
@@ -32,7 +32,7 @@ def bind_query(query: Query, binder: Binder) -> BoundNames:
     return BoundNames(relations=binder.relations(query.relations, binder.state.current))
 
 
-def require_reads(bound: BoundStatement, _: Statement) -> Iterable[AnyNeed]:
+def require_reads(bound: BoundStatement, _: Statement) -> Iterable[Requirement]:
     """Requires SELECT on all relations that the statement reads."""
     return reads(bound.relations)
 

@@ -40,7 +40,7 @@ def set_setting(bound: BoundStatement, statement: SetSetting) -> Outcome:
         raise VariableSetAsSetting(statement.key)
     setting, value = parse_setting(statement.key, statement.value)
     if setting.key not in bound.state.values and is_foreign(setting.key):
-        _ensure_room(bound.state)
+        _ensure_capacity(bound.state)
     return Outcome(
         result=string_rows(("key", "value"), ((setting.key, value),)),
         change=lambda state: state.with_value(setting.key, value),
@@ -65,7 +65,7 @@ def reset_setting(bound: BoundStatement, statement: ResetSetting) -> Outcome:
     return Outcome(result=empty_result(), change=lambda state: state.without(key))
 
 
-def _ensure_room(state: SessionState) -> None:
+def _ensure_capacity(state: SessionState) -> None:
     if sum(map(is_foreign, state.values)) >= FOREIGN_MAX:
         raise TooManyForeignSettings(FOREIGN_MAX)
 

@@ -118,9 +118,9 @@ def parse_set_catalog(cursor: Cursor) -> UseCatalog:
     return UseCatalog(catalog=read_catalog(cursor))
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {("USE",): parse_use, ("SET", "CATALOG"): parse_set_catalog}
 )
 
 # First word → the parser for the raw text after it.
-RAW_HEADS: Mapping[str, Callable[[str], Statement]] = MappingProxyType({"SET": parse_set, "RESET": parse_reset})
+RAW_LEADING_WORDS: Mapping[str, Callable[[str], Statement]] = MappingProxyType({"SET": parse_set, "RESET": parse_reset})

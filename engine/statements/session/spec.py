@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.conditions import RequiredPrivilege, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import CatalogName, SchemaName
 from catalog.state import DEFAULT_SCHEMA_NAME
@@ -14,23 +14,23 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import BoundStatement
 from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
 
 
-def _require_schema(bound: BoundStatement, statement: UseSchema) -> Iterable[AnyNeed]:
+def _require_schema(bound: BoundStatement, statement: UseSchema) -> Iterable[Requirement]:
     """Requires USE SCHEMA, or USE CATALOG if `USE x` denotes a catalog. Everybody may use the default schema."""
     name = SchemaName.from_parts(statement.parts, bound.state.catalog)
     catalog = CatalogName(statement.parts[0])
     if bound.view.finds_schema(name):
         is_open = is_system_schema(name) or name == DEFAULT_SCHEMA_NAME
-        return [] if is_open else [Need(Privilege.USE_SCHEMA, bound.view.schema(name))]
+        return [] if is_open else [RequiredPrivilege(Privilege.USE_SCHEMA, bound.view.schema(name))]
     if len(statement.parts) == 1 and not statement.schema_only and bound.view.has_catalog(catalog):
-        return [Need(Privilege.USE_CATALOG, bound.view.catalog(catalog))]
+        return [RequiredPrivilege(Privilege.USE_CATALOG, bound.view.catalog(catalog))]
     return []  # it does not exist, which the execution reports
 
 
-def _require_catalog(bound: BoundStatement, statement: UseCatalog) -> Iterable[AnyNeed]:
-    return [Need(Privilege.USE_CATALOG, bound.view.catalog(CatalogName(statement.catalog)))]
+def _require_catalog(bound: BoundStatement, statement: UseCatalog) -> Iterable[Requirement]:
+    return [RequiredPrivilege(Privilege.USE_CATALOG, bound.view.catalog(CatalogName(statement.catalog)))]
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
@@ -62,7 +62,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SET key = value | SET TIME ZONE {LOCAL | 'zone' | INTERVAL …}",
         example="SET spark.sql.session.timeZone = UTC",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=effect(PolicyEffect.NONE, "SET"),
         answer=set_setting,
     ),
@@ -72,7 +72,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SET [-v] [key]",
         example="SET -v",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=effect(PolicyEffect.NONE, "SET"),
         answer=show_settings,
     ),
@@ -82,7 +82,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="RESET [key]",
         example="RESET",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=effect(PolicyEffect.NONE, "RESET"),
         answer=reset_setting,
         answers_rows=False,

@@ -12,7 +12,7 @@ from catalog.conditions import TableExpected
 from catalog.names import quote
 from catalog.system.system_views import is_system_schema
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, FileView, Outcome
-from engine.binding.sight import visible_keys
+from engine.binding.visibility import visible_keys
 from engine.runtime.results import string_rows
 from engine.runtime.session_state import is_global, is_temporary
 from engine.statements.listings.execution_keys import key_clause

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from catalog.conditions import NoPartitionColumn, NotPartitioned
 from engine.binding.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
-from engine.binding.sight import visible_properties
+from engine.binding.visibility import visible_properties
 from engine.runtime.results import BOOLEAN, STRING, small_result, string_rows
 from engine.runtime.settings import HIVE_SHAPE
 from engine.statements.describe.execution import relation_details, version_properties

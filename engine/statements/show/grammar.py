@@ -176,7 +176,7 @@ def _take_named_pattern(cursor: Cursor, word: str) -> str | None:
     return cursor.read_string() if cursor.take(word, "LIKE") else None
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         ("SHOW", "CATALOGS"): lambda cursor: ShowCatalogs(pattern=take_pattern(cursor)),
         ("SHOW", "SCHEMAS"): _show_schemas,

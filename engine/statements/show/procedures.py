@@ -14,7 +14,7 @@ from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import take_pattern
 from engine.statements.procedures.grammar import SIGNATURES
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
 
 _SCHEMA = "system"
 
@@ -44,7 +44,9 @@ def _answer(bound: BoundStatement, statement: ShowProcedures) -> Outcome:
     return Outcome(result=string_rows(columns, ((catalog, _SCHEMA, _SCHEMA, name) for name in names)))
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], ShowProcedures]] = MappingProxyType({("SHOW", "PROCEDURES"): _parse})
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], ShowProcedures]] = MappingProxyType(
+    {("SHOW", "PROCEDURES"): _parse}
+)
 
 SPECS: tuple[StatementSpec[ShowProcedures], ...] = (
     answered(
@@ -53,7 +55,7 @@ SPECS: tuple[StatementSpec[ShowProcedures], ...] = (
         syntax="SHOW PROCEDURES [{IN | FROM} catalog[.system]] [[LIKE] 'pattern']",
         example="SHOW PROCEDURES LIKE 'rewrite*'",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=effect(PolicyEffect.NONE, "SHOW PROCEDURES"),
         answer=_answer,
     ),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.conditions import RequiredPrivilege, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import like_matcher
-from engine.authorization.needs import reads
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundView
 from engine.runtime.session_state import is_temporary
@@ -29,7 +29,7 @@ from engine.statements.show.statement import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, needs_nothing
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
 
 
 def _describe(statement: ShowColumns | ShowTblProperties | ShowCreateTable, binder: Binder) -> BoundNames:
@@ -41,10 +41,10 @@ def _list_extended(statement: ShowTableExtended, binder: Binder) -> BoundNames:
     return BoundNames(relations=tuple(binder.listed_in(schema, like_matcher(statement.pattern))))
 
 
-def _require_views(bound: BoundStatement, _: ShowCreateTable) -> Iterable[AnyNeed]:
+def _require_views(bound: BoundStatement, _: ShowCreateTable) -> Iterable[Requirement]:
     """Requires MANAGE on a view, whose text may reveal more than its rows."""
     views = [each.entry for each in bound.named if isinstance(each, BoundView)]
-    return [Need(Privilege.MANAGE, view) for view in views if not is_temporary(view.name)]
+    return [RequiredPrivilege(Privilege.MANAGE, view) for view in views if not is_temporary(view.name)]
 
 
 _NAMES_ALONE = effect(PolicyEffect.NONE, "SHOW")
@@ -56,7 +56,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW CATALOGS [[LIKE] 'pattern']",
         example="SHOW CATALOGS",
         bind=names_nothing,
-        required_privileges=needs_nothing,  # lists contain only visible objects
+        required_privileges=requires_nothing,  # lists contain only visible objects
         policy_effects=_NAMES_ALONE,
         answer=show,
     ),
@@ -66,7 +66,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW {SCHEMAS | DATABASES | NAMESPACES} [{IN | FROM} catalog] [[LIKE] 'pattern']",
         example="SHOW SCHEMAS LIKE 'sales*'",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=show,
     ),
@@ -76,7 +76,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW TABLES [{IN | FROM} schema] [[LIKE] 'pattern']",
         example="SHOW TABLES IN sales LIKE 'order*'",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=show,
     ),
@@ -86,7 +86,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW TABLE EXTENDED [{IN | FROM} schema] LIKE 'pattern'",
         example="SHOW TABLE EXTENDED LIKE 'orders'",
         bind=_list_extended,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=show_table_extended,
     ),
@@ -96,7 +96,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW VIEWS [{IN | FROM} schema] [[LIKE] 'pattern']",
         example="SHOW VIEWS",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=show,
     ),
@@ -106,7 +106,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW COLUMNS {IN | FROM} table [{IN | FROM} schema]",
         example="SHOW COLUMNS IN orders",
         bind=_describe,
-        required_privileges=needs_nothing,  # visible objects may be described
+        required_privileges=requires_nothing,  # visible objects may be described
         policy_effects=_NAMES_ALONE,
         answer=show,
     ),
@@ -116,7 +116,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW [USER | SYSTEM | ALL] FUNCTIONS [{IN | FROM} schema] [[LIKE] 'pattern']",
         example="SHOW USER FUNCTIONS",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=show,
     ),
@@ -126,7 +126,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW CURRENT NAMESPACE",
         example="SHOW CURRENT NAMESPACE",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=show,
     ),
@@ -136,7 +136,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW TBLPROPERTIES table [('key')]",
         example="SHOW TBLPROPERTIES orders",
         bind=_describe,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NAMES_ALONE,
         answer=show_tbl_properties,
     ),

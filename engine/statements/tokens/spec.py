@@ -23,7 +23,7 @@ from engine.runtime.results import STRING, TIMESTAMP, empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.tokens import create_token, revoke_token, visible_tokens
 from engine.sql.dialect.cursor import Cursor
-from engine.statements.spec import StatementSpec, changing, effect, names_nothing, needs_nothing, never
+from engine.statements.spec import StatementSpec, changing, effect, names_nothing, never, requires_nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ def _read_lifetime_s(cursor: Cursor) -> int:
     return count * _SECONDS[unit.removesuffix("S")]
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], TokenStatement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], TokenStatement]] = MappingProxyType(
     {
         ("CREATE", "TOKEN"): parse_create_token,
         ("REVOKE", "TOKEN"): parse_revoke_token,
@@ -124,7 +124,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="CREATE TOKEN [COMMENT 'text'] [LIFETIME n {SECONDS | MINUTES | HOURS | DAYS}] [READ ONLY]",
         example="CREATE TOKEN COMMENT 'dashboard' LIFETIME 90 DAYS READ ONLY",
         bind=names_nothing,
-        required_privileges=needs_nothing,  # limited to the principal's own tokens by the execution
+        required_privileges=requires_nothing,  # limited to the principal's own tokens by the execution
         policy_effects=_OWN_TOKENS,
         plan=_plan,
         use=Use.GRANT,
@@ -138,7 +138,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="REVOKE TOKEN 'id'",
         example="REVOKE TOKEN 'a1b2'",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_OWN_TOKENS,
         plan=_plan,
         use=Use.GRANT,
@@ -152,7 +152,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW TOKENS",
         example="SHOW TOKENS",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_OWN_TOKENS,
         plan=_plan,
         use=Use.GRANT,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from catalog.conditions import DefaultWithSubquery, InvalidSetSyntax
 from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
+from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, tokenize
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
@@ -117,7 +117,7 @@ def _without_parentheses(tokens: list[Token]) -> list[Token]:
     for index, token in enumerate(tokens):
         depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
         if depth == 0:
-            is_whole = index == len(tokens) - 1 and index > 1 and tokens[1].text.upper() not in QUERY_HEADS
+            is_whole = index == len(tokens) - 1 and index > 1 and tokens[1].text.upper() not in QUERY_LEADING_WORDS
             return tokens[1:-1] if is_whole else tokens
     return tokens
 

@@ -20,7 +20,7 @@ from engine.runtime.session_state import SessionState
 from engine.runtime.variables import SESSION, Assignment, Variable, qualified
 from engine.sql.query.source_text import joined
 from engine.statements.select.spec import THROUGH_POLICIES, analyze_query, bind_query, require_reads
-from engine.statements.spec import StatementSpec, changing, effect, names_nothing, needs_nothing, never
+from engine.statements.spec import StatementSpec, changing, effect, names_nothing, never, requires_nothing
 from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 
 
@@ -86,7 +86,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="DECLARE [OR REPLACE] [VARIABLE] name, … [type] [{DEFAULT | =} expression]",
         example="DECLARE VARIABLE threshold INT DEFAULT 10",
         bind=names_nothing,  # its expression refers to no table
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_SESSION,
         plan=lambda _, statement, __: plan_declare(statement),
         use=Use.READ,
@@ -117,7 +117,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="DROP TEMPORARY {VARIABLE | VAR} [IF EXISTS] name",
         example="DROP TEMPORARY VARIABLE IF EXISTS threshold",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_SESSION,
         plan=lambda _, statement, __: plan_drop_variable(statement),
         use=Use.READ,

@@ -156,7 +156,7 @@ def parse_drop_view(cursor: Cursor) -> DropView:
 _TEMPORARY = (("TEMP",), ("TEMPORARY",))
 _CREATE = (("CREATE",), ("CREATE", "OR", "REPLACE"))
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         **{
             (*create, *temporary, "VIEW"): partial(

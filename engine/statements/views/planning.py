@@ -34,7 +34,7 @@ from engine.planning.plans.ddl import (
     RenameTemporaryViewPlan,
 )
 from engine.planning.plans.reads import QueryColumn
-from engine.planning.rules.query_columns import table_fields
+from engine.planning.semantics.query_columns import table_fields
 from engine.runtime.session_state import (
     global_name,
     is_global,

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed, NameNeed, Need
+from catalog.grants.conditions import RequiredPrivilege, RequiredVisibility, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import TableName
 from catalog.system.system_views import is_system_schema
-from engine.authorization.needs import definer_of, reads, schema_of
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import definer_of, reads, schema_of
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.source_files import bind_files_at
@@ -34,10 +34,10 @@ def _bind(statement: CreateView, binder: Binder) -> BoundNames:
         if statement.files is None
         else (bind_files_at(statement.files, binder.view, binder.files),)
     )
-    return BoundNames(relations=relations, is_kept=not statement.temporary, statement=statement)
+    return BoundNames(relations=relations, is_persistent=not statement.temporary, statement=statement)
 
 
-def _require_create(bound: BoundStatement, statement: CreateView) -> Iterable[AnyNeed]:
+def _require_create(bound: BoundStatement, statement: CreateView) -> Iterable[Requirement]:
     """Requires SELECT on the query's relations; for a catalog view the owner's, with whose privileges it is read."""
     if statement.temporary:
         yield from reads(bound.relations)
@@ -45,16 +45,16 @@ def _require_create(bound: BoundStatement, statement: CreateView) -> Iterable[An
     name = TableName.from_parts(statement.view_parts, bound.state.current)
     if statement.alters:
         bound.view.resolve(name)
-    yield Need(Privilege.CREATE_TABLE, schema_of(bound, name))
+    yield RequiredPrivilege(Privilege.CREATE_TABLE, schema_of(bound, name))
     replaced = bound.view.unrestricted.find(name) if statement.or_replace else None
     if replaced is not None:
-        yield Need(Privilege.MANAGE, replaced)
+        yield RequiredPrivilege(Privilege.MANAGE, replaced)
     if statement.or_replace:
-        yield NameNeed(name)
+        yield RequiredVisibility(name)
     yield from reads(bound.relations, definer_of(bound))
 
 
-def _require_alter(bound: BoundStatement, statement: AlterView) -> Iterable[AnyNeed]:
+def _require_alter(bound: BoundStatement, statement: AlterView) -> Iterable[Requirement]:
     """Requires the privileges for DROP VIEW; a new name requires those for ALTER TABLE … RENAME TO."""
     if bound.state.temporary_view(statement.view_parts) is not None:
         return
@@ -62,19 +62,19 @@ def _require_alter(bound: BoundStatement, statement: AlterView) -> Iterable[AnyN
     found = bound.view.resolve(name)
     if is_system_schema(name.schema_name):
         return
-    yield Need(Privilege.MANAGE, found)
+    yield RequiredPrivilege(Privilege.MANAGE, found)
     if isinstance(statement.change, RenameTable):
         new_name = TableName.from_parts(statement.change.table_parts, bound.state.current)
-        yield Need(Privilege.CREATE_TABLE, schema_of(bound, new_name))
+        yield RequiredPrivilege(Privilege.CREATE_TABLE, schema_of(bound, new_name))
 
 
-def _require_drop(bound: BoundStatement, statement: DropView) -> Iterable[AnyNeed]:
+def _require_drop(bound: BoundStatement, statement: DropView) -> Iterable[Requirement]:
     if bound.state.temporary_view(statement.view_parts) is not None:
         return
     name = TableName.from_parts(statement.view_parts, bound.state.current)
     found = bound.view.find(name) if statement.if_exists else bound.view.resolve(name)
     if found is not None and not is_system_schema(name.schema_name):
-        yield Need(Privilege.MANAGE, found)
+        yield RequiredPrivilege(Privilege.MANAGE, found)
 
 
 def _analyze(bound: BoundStatement, statement: CreateView, analyzer: Analyzer) -> AnalyzedStatement:

@@ -108,7 +108,7 @@ def show_volumes(cursor: Cursor) -> ShowVolumes:
     return ShowVolumes(schema_parts=take_schema(cursor), pattern=take_pattern(cursor))
 
 
-HEADS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
     {
         ("ALTER", "VOLUME"): parse_alter_volume,
         ("CREATE", "VOLUME"): parse_create_volume,

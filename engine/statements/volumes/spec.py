@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from catalog.grants.conditions import AnyNeed, Need
+from catalog.grants.conditions import RequiredPrivilege, Requirement
 from catalog.grants.privileges import Privilege
 from catalog.names import TableName
 from catalog.volumes.paths import parse_volume_path
-from engine.authorization.needs import on_securable, on_volume, places_of, schema_of
 from engine.authorization.policies import PolicyEffect
+from engine.authorization.required_privileges import on_securable, on_volume, places_of, schema_of
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_volume
-from engine.binding.sight import volume_of_path
+from engine.binding.visibility import volume_of_path
 from engine.runtime.accesses import Use
 from engine.statements.spec import (
     StatementSpec,
@@ -22,8 +22,8 @@ from engine.statements.spec import (
     changing,
     effect,
     names_nothing,
-    needs_nothing,
     planned_bound,
+    requires_nothing,
 )
 from engine.statements.volumes.execution import answer_volumes
 from engine.statements.volumes.planning import plan_file, plan_volume
@@ -52,18 +52,18 @@ def _bind_file(statement: FileStatement, binder: Binder) -> BoundNames:
     return BoundNames(securable=volume_of_path(parse_volume_path(statement.path), binder.view))
 
 
-def _require_create(bound: BoundStatement, statement: CreateVolume) -> Iterable[AnyNeed]:
+def _require_create(bound: BoundStatement, statement: CreateVolume) -> Iterable[Requirement]:
     name = TableName.from_parts(statement.volume_parts, bound.state.current)
-    yield Need(Privilege.CREATE_VOLUME, schema_of(bound, name))
+    yield RequiredPrivilege(Privilege.CREATE_VOLUME, schema_of(bound, name))
     if statement.location is not None:
         for owner in places_of(bound, statement.location):
-            yield Need(Privilege.CREATE_EXTERNAL_VOLUME, owner)
+            yield RequiredPrivilege(Privilege.CREATE_EXTERNAL_VOLUME, owner)
 
 
-def _require_rename(bound: BoundStatement, statement: RenameVolume) -> Iterable[AnyNeed]:
+def _require_rename(bound: BoundStatement, statement: RenameVolume) -> Iterable[Requirement]:
     yield on_volume(bound, Privilege.MANAGE)
     name = TableName.from_parts(statement.volume_parts, bound.state.current)
-    yield Need(Privilege.CREATE_VOLUME, schema_of(bound, name))
+    yield RequiredPrivilege(Privilege.CREATE_VOLUME, schema_of(bound, name))
 
 
 _NO_TABLE = effect(PolicyEffect.NONE, "A statement about volumes")
@@ -152,7 +152,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="SHOW VOLUMES [{IN | FROM} schema] [[LIKE] 'pattern']",
         example="SHOW VOLUMES IN daily",
         bind=names_nothing,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NO_TABLE,
         answer=answer_volumes,
     ),
@@ -162,7 +162,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         syntax="{DESCRIBE | DESC} VOLUME volume",
         example="DESCRIBE VOLUME daily.landing",
         bind=_bind_volume,
-        required_privileges=needs_nothing,
+        required_privileges=requires_nothing,
         policy_effects=_NO_TABLE,
         answer=answer_volumes,
     ),

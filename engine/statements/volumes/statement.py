@@ -76,5 +76,5 @@ class ChangeFile(Statement):
 
 
 VolumeDefinition = CreateVolume | DropVolume | RenameVolume
-VolumeQuestion = ShowVolumes | DescribeVolume
+VolumeListing = ShowVolumes | DescribeVolume
 FileStatement = GetFile | ChangeFile | ListVolume

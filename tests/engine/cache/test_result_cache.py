@@ -14,38 +14,38 @@ import pytest
 
 from catalog.conditions import StatementCancelled, StatementTimedOut
 from engine.cache import result_cache
-from engine.cache.kept_result import KeptResult, keep
-from engine.cache.result_cache import Flight, ResultCache, Turn
+from engine.cache.cached_result import CachedResult, keep
+from engine.cache.result_cache import InFlightQuery, ResultCache, WaitOutcome
 from engine.concurrency.cancel import CancelToken
 from engine.runtime.results import BIGINT, STRING, Repeatable, small_result
 from engine.spool.budget import SpoolBudget
 from engine.spool.spool import OwnedSpool
 
 
-def kept(name: str, rows: int = 1000) -> KeptResult:
+def cached_result(name: str, rows: int = 1000) -> CachedResult:
     """About 30 bytes a row."""
     stream = small_result({"n": BIGINT, "name": STRING}, [(n, f"{name}-{n * 7919 % 9973:013}") for n in range(rows)])
     return keep(stream, list(stream.pieces()), None)
 
 
 def names_in(found: object) -> str:
-    assert isinstance(found, KeptResult)
+    assert isinstance(found, CachedResult)
     (batch,) = found.stream().batches()
     return str(batch["name"][0].as_py()).partition("-")[0]
 
 
-SIZE = kept("x").num_bytes
+SIZE = cached_result("x").num_bytes
 
 
-def claimed(cache: ResultCache, key: bytes) -> KeptResult | Flight | Turn:
+def claimed(cache: ResultCache, key: bytes) -> CachedResult | InFlightQuery | WaitOutcome:
     found = cache.claim(key, CancelToken())
-    if isinstance(found, Flight):
+    if isinstance(found, InFlightQuery):
         found.end(alone=True)
     return found
 
 
 def missing(cache: ResultCache, key: bytes) -> bool:
-    return isinstance(claimed(cache, key), Flight)
+    return isinstance(claimed(cache, key), InFlightQuery)
 
 
 @pytest.fixture
@@ -61,33 +61,33 @@ def files_of(spool: OwnedSpool) -> int:
 
 def test_what_was_put_is_found_by_everybody() -> None:
     cache = ResultCache(10 * SIZE, SIZE)
-    cache.put(b"a", kept("a"))
+    cache.put(b"a", cached_result("a"))
     assert [names_in(claimed(cache, b"a")) for _ in range(3)] == ["a"] * 3
     assert missing(cache, b"b")
-    assert (cache.counts.hits, cache.counts.misses, cache.counts.kept) == (3, 1, 1)
+    assert (cache.counts.hits, cache.counts.misses, cache.counts.cached) == (3, 1, 1)
 
 
-def test_the_least_recently_used_go_first() -> None:
+def test_lru_entries_are_evicted_first() -> None:
     cache = ResultCache(3 * SIZE, SIZE)
     for name in "abc":
-        cache.put(name.encode(), kept(name))
+        cache.put(name.encode(), cached_result(name))
     claimed(cache, b"a")
-    cache.put(b"d", kept("d"))
+    cache.put(b"d", cached_result("d"))
     assert [missing(cache, key) for key in (b"a", b"b", b"c", b"d")] == [False, True, False, False]
     assert cache.counts.bytes <= 3 * SIZE and cache.counts.evicted == 1
 
 
-def test_one_that_alone_is_too_large_is_not_kept() -> None:
+def test_result_larger_than_cache_is_not_cached() -> None:
     cache = ResultCache(2 * SIZE, 2 * SIZE)
-    cache.put(b"a", kept("a"))
-    cache.put(b"large", kept("large", 5000))
+    cache.put(b"a", cached_result("a"))
+    cache.put(b"large", cached_result("large", 5000))
     assert not cache.holds(b"large") and cache.holds(b"a")
 
 
 def test_memory_stays_flat() -> None:
     cache = ResultCache(4 * SIZE, SIZE)
     for number in range(500):
-        cache.put(b"%d" % number, kept("n", 10 + number % 900))
+        cache.put(b"%d" % number, cached_result("n", 10 + number % 900))
         cache.note_repeatable(b"%d" % number, Repeatable.ALWAYS)
         assert cache.counts.bytes <= 4 * SIZE
     held = sum(entry.num_bytes for entry in cache._entries.values())
@@ -107,7 +107,7 @@ def test_what_is_known_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_does_not_fit_in_memory_moves_to_files_and_comes_back(spool: OwnedSpool) -> None:
     cache = ResultCache(2 * SIZE, SIZE, spool, 3 * SIZE)
     for name in "abcd":
-        cache.put(name.encode(), kept(name))
+        cache.put(name.encode(), cached_result(name))
     counts = cache.counts
     assert (counts.entries, counts.stored_entries, counts.stored, counts.evicted) == (2, 2, 2, 0)
     assert files_of(spool) == 2 and counts.stored_bytes == spool.held_bytes() > 0
@@ -117,10 +117,10 @@ def test_what_does_not_fit_in_memory_moves_to_files_and_comes_back(spool: OwnedS
     assert cache.counts.misses == 0
 
 
-def test_files_make_room_for_newer_ones(spool: OwnedSpool) -> None:
+def test_oldest_spooled_results_are_evicted(spool: OwnedSpool) -> None:
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for number in range(30):
-        cache.put(b"%d" % number, kept(str(number % 10)))
+        cache.put(b"%d" % number, cached_result(str(number % 10)))
         assert spool.held_bytes() == cache.counts.stored_bytes <= 3 * SIZE
     assert cache.holds(b"29") and cache.holds(b"28") and not cache.holds(b"0")
     assert cache.counts.evicted == 30 - cache.counts.entries - cache.counts.stored_entries
@@ -133,7 +133,7 @@ def test_files_make_room_for_newer_ones(spool: OwnedSpool) -> None:
 def test_an_entry_whose_file_is_lost_is_computed_again(spool: OwnedSpool, lose: Callable[[Path], object]) -> None:
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for name in "ab":
-        cache.put(name.encode(), kept(name))
+        cache.put(name.encode(), cached_result(name))
     for file in spool.folder.glob("rows-*"):
         lose(file)
     assert missing(cache, b"a") and not missing(cache, b"b")
@@ -145,7 +145,7 @@ def test_an_entry_whose_file_was_changed_is_computed_again(spool: OwnedSpool) ->
     for at in (0.1, 0.5, 0.9, 0.999):
         cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
         for name in "ab":
-            cache.put(name.encode(), kept(name))
+            cache.put(name.encode(), cached_result(name))
         (file,) = spool.folder.glob("rows-*")
         content = bytearray(file.read_bytes())
         content[int(len(content) * at)] ^= 1
@@ -158,7 +158,7 @@ def test_a_full_disk_only_loses_the_entry(tmp_path: Path) -> None:
     spool = OwnedSpool(str(tmp_path), SpoolBudget(10))
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for name in "ab":
-        cache.put(name.encode(), kept(name))
+        cache.put(name.encode(), cached_result(name))
     assert cache.holds(b"b") and not cache.holds(b"a")
     assert (cache.counts.evicted, cache.counts.stored_bytes, files_of(spool)) == (1, 0, 0)
     spool.close()
@@ -181,7 +181,7 @@ FAILURES = [OSError("a disk"), MemoryError(), pa.ArrowMemoryError("memory"), pa.
 def test_what_cannot_be_written_only_loses_the_entry(error: Exception) -> None:
     cache = ResultCache(SIZE, SIZE, cast(OwnedSpool, Broken(error)), 3 * SIZE)
     for name in "ab":
-        cache.put(name.encode(), kept(name))
+        cache.put(name.encode(), cached_result(name))
     assert cache.holds(b"b") and not cache.holds(b"a") and cache.counts.evicted == 1
 
 
@@ -189,29 +189,27 @@ def test_what_cannot_be_written_only_loses_the_entry(error: Exception) -> None:
 def test_what_cannot_be_read_back_is_computed_again(
     spool: OwnedSpool, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def fail(_: object) -> KeptResult:
+    def fail(_: object) -> CachedResult:
         raise error
 
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for name in "ab":
-        cache.put(name.encode(), kept(name))
+        cache.put(name.encode(), cached_result(name))
     monkeypatch.setattr(result_cache.StoredResult, "read", fail)
-    assert missing(cache, b"a") and not cache._flights
+    assert missing(cache, b"a") and not cache._in_flight
 
 
-def test_nobody_waits_for_a_leader_that_fails_while_it_makes_room(
-    spool: OwnedSpool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_followers_continue_if_leader_fails_during_eviction(spool: OwnedSpool, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for name in "ab":
-        cache.put(name.encode(), kept(name))
+        cache.put(name.encode(), cached_result(name))
     monkeypatch.setattr(cache, "_store", fail)
     with pytest.raises(ZeroDivisionError):
         claimed(cache, b"a")
-    assert not cache._flights
+    assert not cache._in_flight
 
 
 def test_an_entry_takes_the_memory_that_is_counted() -> None:
@@ -222,7 +220,7 @@ def test_an_entry_takes_the_memory_that_is_counted() -> None:
     assert pa.total_allocated_bytes() - before <= entry.num_bytes
 
 
-Answers = list[Future[KeptResult | Flight | Turn]]
+Answers = list[Future[CachedResult | InFlightQuery | WaitOutcome]]
 
 
 @pytest.fixture
@@ -240,68 +238,68 @@ def waiting(cache: ResultCache, count: int, pool: ThreadPoolExecutor, cancel: Ca
     return found
 
 
-def led(cache: ResultCache) -> Flight:
-    flight = cache.claim(b"a", CancelToken())
-    assert isinstance(flight, Flight)
-    return flight
+def led(cache: ResultCache) -> InFlightQuery:
+    in_flight = cache.claim(b"a", CancelToken())
+    assert isinstance(in_flight, InFlightQuery)
+    return in_flight
 
 
 def test_those_who_ask_for_the_same_wait_for_it(pool: ThreadPoolExecutor) -> None:
     cache = ResultCache(10 * SIZE, SIZE)
-    flight = led(cache)
+    in_flight = led(cache)
     others = waiting(cache, 5, pool)
-    assert isinstance(cache.claim(b"b", CancelToken()), Flight), "another key waits for nobody"
-    cache.put(b"a", kept("a"))
-    flight.end(alone=False)
-    assert [each.result(60) for each in others] == [Turn.AGAIN] * 5
+    assert isinstance(cache.claim(b"b", CancelToken()), InFlightQuery), "another key waits for nobody"
+    cache.put(b"a", cached_result("a"))
+    in_flight.end(alone=False)
+    assert [each.result(60) for each in others] == [WaitOutcome.AGAIN] * 5
     assert names_in(claimed(cache, b"a")) == "a"
 
 
-def test_where_the_answer_is_not_kept_each_runs_by_itself(pool: ThreadPoolExecutor) -> None:
+def test_uncacheable_queries_run_separately(pool: ThreadPoolExecutor) -> None:
     cache = ResultCache(10 * SIZE, SIZE)
-    flight = led(cache)
+    in_flight = led(cache)
     others = waiting(cache, 5, pool)
-    flight.end(alone=True)
-    flight.end(alone=False)  # which does nothing any more
-    assert [each.result(60) for each in others] == [Turn.ALONE] * 5
+    in_flight.end(alone=True)
+    in_flight.end(alone=False)  # which does nothing any more
+    assert [each.result(60) for each in others] == [WaitOutcome.ALONE] * 5
 
 
 def test_where_the_leader_is_cancelled_one_of_the_others_leads(pool: ThreadPoolExecutor) -> None:
     cache = ResultCache(10 * SIZE, SIZE)
-    flight = led(cache)
+    in_flight = led(cache)
     others = waiting(cache, 3, pool)
-    flight.end(alone=False)
-    assert [each.result(60) for each in others] == [Turn.AGAIN] * 3
-    next_flight = led(cache)
+    in_flight.end(alone=False)
+    assert [each.result(60) for each in others] == [WaitOutcome.AGAIN] * 3
+    next_in_flight = led(cache)
     others = waiting(cache, 2, pool)
-    next_flight.end(alone=True)
-    assert {each.result(60) for each in others} == {Turn.ALONE}
+    next_in_flight.end(alone=True)
+    assert {each.result(60) for each in others} == {WaitOutcome.ALONE}
 
 
 @pytest.mark.parametrize("reason", [StatementCancelled(), StatementTimedOut(1.0)])
 def test_who_waits_can_be_ended(pool: ThreadPoolExecutor, reason: StatementCancelled | StatementTimedOut) -> None:
     cache, cancel = ResultCache(10 * SIZE, SIZE), CancelToken()
-    flight = led(cache)
+    in_flight = led(cache)
     (ended,) = waiting(cache, 1, pool, cancel)
     (patient,) = waiting(cache, 1, pool)
     cancel.cancel(reason)
     assert ended.exception(60) is reason
     assert not patient.done()
-    flight.end(alone=True)
-    assert patient.result(60) is Turn.ALONE
+    in_flight.end(alone=True)
+    assert patient.result(60) is WaitOutcome.ALONE
 
 
 def test_one_that_is_read_back_is_read_once(spool: OwnedSpool, pool: ThreadPoolExecutor) -> None:
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for name in "ab":
-        cache.put(name.encode(), kept(name))
+        cache.put(name.encode(), cached_result(name))
     found = [pool.submit(_read, cache) for _ in range(8)]
     assert [each.result(60) for each in found] == ["a"] * 8
     assert cache.counts.misses == 0
 
 
 def _read(cache: ResultCache) -> str:
-    while (found := cache.claim(b"a", CancelToken())) is Turn.AGAIN:
+    while (found := cache.claim(b"a", CancelToken())) is WaitOutcome.AGAIN:
         pass
     return names_in(found)
 
@@ -309,7 +307,7 @@ def _read(cache: ResultCache) -> str:
 def test_the_metrics_are_the_counts(spool: OwnedSpool) -> None:
     cache = ResultCache(2 * SIZE, SIZE, spool, 3 * SIZE)
     for name in "abc":
-        cache.put(name.encode(), kept(name))
+        cache.put(name.encode(), cached_result(name))
     for key in (b"a", b"a", b"nothing"):
         claimed(cache, key)
     found = {family.name: {tuple(s.labels.values()): s.value for s in family.samples} for family in cache.metrics()}

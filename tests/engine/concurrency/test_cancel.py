@@ -23,15 +23,15 @@ def test_cancelling_ends_a_pause() -> None:
 
 
 def test_what_comes_while_it_is_sealed_takes_effect_when_it_is_reopened() -> None:
-    cancel, told = CancelToken(), list[str]()
-    cancel.on_cancel(lambda: told.append("told"))
+    cancel, reported = CancelToken(), list[str]()
+    cancel.on_cancel(lambda: reported.append("told"))
     cancel.seal()
     assert not cancel.cancel(StatementTimedOut(1)) and not cancel.cancel()
     cancel.ensure_live()
-    assert cancel.reason is None and told == []
+    assert cancel.reason is None and reported == []
     with pytest.raises(StatementTimedOut):  # the first reason
         cancel.reopen()
-    assert told == ["told"]
+    assert reported == ["told"]
     assert cancel.cancel()  # thrown already
 
 

@@ -240,12 +240,12 @@ def predicates(paths: list[Path], rows: list[Row]) -> st.SearchStrategy[Predicat
 
 
 @st.composite
-def questions(draw: st.DrawFn, paths: list[Path], min_rows: int = 0) -> tuple[list[DataFile], Predicate]:
+def queries(draw: st.DrawFn, paths: list[Path], min_rows: int = 0) -> tuple[list[DataFile], Predicate]:
     """Returns files with up to three columns, and a predicate close to their values."""
-    chosen = draw(st.lists(st.sampled_from(paths), min_size=1, max_size=3, unique=True))
-    files = draw(st.lists(data_files(chosen).filter(lambda file: len(file.rows) >= min_rows), min_size=1, max_size=3))
+    selected = draw(st.lists(st.sampled_from(paths), min_size=1, max_size=3, unique=True))
+    files = draw(st.lists(data_files(selected).filter(lambda file: len(file.rows) >= min_rows), min_size=1, max_size=3))
     rows = [row for file in files for row in file.rows]
-    return files, draw(predicates(chosen, rows))
+    return files, draw(predicates(selected, rows))
 
 
 def pruning_of(files: list[DataFile]) -> FilePruning:
@@ -263,33 +263,33 @@ def pruning_of(files: list[DataFile]) -> FilePruning:
 
 
 @examples(200)
-@given(questions(sorted(TYPES)))
-def test_no_file_with_a_matching_row_is_pruned(question: tuple[list[DataFile], Predicate]) -> None:
-    ensure_nothing_is_lost(*question)
+@given(queries(sorted(TYPES)))
+def test_no_file_with_a_matching_row_is_pruned(query_text: tuple[list[DataFile], Predicate]) -> None:
+    ensure_nothing_is_lost(*query_text)
 
 
 @pytest.mark.parametrize("path", sorted(TYPES), ids=".".join)
 @examples(25)
 @given(data=st.data())
 def test_no_file_with_a_matching_row_is_pruned_by_its_only_column(path: Path, data: st.DataObject) -> None:
-    ensure_nothing_is_lost(*data.draw(questions([path])))
+    ensure_nothing_is_lost(*data.draw(queries([path])))
 
 
 def ensure_nothing_is_lost(files: list[DataFile], predicate: Predicate) -> None:
     pruning = pruning_of(files)
-    kept, whole = pruning.prune(predicate), pruning.matches_all(predicate)
+    remaining, whole = pruning.prune(predicate), pruning.matches_all(predicate)
     false_somewhere = pruning.prune(Not(predicate))
     for index, file in enumerate(files):
         found = {evaluate_row(predicate, row, TYPES) for row in file.live}
-        assert kept[index] or True not in found
+        assert remaining[index] or True not in found
         assert false_somewhere[index] or False not in found
         assert not whole[index] or found <= {True}
 
 
 @examples(80)
-@given(questions(sorted(PARTITIONS)))
-def test_partition_masks_are_exact_or_say_that_they_are_not(question: tuple[list[DataFile], Predicate]) -> None:
-    files, predicate = question
+@given(queries(sorted(PARTITIONS)))
+def test_partition_masks_are_exact_or_say_that_they_are_not(query_text: tuple[list[DataFile], Predicate]) -> None:
+    files, predicate = query_text
     mask, is_exact = pruning_of(files).partition_mask(predicate)
     rows = [{path: file_value(file, path) for path in PARTITIONS} for file in files]
     wanted = [evaluate_row(predicate, row, TYPES) is True for row in rows]
@@ -297,7 +297,7 @@ def test_partition_masks_are_exact_or_say_that_they_are_not(question: tuple[list
         assert mask.tolist() == wanted
     else:
         assert columns_of(predicate) is not None
-        assert all(kept or not match for kept, match in zip(mask.tolist(), wanted, strict=True))
+        assert all(remaining or not match for remaining, match in zip(mask.tolist(), wanted, strict=True))
 
 
 def file_value(file: DataFile, path: Path) -> Any:
@@ -321,9 +321,9 @@ def file_value(file: DataFile, path: Path) -> Any:
 
 
 @examples(200)
-@given(questions(sorted(TYPES)))
-def test_pushing_not_down_changes_no_truth_value(question: tuple[list[DataFile], Predicate]) -> None:
-    files, predicate = question
+@given(queries(sorted(TYPES)))
+def test_pushing_not_down_changes_no_truth_value(query_text: tuple[list[DataFile], Predicate]) -> None:
+    files, predicate = query_text
     for row in files[0].rows:
         assert evaluate_row(push_down_not(predicate), row, TYPES) == evaluate_row(predicate, row, TYPES)
         negated = push_down_not(predicate, negate=True)
@@ -331,9 +331,9 @@ def test_pushing_not_down_changes_no_truth_value(question: tuple[list[DataFile],
 
 
 @examples(100)
-@given(questions(sorted(TYPES), min_rows=1), st.booleans())
-def test_an_unknown_part_weakens_the_answer_only(question: tuple[list[DataFile], Predicate], negated: bool) -> None:
-    files, predicate = question
+@given(queries(sorted(TYPES), min_rows=1), st.booleans())
+def test_an_unknown_part_weakens_the_answer_only(query_text: tuple[list[DataFile], Predicate], negated: bool) -> None:
+    files, predicate = query_text
     pruning = pruning_of(files)
     mystery: Predicate = Not(Unknown("rand() < 0.5")) if negated else Unknown("rand() < 0.5")
     assert pruning.prune(And((predicate, mystery))).tolist() == pruning.prune(predicate).tolist()

@@ -15,7 +15,7 @@ from tests.engine.enforcement.write_plans import DATE, column, plan
 
 
 def table(**parts: Any) -> WritePlan:
-    return plan(column("a"), column("b"), column("Day", DATE), rules={"partition_columns": ("Day",)}, **parts)
+    return plan(column("a"), column("b"), column("Day", DATE), table_config={"partition_columns": ("Day",)}, **parts)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_missing_columns_have_their_default_or_null() -> None:
         column("g"),
     )
     write = plan(
-        *columns, given="a", constants={"p": "1"}, identities=(IDENTITY,), rules={"generations": {"g": "a + 1"}}
+        *columns, given="a", constants={"p": "1"}, identities=(IDENTITY,), table_config={"generations": {"g": "a + 1"}}
     )
     assert fill_defaults(write).constants == {
         "p": "1",

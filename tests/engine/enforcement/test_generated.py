@@ -6,11 +6,11 @@ from engine.enforcement.computed_columns import compute_generated
 from tests.engine.enforcement.write_plans import DATE, column, plan
 
 COLUMNS = (column("t"), column("day", DATE), column("a b"))
-RULES = {"generations": {"day": "CAST(t AS DATE)", "a b": "t + 1 -- a comment", "gone": "t"}}
+CONSTRAINTS = {"generations": {"day": "CAST(t AS DATE)", "a b": "t + 1 -- a comment", "gone": "t"}}
 
 
 def test_what_is_missing_is_computed_as_its_type() -> None:
-    computed = compute_generated(plan(*COLUMNS, given="t", rules=RULES))
+    computed = compute_generated(plan(*COLUMNS, given="t", table_config=CONSTRAINTS))
     assert computed.generated == {
         "day": "CAST((CAST(t AS DATE)\n) AS date)",
         "a b": "CAST((t + 1 -- a comment\n) AS int)",
@@ -20,7 +20,7 @@ def test_what_is_missing_is_computed_as_its_type() -> None:
 
 def test_what_is_given_is_checked() -> None:
     """By the query or by the PARTITION clause; null equals null."""
-    write = plan(*COLUMNS, given="t day", constants={"a b": "1"}, rules=RULES)
+    write = plan(*COLUMNS, given="t day", constants={"a b": "1"}, table_config=CONSTRAINTS)
     computed = compute_generated(write)
     assert computed.generated == {}
     assert [(check.text, check.shown) for check in computed.checks] == [

@@ -8,7 +8,7 @@ import pytest
 
 from catalog.conditions import IdentityExhausted, IdentityValueGiven
 from engine.enforcement.identity import generate_identities, moved_high_water_marks
-from engine.tables.column_metadata import GREATEST, LEAST, IdentityColumn
+from engine.tables.column_metadata import LONG_MAX, LONG_MIN, IdentityColumn
 from tests.engine.enforcement.write_plans import LONG, column, plan
 
 ALWAYS = IdentityColumn(name="i", start=1, step=1, allow_explicit=False, high_water_mark=None)
@@ -16,31 +16,31 @@ BY_DEFAULT = replace(ALWAYS, allow_explicit=True)
 COLUMNS = (column("i", LONG), column("a"))
 
 
-def rules(identity: IdentityColumn) -> dict[str, object]:
+def table_config(identity: IdentityColumn) -> dict[str, object]:
     return {"identities": (identity,)}
 
 
 @pytest.mark.parametrize("identity", [ALWAYS, BY_DEFAULT], ids=["always", "by default"])
 def test_missing_values_are_given_out(identity: IdentityColumn) -> None:
-    assert generate_identities(plan(*COLUMNS, given="a", rules=rules(identity))).identities == (identity,)
+    assert generate_identities(plan(*COLUMNS, given="a", table_config=table_config(identity))).identities == (identity,)
 
 
 def test_values_may_be_given_by_default_only() -> None:
-    assert generate_identities(plan(*COLUMNS, given="i a", rules=rules(BY_DEFAULT))).identities == ()
+    assert generate_identities(plan(*COLUMNS, given="i a", table_config=table_config(BY_DEFAULT))).identities == ()
     with pytest.raises(IdentityValueGiven):
-        generate_identities(plan(*COLUMNS, given="i a", rules=rules(ALWAYS)))
+        generate_identities(plan(*COLUMNS, given="i a", table_config=table_config(ALWAYS)))
     with pytest.raises(IdentityValueGiven):
-        generate_identities(plan(*COLUMNS, given="a", constants={"i": "1"}, rules=rules(ALWAYS)))
+        generate_identities(plan(*COLUMNS, given="a", constants={"i": "1"}, table_config=table_config(ALWAYS)))
 
 
 @pytest.mark.parametrize(
     "identity",
-    [replace(ALWAYS, high_water_mark=GREATEST), replace(ALWAYS, step=-1, high_water_mark=LEAST)],
+    [replace(ALWAYS, high_water_mark=LONG_MAX), replace(ALWAYS, step=-1, high_water_mark=LONG_MIN)],
     ids=["greatest", "least"],
 )
 def test_values_run_out(identity: IdentityColumn) -> None:
     with pytest.raises(IdentityExhausted):
-        generate_identities(plan(*COLUMNS, given="a", rules=rules(identity)))
+        generate_identities(plan(*COLUMNS, given="a", table_config=table_config(identity)))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_values_run_out(identity: IdentityColumn) -> None:
         (ALWAYS, {}, None),
     ],
 )
-def test_marks_move_with_the_values(
+def test_high_water_mark_follows_written_values(
     identity: IdentityColumn, written: dict[str, tuple[int, int]], mark: int | None
 ) -> None:
     moved = moved_high_water_marks((identity,), written)

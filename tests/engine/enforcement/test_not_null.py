@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.enforcement.not_null import enforce_not_null
-from engine.tables.rules import Capability
+from engine.tables.config import Capability
 from engine.types.schema import ArrayType, DataType, MapType, StructType
 from tests.engine.enforcement.write_plans import INT, STRING, column, plan
 
@@ -80,8 +80,8 @@ def test_checks_of_what_is_inside(data_type: DataType, checks: list[tuple[str, s
     ids=str,
 )
 def test_checks_of_what_is_inside_of_optional_parents(data_type: DataType, checks: list[str]) -> None:
-    rules = {"capabilities": (Capability.OPTIONAL_PARENTS,)}
-    found = enforce_not_null(plan(column("a", data_type), rules=rules)).checks
+    table_config = {"capabilities": (Capability.OPTIONAL_PARENTS,)}
+    found = enforce_not_null(plan(column("a", data_type), table_config=table_config)).checks
     assert [check.text for check in found] == checks
 
 

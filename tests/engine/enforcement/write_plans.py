@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.planning.plans.write_plan import WritePlan
 from engine.tables.column_metadata import IdentityColumn
-from engine.tables.rules import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
+from engine.tables.config import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 
 INT, LONG, STRING, DATE = PrimitiveType.INTEGER, PrimitiveType.LONG, PrimitiveType.STRING, PrimitiveType.DATE
@@ -19,8 +19,8 @@ def column(name: str, data_type: DataType = INT, nullable: bool = True, **metada
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """`engine.tables.rules.TableRules`; the stored columns default to the table's."""
+class FakeTableConfig:
+    """`engine.tables.config.TableConfiguration`; the stored columns default to the table's."""
 
     schema: StructType
     partition_columns: tuple[str, ...] = ()
@@ -51,10 +51,10 @@ class Rules:
 
 
 def plan(
-    *columns: StructField, given: str | None = None, rules: Mapping[str, Any] | None = None, **parts: Any
+    *columns: StructField, given: str | None = None, table_config: Mapping[str, Any] | None = None, **parts: Any
 ) -> WritePlan:
     """Returns a write into a table `t` with these columns; `given` names the query's columns, separated by blanks."""
     schema = StructType(columns)
     if given is not None:
         parts["target_columns"] = tuple(item for name in given.split() if (item := schema.field(name)))
-    return WritePlan(table="t", config=Rules(schema=schema, **(rules or {})), **parts)
+    return WritePlan(table="t", config=FakeTableConfig(schema=schema, **(table_config or {})), **parts)

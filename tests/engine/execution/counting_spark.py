@@ -107,12 +107,12 @@ class CachedLake:
 
     def versioned_answer(self, spark: CountingSpark, text: str) -> tuple[int, int, int]:
         """Returns the answer and the table version that the statement reports."""
-        told: list[Access] = []
+        reported: list[Access] = []
 
         def note(access: StatementAccess) -> None:
-            told.extend(access.objects)
+            reported.extend(access.objects)
 
         request = StatementRequest(identity=ANN, on_authorized=note)
         answer = self.answer(spark, text, request=request)
-        (version,) = {each.version for each in told if each.version is not None}
+        (version,) = {each.version for each in reported if each.version is not None}
         return *answer, version

@@ -34,7 +34,7 @@ def plan_by(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Plan:
 
 
 @pytest.mark.parametrize("text", ["OPTIMIZE plain", "CREATE TABLE other LIKE plain", "VACUUM plain"])
-def test_the_format_of_the_table_is_asked_first(planning: PlanningLake, text: str) -> None:
+def test_table_format_plans_first(planning: PlanningLake, text: str) -> None:
     analyzed = planning.analyzed(text)
     assert plan_by(analyzed, {"delta": Planner()}) == FormatPlan(format="delta", own=analyzed.bound.statement)
 

@@ -28,10 +28,10 @@ def delete(history: History) -> Statement:
 
 def delete_few(history: History) -> Statement:
     ids = history.model.ids() or [0]
-    chosen = ", ".join(map(str, history.random.sample(ids, min(3, len(ids)))))
+    selected = ", ".join(map(str, history.random.sample(ids, min(3, len(ids)))))
     return Statement(
-        f"DELETE FROM {history.name} WHERE id IN ({chosen})",
-        lambda model: model.delete(f"id IN ({chosen})"),
+        f"DELETE FROM {history.name} WHERE id IN ({selected})",
+        lambda model: model.delete(f"id IN ({selected})"),
         commits=Commits.IF_CHANGED,
     )
 
@@ -59,9 +59,9 @@ def update(history: History) -> Statement:
 def random_assignments(history: History, made: Expressions, alias: str, *, in_update: bool = False) -> Assignments:
     """Returns columns, or fields in them, and their new values."""
     given = history.definition.given
-    chosen = history.random.sample(given, history.random.choice((1, 1, 2, 3)))
+    selected = history.random.sample(given, history.random.choice((1, 1, 2, 3)))
     found: Assignments = []
-    for name in chosen:
+    for name in selected:
         if name == "st" and history.random.random() < 0.6:
             found.append(("st.a", history.random.choice(TYPES["int"].values)))
         else:
@@ -120,11 +120,11 @@ class Merge:
     def matches(self, model: Model) -> None:
         """Puts matched rows, and the clause for each, into `pairs` and `lone`."""
         model.duck.execute(
-            f"CREATE OR REPLACE TABLE pairs AS SELECT t._key AS k, s._n AS n, {_chosen(self.matched)} AS c "
+            f"CREATE OR REPLACE TABLE pairs AS SELECT t._key AS k, s._n AS n, {_drawn_text(self.matched)} AS c "
             f"FROM t JOIN new AS s ON ({self.on.duck})"
         )
         model.duck.execute(
-            f"CREATE OR REPLACE TABLE lone AS SELECT t._key AS k, {_chosen(self.lone)} AS c FROM t "
+            f"CREATE OR REPLACE TABLE lone AS SELECT t._key AS k, {_drawn_text(self.lone)} AS c FROM t "
             f"WHERE t._key NOT IN (SELECT k FROM pairs)"
         )
 
@@ -162,7 +162,7 @@ class Merge:
                 _change(model, clause.sets, f"FROM lone AS p WHERE p.k = t._key AND p.c = {number}")
 
 
-def _chosen(clauses: list[Clause]) -> str:
+def _drawn_text(clauses: list[Clause]) -> str:
     whens = "".join(f"WHEN {clause.duck_condition} THEN {number} " for number, clause in enumerate(clauses))
     return f"CASE {whens}END" if whens else "CAST(NULL AS INT)"
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from catalog.errors import SqlError
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
-from tests.engine.histories.history import Commits, History, Statement, Told
+from tests.engine.histories.history import Commits, FeedFidelity, History, Statement
 from tests.engine.histories.model import Version
 from tests.engine.peer_readers import PEERS, Rows, comparable
 
@@ -36,9 +36,9 @@ def check_step(history: History, statement: Statement) -> None:
             case Commits.ANY:
                 assert version >= first or not changed
     row_ids = _check_rows(history, first)
-    model.keep_version(row_ids, version + 1 - first, is_replaced=statement.told is Told.IF_READABLE)
+    model.keep_version(row_ids, version + 1 - first, is_replaced=statement.feed is FeedFidelity.IF_READABLE)
     if version >= first > 0:
-        check_feed(history, statement.told, first)
+        check_feed(history, statement.feed, first)
     statement.also()
 
 
@@ -57,8 +57,8 @@ def _check_rows(history: History, version: int) -> dict[int, tuple[int, int]]:
     model, definition = history.model, history.definition
     names = ", ".join(definition.names)
     tracked = definition.is_tracked
-    asked = ", _metadata.row_id, _metadata.row_commit_version" if tracked else ""
-    found = comparable(history.read(f"SELECT {names}{asked} FROM {history.name}"))
+    query = ", _metadata.row_id, _metadata.row_commit_version" if tracked else ""
+    found = comparable(history.read(f"SELECT {names}{query} FROM {history.name}"))
     expected = [_split(row, 2) for row in comparable_rows(history, f"SELECT {names}, _key, _change FROM t")]
     width = len(definition.columns)
     place = definition.names.index(definition.identity) if definition.identity else None
@@ -157,7 +157,7 @@ def _check_row_ids(
 # --- The feed --------------------------------------------------------------------------------------------------------
 
 
-def check_feed(history: History, told: Told, first: int) -> None:
+def check_feed(history: History, fidelity: FeedFidelity, first: int) -> None:
     """Checks that a statement's feed, applied to the version before, yields the last one."""
     versions = history.model.versions
     before, after = versions[first - 1], versions[-1]
@@ -166,12 +166,12 @@ def check_feed(history: History, told: Told, first: int) -> None:
     try:
         feed = read_feed(history, first, len(versions) - 1)
     except SqlError as error:
-        if told is Told.IF_READABLE and error.condition.startswith("DELTA_CHANGE_DATA_FEED_INCOMPATIBLE"):
+        if fidelity is FeedFidelity.IF_READABLE and error.condition.startswith("DELTA_CHANGE_DATA_FEED_INCOMPATIBLE"):
             return
         raise
-    if told is Told.NOT_AT_ALL:
+    if fidelity is FeedFidelity.NOT_AT_ALL:
         assert not feed
-    elif told is Told.EXACTLY:
+    elif fidelity is FeedFidelity.EXACTLY:
         expected = _expected_feed(history, before, after)
         assert feed == expected, ("told", feed - expected, "not told", expected - feed)
     assert_replays(history, feed, before, after)
@@ -234,7 +234,7 @@ def check_files(history: History) -> None:
         return
     live: dict[tuple[str, str], list[Path]] = {}
     for number in range(history.newest + 1):
-        told = []
+        feed = []
         for name, action in _file_actions(history.folder, number):
             key = (action["path"], json.dumps(action.get("deletionVector")))
             if name == "add":
@@ -242,11 +242,11 @@ def check_files(history: History) -> None:
             elif name == "remove":
                 live.pop(key, None)
             else:
-                told += _paths(history.folder, action)
+                feed += _paths(history.folder, action)
         if number >= history.readable_from:
             named = [path for paths in live.values() for path in paths]
             missing = [
-                path for path in (*named, *(told if number > history.readable_from else ())) if not path.exists()
+                path for path in (*named, *(feed if number > history.readable_from else ())) if not path.exists()
             ]
             assert not missing, (number, missing)
 
@@ -287,14 +287,14 @@ def check_condition(history: History) -> None:
 
 def check_answers(history: History) -> None:
     """Checks counts, minimum and maximum values, from the log if possible."""
-    asked = "count(*) AS n" + "".join(
+    query = "count(*) AS n" + "".join(
         f", {name}({column.name}) AS {name}_{column.name}"
         for column in history.definition.columns
         if column.of in ("long", "int", "date", "decimal", "stamp")
         for name in ("min", "max", "count")
     )
-    assert comparable(history.read(f"SELECT {asked} FROM {history.name}")) == history.model.rows(
-        f"SELECT {asked} FROM t"
+    assert comparable(history.read(f"SELECT {query} FROM {history.name}")) == history.model.rows(
+        f"SELECT {query} FROM t"
     )
 
 

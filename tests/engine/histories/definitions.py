@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.engine.histories.definition import Column, Definition
-from tests.engine.histories.history import Commits, History, Statement, Told
+from tests.engine.histories.history import Commits, FeedFidelity, History, Statement
 from tests.engine.histories.layouts import random_check
 from tests.engine.histories.model import Model
 from tests.engine.histories.values import NOT_CLUSTERED
@@ -21,7 +21,7 @@ def _defined(text: str, definition: Definition, *duck: str, commits: Commits = C
             model.duck.execute(each)
         model.definition = definition
 
-    return Statement(text, effect, commits=commits, told=Told.NOT_AT_ALL)
+    return Statement(text, effect, commits=commits, feed=FeedFidelity.NOT_AT_ALL)
 
 
 def add_column(history: History) -> Statement:
@@ -124,10 +124,10 @@ def cluster(history: History) -> Statement | None:
     if definition.partitions or "delta.dataSkippingNumIndexedCols" in definition.properties:
         return None
     usable = [each.name for each in definition.columns if each.of not in NOT_CLUSTERED]
-    chosen = history.random.sample(usable, history.random.randrange(3))
-    listed = f"({', '.join(chosen)})" if chosen else "NONE"
+    selected = history.random.sample(usable, history.random.randrange(3))
+    listed = f"({', '.join(selected)})" if selected else "NONE"
     text = f"ALTER TABLE {history.name} CLUSTER BY {listed}"
-    return _defined(text, replace(definition, clustered=tuple(chosen)), commits=Commits.ANY)
+    return _defined(text, replace(definition, clustered=tuple(selected)), commits=Commits.ANY)
 
 
 # Feature -> property, its value with the feature and without.

@@ -36,7 +36,7 @@ class Commits(Enum):
     IF_CHANGED = auto()
 
 
-class Told(Enum):
+class FeedFidelity(Enum):
     """A statement's change feed."""
 
     # The rows that went, came and changed.
@@ -57,7 +57,7 @@ class Statement:
     # The condition if the statement must fail; empty: any.
     refused: str | None = None
     commits: Commits = Commits.SOME
-    told: Told = Told.EXACTLY
+    feed: FeedFidelity = FeedFidelity.EXACTLY
     # Further checks if it succeeds.
     also: Callable[[], None] = lambda: None
     # Runs in any case.
@@ -101,11 +101,9 @@ class History:
         """Returns the model's last version."""
         return len(self.model.versions) - 1
 
-    def settled(self) -> list[int]:
+    def completed_versions(self) -> list[int]:
         """Versions that can be read, and whose definition is known in all."""
-        return [
-            number for number in range(self.readable_from, self.newest + 1) if self.model.versions[number].is_settled
-        ]
+        return [number for number in range(self.readable_from, self.newest + 1) if self.model.versions[number].is_final]
 
     def new_type(self) -> str:
         """Returns a type for a new column: timestamps without a time zone require a feature that the table may lack."""

@@ -32,9 +32,9 @@ def _untyped(value: Sql) -> str:
 
 def some_columns(history: History) -> list[str]:
     given = history.definition.given[1:]
-    chosen = ["id", *history.random.sample(given, history.random.randrange(len(given) + 1))]
-    history.random.shuffle(chosen)
-    return chosen
+    selected = ["id", *history.random.sample(given, history.random.randrange(len(given) + 1))]
+    history.random.shuffle(selected)
+    return selected
 
 
 def insert(history: History) -> Statement:
@@ -136,15 +136,15 @@ def overwrite_dynamically(history: History) -> Statement | None:
 def replace_using(history: History) -> Statement:
     names = history.definition.given
     usable = [name for name in names[1:] if history.definition.column(name).of not in NOT_COMPARED]
-    chosen = history.random.sample(usable, 2)
+    selected = history.random.sample(usable, 2)
     query = source_rows(history, names)
 
     def effect(model: Model) -> None:
         _normalize_new(model)
-        replace_rows(model, names, " AND ".join(f"t.{name} = new.{name}" for name in chosen))
+        replace_rows(model, names, " AND ".join(f"t.{name} = new.{name}" for name in selected))
 
     columns = ", ".join(names)
-    text = f"INSERT INTO {history.name} BY NAME REPLACE USING ({', '.join(chosen)}) SELECT {columns} FROM ({query})"
+    text = f"INSERT INTO {history.name} BY NAME REPLACE USING ({', '.join(selected)}) SELECT {columns} FROM ({query})"
     return Statement(text, effect)
 
 
@@ -162,8 +162,8 @@ def replace_on(history: History) -> Statement:
 def replace_where(history: History) -> Statement:
     """Replaces rows by id with new rows."""
     names, ids = history.definition.given, history.model.ids() or [0]
-    chosen = history.random.sample(ids, min(3, len(ids)))
-    condition = f"id IN ({', '.join(map(str, chosen))})"
+    selected = history.random.sample(ids, min(3, len(ids)))
+    condition = f"id IN ({', '.join(map(str, selected))})"
     query = source_rows(history, names, new_ids=False)
 
     def effect(model: Model) -> None:

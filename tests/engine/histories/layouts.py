@@ -32,8 +32,8 @@ _SWITCHES: tuple[tuple[float, dict[str, str]], ...] = (
 
 
 def random_definition(random: Random) -> Definition:
-    chosen = random.sample(list(_SOMETIMES), random.randrange(5))
-    plain = [Column(name, of) for name, of in (_ALWAYS | {name: _SOMETIMES[name] for name in chosen}).items()]
+    selected = random.sample(list(_SOMETIMES), random.randrange(5))
+    plain = [Column(name, of) for name, of in (_ALWAYS | {name: _SOMETIMES[name] for name in selected}).items()]
     columns, properties = [*plain], random_properties(random)
     if random.random() < 0.3:
         made = random.choice(_GENERATED)

@@ -32,7 +32,7 @@ class Version:
     # Key -> row id, and last commit version, if the table tracks rows.
     row_ids: dict[int, tuple[int, int]]
     # True for a statement's last version: an ALTER TABLE may have changed less before.
-    is_settled: bool
+    is_final: bool
     # True if columns may differ from earlier ones with the same names.
     is_replaced: bool
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.engine.histories.checks import features_of, rows_of
 from tests.engine.histories.definition import Column, Definition
-from tests.engine.histories.history import History, Statement, Told
+from tests.engine.histories.history import FeedFidelity, History, Statement
 from tests.engine.histories.layouts import random_layout, random_properties
 from tests.engine.histories.model import Model
 
@@ -39,7 +39,7 @@ def replace_as(history: History) -> Statement:
         assert found.items() >= properties.items()
         history.given_out.clear()
 
-    return Statement(text, effect, told=Told.IF_READABLE, also=also)
+    return Statement(text, effect, feed=FeedFidelity.IF_READABLE, also=also)
 
 
 def clone(history: History) -> Statement:
@@ -48,7 +48,7 @@ def clone(history: History) -> Statement:
     version = history.newest
     at = ""
     if history.random.random() < 0.3:
-        version = history.random.choice(history.settled())
+        version = history.random.choice(history.completed_versions())
         at = f" VERSION AS OF {version}"
     text = f"CREATE TABLE {name} {'SHALLOW' if shallow else 'DEEP'} CLONE {history.name}{at}"
     ancestor = (history.name, history.definition.names, rows_of(history, history.model.versions[-1]))

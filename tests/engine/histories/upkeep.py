@@ -6,17 +6,17 @@ import json
 import time
 
 from tests.engine.histories.checks import check_files, check_version
-from tests.engine.histories.history import Commits, History, Statement, Told
+from tests.engine.histories.history import Commits, FeedFidelity, History, Statement
 from tests.engine.histories.model import Model
 from tests.engine.histories.values import NOT_COMPARED, TYPES
 
 
-def _kept(text: str) -> Statement:
-    return Statement(text, commits=Commits.ANY, told=Told.NOT_AT_ALL)
+def _unchanged(text: str) -> Statement:
+    return Statement(text, commits=Commits.ANY, feed=FeedFidelity.NOT_AT_ALL)
 
 
 def optimize(history: History) -> Statement:
-    return _kept(f"OPTIMIZE {history.name}{_of_partition(history)}")
+    return _unchanged(f"OPTIMIZE {history.name}{_of_partition(history)}")
 
 
 def _of_partition(history: History) -> str:
@@ -32,20 +32,20 @@ def _of_partition(history: History) -> str:
 def zorder(history: History) -> Statement | None:
     definition = history.definition
     if definition.clustered:
-        return _kept(f"OPTIMIZE {history.name} FULL")
+        return _unchanged(f"OPTIMIZE {history.name} FULL")
     measured = int(definition.properties.get("delta.dataSkippingNumIndexedCols", "32"))
     usable = [each.name for each in definition.columns[:measured] if each.of not in NOT_COMPARED | {"boolean"}]
     usable = [name for name in usable if name not in definition.partitions]
-    chosen = history.random.sample(usable, min(len(usable), history.random.choice((1, 2))))
-    return _kept(f"OPTIMIZE {history.name}{_of_partition(history)} ZORDER BY ({', '.join(chosen)})")
+    selected = history.random.sample(usable, min(len(usable), history.random.choice((1, 2))))
+    return _unchanged(f"OPTIMIZE {history.name}{_of_partition(history)} ZORDER BY ({', '.join(selected)})")
 
 
 def reorg(history: History) -> Statement:
-    return _kept(f"REORG TABLE {history.name}{_of_partition(history)} APPLY (PURGE)")
+    return _unchanged(f"REORG TABLE {history.name}{_of_partition(history)} APPLY (PURGE)")
 
 
 def analyze(history: History) -> Statement:
-    return _kept(f"ANALYZE TABLE {history.name} COMPUTE DELTA STATISTICS")
+    return _unchanged(f"ANALYZE TABLE {history.name} COMPUTE DELTA STATISTICS")
 
 
 def fsck(history: History) -> Statement:
@@ -76,7 +76,7 @@ def vacuum(history: History) -> Statement:
     return Statement(
         f"VACUUM {history.name}{lite}",
         commits=Commits.ANY,
-        told=Told.NOT_AT_ALL,
+        feed=FeedFidelity.NOT_AT_ALL,
         also=lambda: _check_versions(history),
     )
 
@@ -104,7 +104,10 @@ def _vacuum_before(history: History, first: int) -> Statement:
     # the age grows until the statement runs: the second is for that
     hours = 0 if first == history.newest else (age_s + 1) / 3600
     return Statement(
-        f"VACUUM {history.name}{lite} RETAIN {hours:.9f} HOURS", commits=Commits.ANY, told=Told.NOT_AT_ALL, also=also
+        f"VACUUM {history.name}{lite} RETAIN {hours:.9f} HOURS",
+        commits=Commits.ANY,
+        feed=FeedFidelity.NOT_AT_ALL,
+        also=also,
     )
 
 
@@ -135,13 +138,13 @@ def vacuum_ancestor(history: History) -> Statement | None:
 def restore(history: History) -> Statement | None:
     if history.newest <= history.readable_from:
         return None
-    settled = [version for version in history.settled() if version < history.newest]
-    if not settled:
+    completed_versions = [version for version in history.completed_versions() if version < history.newest]
+    if not completed_versions:
         return None
-    version = history.random.choice(settled)
+    version = history.random.choice(completed_versions)
 
     def effect(model: Model) -> None:
         model.go_back(version)
 
     text = f"RESTORE TABLE {history.name} TO VERSION AS OF {version}"
-    return Statement(text, effect, commits=Commits.ANY, told=Told.IF_READABLE)
+    return Statement(text, effect, commits=Commits.ANY, feed=FeedFidelity.IF_READABLE)

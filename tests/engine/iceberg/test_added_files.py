@@ -133,7 +133,7 @@ def test_files_with_ids_and_of_tables_are_refused(bare: BareLake, files: Path) -
         assert "source_table" in str(bare.refuse(f"CALL system.add_files('t', '{text}')"))
 
 
-def test_a_name_mapping_that_is_there_is_kept(bare: BareLake, files: Path) -> None:
+def test_existing_name_mapping_is_unchanged(bare: BareLake, files: Path) -> None:
     bare.answer("CREATE TABLE t (id BIGINT, s STRING) USING iceberg")
     write(files, "1.parquet", {"id": [1], "s": ["x"]})
     added(bare, files)

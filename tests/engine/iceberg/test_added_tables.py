@@ -41,7 +41,7 @@ def test_live_files_of_a_delta_table(bare: BareLake) -> None:
     assert len(read_by_all(bare, ["id"], "u")) == 4
 
 
-def test_the_table_keeps_what_others_need(bare: BareLake) -> None:
+def test_shared_files_are_retained(bare: BareLake) -> None:
     """The catalog records it, so that VACUUM on the other table removes no shared file."""
     bare.append("d", {"id": [1]})
     bare.append("d", {"id": [2]})

@@ -169,10 +169,10 @@ def test_what_spark_would_read_otherwise_is_refused_alone(
 
 
 def test_a_deleted_position_and_a_broken_file_are_refused(session: LakeSession, lake: Path) -> None:
-    marked = HandmadeTable(lake / "marked_avro")
-    file = avro_file(marked, [optional(1, "id", "int")], [{"id": 1}])
-    marked.commit(file)
-    marked.commit(marked.positions([file["file_path"]], [0]), operation="delete")
+    with_deletes = HandmadeTable(lake / "marked_avro")
+    file = avro_file(with_deletes, [optional(1, "id", "int")], [{"id": 1}])
+    with_deletes.commit(file)
+    with_deletes.commit(with_deletes.positions([file["file_path"]], [0]), operation="delete")
     assert "position deletes of data files in Avro" in str(refuse(session, "SELECT id FROM marked_avro"))
     broken = HandmadeTable(lake / "broken_avro")
     broken.commit(avro_file(broken, [optional(1, "id", "int")], [{"id": 1}]))

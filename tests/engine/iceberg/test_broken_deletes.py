@@ -65,7 +65,7 @@ def gone_by_us(folder: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_broken_vector_is_told(tmp_path: Path, seed: int) -> None:
+def test_broken_deletion_vector_is_reported(tmp_path: Path, seed: int) -> None:
     """It has a checksum; no reader reads the bytes before and after it in the file."""
     _, path = by_vector(tmp_path / "t")
     assert gone_by_us(tmp_path / "t") == GONE
@@ -76,7 +76,7 @@ def test_a_broken_vector_is_told(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_broken_positions_are_told_or_are_positions(tmp_path: Path, seed: int) -> None:
+def test_broken_position_deletes_are_reported_or_valid(tmp_path: Path, seed: int) -> None:
     _, path = by_positions(tmp_path / "t")
     assert gone_by_us(tmp_path / "t") == GONE
     path.write_bytes(broken(path.read_bytes(), random.Random(seed)))

@@ -80,7 +80,7 @@ def test_metadata_that_is_broken_anywhere_ends_in_a_named_error(tmp_path: Path, 
     table = made(lake, version)
     file = table.folder / "metadata" / f"v{table.metadata_version}.metadata.json"
     whole = json.loads(file.read_text())
-    kept = {path: path.read_bytes() for path in table.folder.rglob("*") if path.is_file()}
+    remaining = {path: path.read_bytes() for path in table.folder.rglob("*") if path.is_file()}
     chance = random.Random(version)
     for path in chance.sample(list(paths(whole)), _PLACES):
         text, value = chance.choice(STATEMENTS), chance.choice(_VALUES)
@@ -90,9 +90,9 @@ def test_metadata_that_is_broken_anywhere_ends_in_a_named_error(tmp_path: Path, 
         except Exception as error:
             raise AssertionError((path, value, text)) from error
         for each in table.folder.rglob("*"):
-            if each.is_file() and each not in kept:
+            if each.is_file() and each not in remaining:
                 each.unlink()
-        for each, data in kept.items():
+        for each, data in remaining.items():
             each.write_bytes(data)
 
 
@@ -100,7 +100,7 @@ def test_manifests_that_are_broken_anywhere_end_in_a_named_error(tmp_path: Path)
     lake = BareLake(tmp_path)
     table = made(lake, 2)
     chance = random.Random(5)
-    kept = {path: path.read_bytes() for path in table.folder.rglob("*") if path.is_file()}
+    remaining = {path: path.read_bytes() for path in table.folder.rglob("*") if path.is_file()}
     for file in (table.folder / "metadata").glob("*.avro"):
         data = file.read_bytes()
         for text in STATEMENTS[2:]:
@@ -111,9 +111,9 @@ def test_manifests_that_are_broken_anywhere_end_in_a_named_error(tmp_path: Path)
             except Exception as error:
                 raise AssertionError((file.name, place, text)) from error
             for each in table.folder.rglob("*"):
-                if each.is_file() and each not in kept:
+                if each.is_file() and each not in remaining:
                     each.unlink()
-            for each, whole in kept.items():
+            for each, whole in remaining.items():
                 each.write_bytes(whole)
 
 

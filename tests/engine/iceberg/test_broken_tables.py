@@ -38,8 +38,8 @@ BROKEN: list[tuple[str, Any, str]] = [
     ("dots", lambda t, f: t.commit({**f, "file_path": f"{t.location}/../x"}), "LOG_PATH_NOT_ALLOWED"),
     ("an unknown spec", lambda t, f: t.commit(f, spec=5), "ICEBERG_METADATA_MALFORMED"),
     ("a type that is none", lambda t, f: typed(t, f, "number"), "ICEBERG_METADATA_MALFORMED"),
-    ("a field id of a metadata column", lambda t, f: numbered(t, f, 2_147_483_545), "ICEBERG_METADATA_MALFORMED"),
-    ("a field id twice", lambda t, f: numbered(t, f, 1), "ICEBERG_METADATA_MALFORMED"),
+    ("a field id of a metadata column", lambda t, f: with_ids(t, f, 2_147_483_545), "ICEBERG_METADATA_MALFORMED"),
+    ("a field id twice", lambda t, f: with_ids(t, f, 1), "ICEBERG_METADATA_MALFORMED"),
     (
         "equality deletes by no column",
         lambda t, f: t.commit(f, t.equality({"id": [1]}, [])),
@@ -65,7 +65,7 @@ def typed(table: HandmadeTable, file: Any, kind: str) -> None:
     table.commit(file)
 
 
-def numbered(table: HandmadeTable, file: Any, id: int) -> None:
+def with_ids(table: HandmadeTable, file: Any, id: int) -> None:
     table.columns = [ID, {"id": id, "name": "x", "required": False, "type": "int"}]
     table.commit(file)
 

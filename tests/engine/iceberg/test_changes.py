@@ -32,14 +32,14 @@ def changes(table: HandmadeTable, start: Bound, end: Bound | None = None, *, out
     return format_.changes(format_.load(str(table.folder)), start, end, allow_outside=outside)
 
 
-def told(found: IcebergChanges) -> list[tuple[str, str, str, bool, bool]]:
+def shown_changes(found: IcebergChanges) -> list[tuple[str, str, str, bool, bool]]:
     """Returns each file's snapshot, kind and name, and if rows are excluded, or only some are read."""
     names = [Path(path).name for path in found.files["path"].to_pylist()]
-    marks = [
+    deleted = [
         [each is not None for each in found.files[name].to_pylist()] for name in ("deletion_vector", "selected_rows")
     ]
     constants = [found.constants[name].to_pylist() for name in ("_commit_version", "_change_type")]
-    return sorted(zip(*constants, names, *marks, strict=True))
+    return sorted(zip(*constants, names, *deleted, strict=True))
 
 
 @pytest.fixture
@@ -74,13 +74,13 @@ def test_a_range_has_both_of_its_ends(table: HandmadeTable, case: str) -> None:
     assert changes(table, start, end).versions == versions
 
 
-def test_files_are_told_with_what_became_of_their_rows(table: HandmadeTable) -> None:
-    assert told(changes(table, AtVersion(0), AtVersion(1004))) == [
+def test_changed_files_have_row_changes(table: HandmadeTable) -> None:
+    assert shown_changes(changes(table, AtVersion(0), AtVersion(1004))) == [
         ("1001", "insert", "00001.parquet", False, False),
         ("1002", "insert", "00002.parquet", False, False),
         ("1003", "delete", "00001.parquet", False, True),
     ]
-    assert told(changes(table, AtVersion(1006))) == [("1006", "insert", "00006.parquet", False, False)]
+    assert shown_changes(changes(table, AtVersion(1006))) == [("1006", "insert", "00006.parquet", False, False)]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_files_are_told_with_what_became_of_their_rows(table: HandmadeTable) -> 
         (AtTime(FIRST_MS + 10 * MINUTE_MS), None, "no snapshot was made at or after"),
     ],
 )
-def test_what_cannot_be_told_is_refused(table: HandmadeTable, start: Bound, end: Bound | None, message: str) -> None:
+def test_unreadable_changes_are_rejected(table: HandmadeTable, start: Bound, end: Bound | None, message: str) -> None:
     with pytest.raises(SqlError, match=message):
         changes(table, start, end)
 
@@ -101,7 +101,7 @@ def test_a_range_beyond_the_newest_may_be_empty(table: HandmadeTable) -> None:
 
 
 @pytest.mark.spark
-def test_rows_are_told_with_their_change(session: LakeSession, lake: Path) -> None:
+def test_changed_rows_have_change_types(session: LakeSession, lake: Path) -> None:
     table = HandmadeTable(lake / "told", version=3)
     first = table.data(longs(1, 2, 3), _first_row_id=None)
     table.commit(first)
@@ -151,11 +151,13 @@ def test_changes_of_partitions_that_became_others(session: LakeSession, mode: st
     before: Counter[Any] = Counter()
     for snapshot in snapshots:
         now = Counter(rows(session, f"SELECT * FROM {name} VERSION AS OF {snapshot}"))
-        told_rows = rows(session, f"SELECT id, s, _change_type FROM table_changes('{name}', {snapshot}, {snapshot})")
-        net = Counter((id, s) for id, s, kind in told_rows if kind == "insert")
-        net.subtract((id, s) for id, s, kind in told_rows if kind == "delete")
+        reported_rows = rows(
+            session, f"SELECT id, s, _change_type FROM table_changes('{name}', {snapshot}, {snapshot})"
+        )
+        net = Counter((id, s) for id, s, kind in reported_rows if kind == "insert")
+        net.subtract((id, s) for id, s, kind in reported_rows if kind == "delete")
         now_net = Counter(now)
         now_net.subtract(before)
-        assert told_rows and +net == +now_net and -net == -now_net, snapshot
+        assert reported_rows and +net == +now_net and -net == -now_net, snapshot
         before = now
     assert len(rows(session, f"SELECT * FROM table_changes('{name}', 0)")) > 9 and len(snapshots) == 6

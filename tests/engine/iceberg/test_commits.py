@@ -48,7 +48,7 @@ from engine.iceberg.commit.updates import (
     update_json,
 )
 from engine.iceberg.spec.metadata import Reference
-from engine.storage.settled_put import StorageRetries
+from engine.storage.confirmed_put import StorageRetries
 from engine.storage.storage import Storage
 from tests.interleave.storages import DictStorage, Interposed
 
@@ -215,7 +215,7 @@ def twice(do: Callable[[], Any]) -> Any:
     return do()
 
 
-def no_room(do: Callable[[], Any]) -> Any:
+def disk_full(do: Callable[[], Any]) -> Any:
     raise OSError(28, "No space left on device")
 
 
@@ -226,10 +226,10 @@ def no_room(do: Callable[[], Any]) -> Any:
         ([twice], "ours"),
         ([never, never], "ours"),
         ([never, never, never], CommitOutcomeUnknown),
-        ([no_room], IcebergCommitFailed),
+        ([disk_full], IcebergCommitFailed),
     ],
 )
-def test_a_put_in_doubt_is_settled(script: Sequence[Put], outcome: Any) -> None:
+def test_unknown_put_outcome_is_resolved(script: Sequence[Put], outcome: Any) -> None:
     inner = DictStorage()
     left = [lambda do: do(), *script]  # the table's first version
 

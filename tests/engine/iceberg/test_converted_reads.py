@@ -50,8 +50,8 @@ def test_a_table_with_a_past(session: LakeSession, lake: Path) -> None:
     assert len(both(session, lake, "i")) == 3
     for condition in ("was > -1", "gone = 'g'", "text = 'a'", "s.z = 'b' AND day = '2024-01-02'"):
         both(session, lake, "i", f"SELECT count(*), max(id), min(text) FROM {{}} WHERE {condition}")
-    told = both(session, lake, "i", "SELECT count(*), max(id), min(was), max(gone) FROM {}")
-    assert told == [(3, 4294967296, -0.5, "g")]
+    reported = both(session, lake, "i", "SELECT count(*), max(id), min(was), max(gone) FROM {}")
+    assert reported == [(3, 4294967296, -0.5, "g")]
     before = rows(session, f"SELECT * FROM iceberg.`{lake}/default/i`")
     run(session, "UPDATE i SET gone = 'h' WHERE id < 10")
     run(session, "INSERT INTO i (id, gone) VALUES (5, 'i')")

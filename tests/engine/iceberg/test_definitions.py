@@ -257,8 +257,8 @@ def test_a_field_that_became_void_keeps_its_id(tmp_path: Path, version: str) -> 
     expected = [("name", "void", 1000), ("day", "identity", 1001), ("again", "identity", 1002)]
     assert _last_spec(table) == expected
     table.alter(ChangePartitioning(dropped=term("again"), added=term("name", name="more")))
-    kept = expected[:2] + [("again", "void", 1002), ("more", "identity", 1003)]
-    assert _last_spec(table) == (kept if version == "1" else [*expected[:2], ("more", "identity", 1002)])
+    remaining = expected[:2] + [("again", "void", 1002), ("more", "identity", 1003)]
+    assert _last_spec(table) == (remaining if version == "1" else [*expected[:2], ("more", "identity", 1002)])
     StaticTable.from_metadata(f"file://{tmp_path}/t/metadata/v{4 + (version == '2')}.metadata.json")
 
 
@@ -395,7 +395,7 @@ LACKED = [("uuid", "string"), ("time", "string"), ("fixed[3]", "binary"), ("time
 
 
 @pytest.mark.parametrize(("stored", "shown"), LACKED)
-def test_a_table_that_is_made_again_has_the_types_that_are_asked_for(tmp_path: Path, stored: str, shown: str) -> None:
+def test_replaced_table_has_requested_types(tmp_path: Path, stored: str, shown: str) -> None:
     """Not types that are only displayed as these."""
     table = HandmadeTable(tmp_path / "t", columns=[{"id": 1, "name": "c", "required": False, "type": stored}])
     table.write()
@@ -403,8 +403,8 @@ def test_a_table_that_is_made_again_has_the_types_that_are_asked_for(tmp_path: P
     assert snapshot.schema == columns(c=shown)
     (again,) = snapshot.replaced("t", columns(c=shown), (), [], {}).iceberg_schema.fields
     assert again.id > 1 and type_name(again.type) == {"timestamp_ntz": "timestamp"}.get(shown, shown)
-    (kept,) = snapshot.redefined("t", [RenameColumn(path=("c",), name="d")]).iceberg_schema.fields
-    assert (kept.id, type_name(kept.type)) == (1, stored)
+    (remaining,) = snapshot.redefined("t", [RenameColumn(path=("c",), name="d")]).iceberg_schema.fields
+    assert (remaining.id, type_name(remaining.type)) == (1, stored)
 
 
 TIMES = [

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.main import LakeSession
-from tests.chosen import numbered
 from tests.engine.lake_sessions import rows, run
+from tests.samples import with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -29,7 +29,7 @@ def _all(session: LakeSession, name: str) -> list[Any]:
 PARTITIONED = [("none", 12), ("hash", 3), ("range", 3), (None, 3)]
 
 
-@pytest.mark.parametrize(("mode", "num_files"), numbered(PARTITIONED, (0, 2)))
+@pytest.mark.parametrize(("mode", "num_files"), with_slow(PARTITIONED, (0, 2)))
 def test_files_of_partitions(session: LakeSession, mode: str | None, num_files: int) -> None:
     """For an INSERT, a CTAS and a MERGE."""
     properties = "" if mode is None else f" TBLPROPERTIES ('write.distribution-mode' = '{mode}')"
@@ -52,7 +52,7 @@ def test_files_of_partitions(session: LakeSession, mode: str | None, num_files: 
 ORDERED = [("none", False), ("hash", False), ("range", True), (None, True)]
 
 
-@pytest.mark.parametrize(("mode", "is_divided"), numbered(ORDERED, (1, 3)))
+@pytest.mark.parametrize(("mode", "is_divided"), with_slow(ORDERED, (1, 3)))
 def test_files_of_a_sorted_table(session: LakeSession, mode: str | None, is_divided: bool) -> None:
     """Each is sorted; with range distribution, the files' ranges are ordered."""
     name = f"sorted_{mode or 'unsaid'}"

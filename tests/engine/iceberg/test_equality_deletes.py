@@ -61,10 +61,10 @@ def _new(lake: Path, name: str, version: int, mode: str) -> dict[int, tuple[str 
     table.commit(table.equality({"n": _ints([3, 7, None])}, [3], {"n": 3}), operation="delete")
     table.commit(table.equality({"id": [1, 11]}, [1], {"id": 1}, partition={"kind": "a"}), spec=1, operation="delete")
     if version == 2:
-        marks = [table.positions([first["file_path"]] * 2, [2, 3], partition={"kind": "a"})]
+        deleted = [table.positions([first["file_path"]] * 2, [2, 3], partition={"kind": "a"})]
     else:
-        marks = table.vectors({first["file_path"]: [2, 3]}, partition={"kind": "a"})
-    table.commit(*marks, spec=1, operation="delete")
+        deleted = table.vectors({first["file_path"]: [2, 3]}, partition={"kind": "a"})
+    table.commit(*deleted, spec=1, operation="delete")
     table.commit(data(range(20, 28), "a"), spec=1)
     gone = {0, 1, 2, 3, 4, 7, 8, 12, 16}
     kinds = dict.fromkeys(range(10), "a") | dict.fromkeys(range(10, 20)) | dict.fromkeys(range(20, 28), "a")

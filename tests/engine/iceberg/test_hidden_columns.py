@@ -85,9 +85,9 @@ def test_partitions_are_the_same_under_all_settings(session: LakeSession, lake: 
         run(session, f"SET spark.sql.legacy.timeParserPolicy = {policy}")
         same = "_partition.t <=> t, _partition.`my-col` <=> `my-col`"
         assert rows(session, f"SELECT {same} FROM odd") == [(True, True)], policy
-        told = "partition.t = TIMESTAMP'2024-03-31 02:30:00.123456Z', partition.`my-col` = DATE'1500-03-01'"
-        assert rows(session, f"SELECT {told} FROM odd.data_files") == [(True, True)], policy
-        assert rows(session, f"SELECT {told} FROM odd.partitions") == [(True, True)], policy
+        reported = "partition.t = TIMESTAMP'2024-03-31 02:30:00.123456Z', partition.`my-col` = DATE'1500-03-01'"
+        assert rows(session, f"SELECT {reported} FROM odd.data_files") == [(True, True)], policy
+        assert rows(session, f"SELECT {reported} FROM odd.partitions") == [(True, True)], policy
         near = "committed_at BETWEEN now() - INTERVAL 1 DAY AND now()"
         assert rows(session, f"SELECT {near} FROM odd.snapshots") == [(True,)], policy
     run(session, "RESET spark.sql.legacy.timeParserPolicy")
@@ -99,16 +99,16 @@ def test_a_subquery_of_a_change_has_the_same_ids(session: LakeSession, lake: Pat
         run(session, f"INSERT INTO asked SELECT /*+ COALESCE(1) */ id FROM range({first}, {first + 3})")
     run(session, "CREATE TABLE changed (id BIGINT, x INT)")
     run(session, "INSERT INTO changed SELECT id, 0 FROM range(6)")
-    asked = "SELECT id FROM asked WHERE _row_id = 4"
-    assert rows(session, f"SELECT id FROM changed WHERE id IN ({asked})") == [(4,)]
-    run(session, f"UPDATE changed SET x = 1 WHERE id IN ({asked})")
+    query = "SELECT id FROM asked WHERE _row_id = 4"
+    assert rows(session, f"SELECT id FROM changed WHERE id IN ({query})") == [(4,)]
+    run(session, f"UPDATE changed SET x = 1 WHERE id IN ({query})")
     second = "(SELECT id FROM asked WHERE _last_updated_sequence_number = 2)"
     merge = "MERGE INTO changed USING (SELECT 5L AS id) AS s ON changed.id = s.id WHEN MATCHED"
     run(session, f"{merge} AND changed.id IN {second} THEN UPDATE SET x = 2")
     assert rows(session, "SELECT * FROM changed WHERE x > 0 ORDER BY id") == [(4, 1), (5, 2)]
-    assert run(session, f"DELETE FROM changed WHERE id IN ({asked})") == 1
+    assert run(session, f"DELETE FROM changed WHERE id IN ({query})") == 1
     run(session, "MERGE INTO asked USING asked AS s ON asked.id = s.id - 2 WHEN MATCHED THEN DELETE")
-    assert run(session, f"DELETE FROM asked WHERE id IN ({asked})") == 1
+    assert run(session, f"DELETE FROM asked WHERE id IN ({query})") == 1
     assert rows(session, "SELECT id, _row_id FROM asked") == [(5, 5)]
 
 

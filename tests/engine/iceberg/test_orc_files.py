@@ -133,7 +133,7 @@ def test_a_column_that_is_not_read_is_refused_alone(session: LakeSession, lake: 
     assert refuse(session, text).condition == "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
 
 
-def test_what_needs_the_place_of_a_row_is_refused(session: LakeSession, lake: Path) -> None:
+def test_row_position_is_rejected_for_orc(session: LakeSession, lake: Path) -> None:
     table, old = _new(lake, "marked")
     table.commit(table.positions([old["file_path"]], [0]), operation="delete")
     assert "position deletes of data files in ORC" in str(refuse(session, "SELECT id FROM marked"))

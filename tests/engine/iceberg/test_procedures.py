@@ -129,7 +129,7 @@ def files(table: HandmadeTable) -> set[str]:
     return {name for name in found if "metadata.json" not in name and "hint" not in name}
 
 
-def test_snapshots_expire_with_the_files_that_they_alone_need(lake: Lake, table: HandmadeTable) -> None:
+def test_expired_snapshots_remove_unshared_files(lake: Lake, table: HandmadeTable) -> None:
     del table.refs["first"], table.refs["audit"]
     table.write()
     before = files(table)
@@ -222,11 +222,11 @@ def test_a_table_is_registered_by_its_metadata(lake: Lake, tmp_path: Path) -> No
     assert lake.refuse(call).condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
 
 
-def test_procedures_take_turns_with_the_writers_of_this_server(lake: Lake, table: HandmadeTable) -> None:
-    turns = lake.sources.turns
-    assert turns is not None
+def test_procedures_are_serialized_with_writers(lake: Lake, table: HandmadeTable) -> None:
+    write_queue = lake.sources.write_queue
+    assert write_queue is not None
     with ThreadPoolExecutor(1) as threads:
-        with turns.hold(str(lake.folder / "default" / "t"), CancelToken()):
+        with write_queue.hold(str(lake.folder / "default" / "t"), CancelToken()):
             called = threads.submit(lake.rows, "CALL system.rollback_to_snapshot('t', 1001)")
             time.sleep(0.3)
             assert not called.done() and current(lake) == 1003

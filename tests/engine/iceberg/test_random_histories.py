@@ -89,9 +89,9 @@ class History:
         part = self.chance.randrange(2)
         known = [each for each in self.files if each.part == part]
         if self.table.version > 2:
-            chosen = [each for each in known if each.entry["file_path"] not in self.vectors and not each.gone]
-            deleted = {each.entry["file_path"]: self.some(each) for each in chosen[:2]}
-            for each in chosen[:2]:
+            selected = [each for each in known if each.entry["file_path"] not in self.vectors and not each.gone]
+            deleted = {each.entry["file_path"]: self.some(each) for each in selected[:2]}
+            for each in selected[:2]:
                 each.gone |= set(deleted[each.entry["file_path"]])
             self.vectors |= set(deleted)
             return self.table.vectors(deleted, partition={"part": part}) if deleted else []

@@ -58,14 +58,16 @@ def test_nested_columns_evolve(session: LakeSession, lake: Path) -> None:
     def typed(rows: list[Any], schema: pa.Schema) -> pa.Table:
         return pa.Table.from_pylist(rows, schema)
 
-    def numbered(name: str, kind: Any, id: int) -> pa.Field:
+    def field_with_id(name: str, kind: Any, id: int) -> pa.Field:
         return pa.field(name, kind, metadata={"PARQUET:field_id": str(id)})
 
     first = pa.schema(
         [
-            numbered("id", pa.int64(), 1),
-            numbered("s", pa.struct([numbered("x", pa.int32(), 3), numbered("y", pa.float32(), 4)]), 2),
-            numbered("items", pa.list_(numbered("element", pa.struct([numbered("k", pa.int32(), 7)]), 6)), 5),
+            field_with_id("id", pa.int64(), 1),
+            field_with_id("s", pa.struct([field_with_id("x", pa.int32(), 3), field_with_id("y", pa.float32(), 4)]), 2),
+            field_with_id(
+                "items", pa.list_(field_with_id("element", pa.struct([field_with_id("k", pa.int32(), 7)]), 6)), 5
+            ),
         ]
     )
     table.commit(table.data(typed([{"id": 1, "s": {"x": 5, "y": 0.5}, "items": [{"k": 1}, {"k": 2}]}], first)))

@@ -9,11 +9,11 @@ import pytest
 from pyiceberg.table import StaticTable
 
 from engine.main import LakeSession
-from tests.chosen import numbered, some
 from tests.engine.iceberg.foreign import open_duckdb
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.iceberg.writing.commits import commit, entries, staged
 from tests.engine.lake_sessions import rows, run
+from tests.samples import some, with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -55,7 +55,7 @@ def read_by_all(session: LakeSession, lake: Path, name: str) -> list[tuple[Any, 
     return ours
 
 
-@pytest.mark.parametrize(("version", "mode"), numbered([(2, "merge-on-read"), (3, "copy-on-write")], (1,)))
+@pytest.mark.parametrize(("version", "mode"), with_slow([(2, "merge-on-read"), (3, "copy-on-write")], (1,)))
 def test_rows_are_changed(session: LakeSession, lake: Path, version: int, mode: str) -> None:
     name = f"changed{version}{mode[:4]}"
     _new(lake, name, version, mode)
@@ -79,7 +79,7 @@ def test_rows_are_changed(session: LakeSession, lake: Path, version: int, mode: 
     assert read_by_all(session, lake, name) == []
 
 
-@pytest.mark.parametrize(("version", "mode"), numbered([(2, "copy-on-write"), (3, "merge-on-read")], (0,)))
+@pytest.mark.parametrize(("version", "mode"), with_slow([(2, "copy-on-write"), (3, "merge-on-read")], (0,)))
 def test_rows_of_partitions_are_changed(session: LakeSession, lake: Path, version: int, mode: str) -> None:
     """Partitions for null, an empty text and a bucket; rows move to others."""
     name = f"parts{version}"
@@ -204,5 +204,5 @@ def test_rows_that_stay_are_copied_to_their_partitions(session: LakeSession, lak
     assert read_by_all(session, lake, name) == sorted(expected.items(), key=str)
     files = rows(session, f"SELECT partition, spec_id, file_path FROM {name}.files")
     assert len(files) <= before + 3 and {spec for _, spec, _ in files} == ({1} if evolved else {0})
-    told = rows(session, f"SELECT count(DISTINCT id) FROM {name} WHERE id = 4 OR id = 200")
-    assert told == [(2,)]
+    reported = rows(session, f"SELECT count(DISTINCT id) FROM {name} WHERE id = 4 OR id = 200")
+    assert reported == [(2,)]

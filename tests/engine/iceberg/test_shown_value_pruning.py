@@ -56,18 +56,18 @@ CASES = [(*kind, transform) for kind in KINDS for transform in ("", "identity", 
 CASES += [(*kind, "day") for kind in KINDS if kind[1] is not STRING]
 
 
-def some_values(kind: Kind, choice: random.Random) -> list[Any]:
+def some_values(kind: Kind, chance: random.Random) -> list[Any]:
     """Returns stored values close to each other, so that files have separate ranges."""
     if kind is Kind.UUID:
-        head, sign = choice.randrange(256), choice.choice([0, 0x80])
-        tails = [bytes([sign, 0, choice.randrange(256)]) + choice.randbytes(5) for _ in range(3)]
-        heads = [bytes([head ^ choice.choice([0, 0, 0x80])]) + bytes(7) for _ in range(3)]
-        return [choice.choice(heads) + choice.choice(tails) for _ in range(6)]
+        head, sign = chance.randrange(256), chance.choice([0, 0x80])
+        tails = [bytes([sign, 0, chance.randrange(256)]) + chance.randbytes(5) for _ in range(3)]
+        heads = [bytes([head ^ chance.choice([0, 0, 0x80])]) + bytes(7) for _ in range(3)]
+        return [chance.choice(heads) + chance.choice(tails) for _ in range(6)]
     if kind is Kind.TIME:
-        hour = choice.randrange(24) * 3_600_000_000
-        return [hour + choice.choice([0, 1, 500_000, 3_599_999_999, 60_000_000]) for _ in range(6)]
-    start = choice.choice([-1, 1]) * choice.randrange(10**9) * 10**9
-    return [start + choice.randrange(5_000_000) * 1000 for _ in range(6)]
+        hour = chance.randrange(24) * 3_600_000_000
+        return [hour + chance.choice([0, 1, 500_000, 3_599_999_999, 60_000_000]) for _ in range(6)]
+    start = chance.choice([-1, 1]) * chance.randrange(10**9) * 10**9
+    return [start + chance.randrange(5_000_000) * 1000 for _ in range(6)]
 
 
 def shown(kind: Kind, value: Any) -> Any:
@@ -119,7 +119,7 @@ def test_no_file_is_left_out_that_has_a_matching_row(
     tmp_path: Path, kind: Kind, sql: PrimitiveType, avro: str, transform: str
 ) -> None:
     """Files with one row group and with several, and manifest list summaries."""
-    choice, type_ = random.Random(f"{kind} {transform}"), SimpleType(kind)
+    chance, type_ = random.Random(f"{kind} {transform}"), SimpleType(kind)
     parsed = parse_transform(transform) if transform else None
     fields = [{"source-id": 1, "field-id": 1000, "name": "p", "transform": transform}] if transform else []
     result = avro if transform == "identity" else "int"
@@ -134,12 +134,12 @@ def test_no_file_is_left_out_that_has_a_matching_row(
     for number in range(20):
         entries, partitions = [], []
         for at in range(2):
-            stored = some_values(kind, choice)
+            stored = some_values(kind, chance)
             if parsed is not None:
                 parts = [apply(parsed, type_, each) for each in stored]
                 stored = [each for each, part in zip(stored, parts, strict=True) if part == parts[0]]
                 partitions.append(parts[0])
-            cut = choice.choice([0, max(1, len(stored) // 2)])
+            cut = chance.choice([0, max(1, len(stored) // 2)])
             groups = [each for each in (stored[:cut], stored[cut:]) if each]
             path = f"data/{number}-{at}.parquet"
             held[path] = [shown(kind, each) for each in stored]
@@ -153,7 +153,7 @@ def test_no_file_is_left_out_that_has_a_matching_row(
                     "null_value_counts": {1: 0},
                     "split_offsets": [4 + 100 * each for each in range(len(groups))],
                     "partition": {"p": partitions[-1]} if transform else {},
-                    **(bounds(kind, groups) if choice.random() < 0.9 else {}),
+                    **(bounds(kind, groups) if chance.random() < 0.9 else {}),
                 }
             )
         listed = table.manifest(entries, 0, number + 1, 1001, 0)
@@ -170,13 +170,13 @@ def test_no_file_is_left_out_that_has_a_matching_row(
     values = sorted({each[0] for each in everything[:4]})
     pruned = without = whole = 0
     for predicate, holds in conditions(sql, values):
-        kept, every = snapshot.pruning().prune(predicate), snapshot.pruning().matches_all(predicate)
+        remaining, every = snapshot.pruning().prune(predicate), snapshot.pruning().matches_all(predicate)
         narrowed = set(replace(snapshot).narrowed(predicate).files["path"].to_pylist())
-        for path, inside, is_kept, is_all in zip(paths, everything, kept, every, strict=True):
+        for path, inside, is_persistent, is_all in zip(paths, everything, remaining, every, strict=True):
             matching = [holds(each) for each in inside]
-            assert (is_kept and path in narrowed) or not any(matching), (predicate, inside)
+            assert (is_persistent and path in narrowed) or not any(matching), (predicate, inside)
             assert not is_all or all(matching), (predicate, inside)
-            pruned, without, whole = pruned + (not is_kept), without + (not any(matching)), whole + is_all
+            pruned, without, whole = pruned + (not is_persistent), without + (not any(matching)), whole + is_all
     assert pruned > without / 4  # uuids with both signs are in many files
     assert whole
 
@@ -184,7 +184,7 @@ def test_no_file_is_left_out_that_has_a_matching_row(
 @pytest.mark.parametrize("rows_of_group", [1000, 2])
 def test_no_file_of_another_writer_is_left_out(tmp_path: Path, rows_of_group: int) -> None:
     """Files from pyiceberg, and from DuckDB, whose bounds pyiceberg takes from their footers."""
-    choice = random.Random(rows_of_group)
+    chance = random.Random(rows_of_group)
     catalog = SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/lake")
     catalog.create_namespace("d")
     schema = Schema(NestedField(1, "u", UUIDType()), NestedField(2, "t", TimeType()))
@@ -194,8 +194,8 @@ def test_no_file_of_another_writer_is_left_out(tmp_path: Path, rows_of_group: in
     data.mkdir(parents=True)
     held: dict[str, dict[str, list[str]]] = {}
     for number in range(12):
-        uuids = [bytes([choice.choice([0, 0x7F, 0x80, 0xFF])]) + choice.randbytes(15) for _ in range(5)]
-        micros = [choice.choice([0, 1, 500_000, choice.randrange(DAY_US), DAY_US - 1]) for _ in range(5)]
+        uuids = [bytes([chance.choice([0, 0x7F, 0x80, 0xFF])]) + chance.randbytes(15) for _ in range(5)]
+        micros = [chance.choice([0, 1, 500_000, chance.randrange(DAY_US), DAY_US - 1]) for _ in range(5)]
         times = pa.array(micros, pa.int64()).cast(pa.time64("us"))
         found = pa.table([pa.ExtensionArray.from_storage(pa.uuid(), pa.array(uuids, pa.binary(16))), times], ["u", "t"])
         if number % 2:
@@ -218,12 +218,12 @@ def test_no_file_of_another_writer_is_left_out(tmp_path: Path, rows_of_group: in
         everything = [held[name][column] for name in names]
         for value, (operator, holds) in product(chain.from_iterable(everything), OPERATORS.items()):
             predicate = Compare(operator, Column((column,)), Literal(value, STRING))
-            kept, every = snapshot.pruning().prune(predicate), snapshot.pruning().matches_all(predicate)
-            for inside, is_kept, is_all in zip(everything, kept, every, strict=True):
+            remaining, every = snapshot.pruning().prune(predicate), snapshot.pruning().matches_all(predicate)
+            for inside, is_persistent, is_all in zip(everything, remaining, every, strict=True):
                 matching = [holds(each, value) for each in inside]
-                assert is_kept or not any(matching), (predicate, inside)
+                assert is_persistent or not any(matching), (predicate, inside)
                 assert not is_all or all(matching), (predicate, inside)
-                pruned, without = pruned + (not is_kept), without + (not any(matching))
+                pruned, without = pruned + (not is_persistent), without + (not any(matching))
         assert pruned > without / 8
 
 

@@ -39,8 +39,8 @@ def test_a_table_with_a_past(session: LakeSession, lake: Path, mode: str) -> Non
     assert rows(session, f"CALL system.snapshot('{name}', '{made}')") == [(3,)]
     assert sorted(rows(session, f"SELECT * FROM {made}"), key=str) == expected
     for condition in ("text = 'x'", "was < DATE'2000-01-01'", "id > 3", "at IS NULL", "at = '2024-01-02 03:04:05.6Z'"):
-        question = f"SELECT count(*), max(id) FROM {{}} WHERE {condition}"
-        assert rows(session, question.format(made)) == rows(session, question.format(name)), condition
+        query_text = f"SELECT count(*), max(id) FROM {{}} WHERE {condition}"
+        assert rows(session, query_text.format(made)) == rows(session, query_text.format(name)), condition
     run(session, f"INSERT INTO {made} (id, text) VALUES (5, 'v')")
     run(session, f"DELETE FROM {made} WHERE id = 3")
     run(session, f"UPDATE {made} SET s = 9 WHERE id = 1")

@@ -191,7 +191,7 @@ def long(value: int) -> bytes:
     return value.to_bytes(8, "little", signed=True)
 
 
-def kept(folder: Path, predicate: Predicate) -> list[int]:
+def pruned_files(folder: Path, predicate: Predicate) -> list[int]:
     return np.flatnonzero(load(folder).pruning().prune(predicate)).tolist()
 
 
@@ -209,11 +209,11 @@ def test_files_are_pruned_by_metrics(table: HandmadeTable) -> None:
         table.data(rows, **metrics(None, None, None)),
         table.data(rows, **metrics(b"odd", b"odd")),
     )
-    assert kept(table.folder, compare("id", ">", 5)) == [1, 3, 4]
-    assert kept(table.folder, compare("ID", "=", 3)) == [0, 3, 4]
-    assert kept(table.folder, IsNull(Column(("id",)))) == [2, 3]
-    assert kept(table.folder, IsNotNull(Column(("id",)))) == [0, 1, 3, 4]
-    assert kept(table.folder, Not(compare("id", "<", 7))) == [1, 3, 4]
+    assert pruned_files(table.folder, compare("id", ">", 5)) == [1, 3, 4]
+    assert pruned_files(table.folder, compare("ID", "=", 3)) == [0, 3, 4]
+    assert pruned_files(table.folder, IsNull(Column(("id",)))) == [2, 3]
+    assert pruned_files(table.folder, IsNotNull(Column(("id",)))) == [0, 1, 3, 4]
+    assert pruned_files(table.folder, Not(compare("id", "<", 7))) == [1, 3, 4]
 
 
 PARTITIONED: list[tuple[str, str, Any, list[Any], Predicate, list[int]]] = [
@@ -261,7 +261,7 @@ def test_files_are_pruned_by_partition_values(
     column = {"id": 2, "name": "c", "required": False, "type": kind}
     table = HandmadeTable(tmp_path / "t", columns=[ID, column], specs=[spec], partition=[(1000, "p", avro)])
     table.commit(*(table.data({"id": [1]}, partition={"p": value}) for value in values))
-    assert kept(table.folder, predicate) == expected
+    assert pruned_files(table.folder, predicate) == expected
     assert np.flatnonzero(load(table.folder).pruning().partition_mask(predicate).mask).tolist() == expected
 
 
@@ -271,14 +271,14 @@ def test_partition_values_and_metrics_are_taken_together(tmp_path: Path) -> None
     table.commit(
         *(table.data({"id": [1]}, partition={"p": 100}, **metrics(long(low), long(199))) for low in (100, 150))
     )
-    assert kept(table.folder, And((compare("id", ">", 100), compare("id", "<", 120)))) == [0]
+    assert pruned_files(table.folder, And((compare("id", ">", 100), compare("id", "<", 120)))) == [0]
 
 
 def test_a_column_of_an_old_spec_may_be_gone(tmp_path: Path) -> None:
     spec = {"spec-id": 0, "fields": [{"source-id": 77, "field-id": 1000, "name": "p", "transform": "identity"}]}
     table = HandmadeTable(tmp_path / "t", specs=[spec, {"spec-id": 1, "fields": []}], partition=[(1000, "p", "long")])
     table.commit(table.data({"id": [1]}, partition={"p": 5}))
-    assert kept(table.folder, compare("id", ">", 0)) == [0]
+    assert pruned_files(table.folder, compare("id", ">", 0)) == [0]
     assert isinstance(scan(table.folder), Scan)
 
 

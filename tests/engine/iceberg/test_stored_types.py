@@ -18,10 +18,10 @@ from catalog.conditions import IcebergFeatureNotSupported
 from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.main import LakeSession
 from engine.storage.storage import open_storage
-from tests.chosen import numbered
 from tests.engine.iceberg.foreign import open_duckdb
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.lake_sessions import refuse, rows, run
+from tests.samples import with_slow
 
 pytestmark = pytest.mark.spark
 
@@ -127,7 +127,7 @@ def files(table: HandmadeTable) -> list[Path]:
 MODES = [(2, "copy-on-write"), (2, "merge-on-read"), (3, "copy-on-write"), (3, "merge-on-read")]
 
 
-@pytest.mark.parametrize(("version", "mode"), numbered(MODES, (0, 3)), ids=lambda each: str(each))
+@pytest.mark.parametrize(("version", "mode"), with_slow(MODES, (0, 3)), ids=lambda each: str(each))
 def test_rows_are_written_and_changed(session: LakeSession, lake: Path, version: int, mode: str) -> None:
     modes = {f"write.{each}.mode": mode for each in ("delete", "update", "merge")}
     table = made(lake, f"typed{version}{mode[:4]}", V2, version=version, properties=modes)

@@ -17,9 +17,9 @@ from pyiceberg.types import DecimalType, TimestamptzType
 from pyiceberg.utils.datetime import datetime_to_micros
 
 from engine.main import LakeSession
-from tests.chosen import some
 from tests.engine.iceberg.foreign import open_duckdb
 from tests.engine.lake_sessions import refuse, rows, run
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 
@@ -284,7 +284,7 @@ def test_a_branch_of_a_table_without_snapshots_begins_empty(session: LakeSession
         assert rows(session, f"SELECT id FROM {name} VERSION AS OF '{branch}'") == [(expected[0],)]
 
 
-def test_the_least_numbers_of_truncated_columns(session: LakeSession) -> None:
+def test_minimum_numbers_of_truncated_columns(session: LakeSession) -> None:
     """No multiple of the width exists below them: the integer partition wraps to a last one, as in Java."""
     properties = "TBLPROPERTIES ('write.metadata.metrics.default' = 'none')"
     run(session, f"CREATE TABLE least (i INT, n INT) USING iceberg PARTITIONED BY (truncate(10, i)) {properties}")

@@ -48,7 +48,7 @@ def append(first: int) -> Step:
         pq.write_table(pa.table([pa.array(range(first, first + 10))], schema=pa.schema([field])), path)
         file = DataFile(path=name, size=path.stat().st_size, modification_time=0, partition_values={})
         snapshot = table.snapshot
-        transaction.add_files(table.format.describe_files(snapshot.storage, snapshot.rules, [file]))
+        transaction.add_files(table.format.describe_files(snapshot.storage, snapshot.table_config, [file]))
 
     return add
 

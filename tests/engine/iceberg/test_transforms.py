@@ -142,17 +142,17 @@ TRUNCATED: list[tuple[str, int, tuple[int | None, int | None]]] = [
 ]
 
 
-@pytest.mark.parametrize(("type_", "least"), [("int", -(2**31)), ("long", -(2**63))])
-def test_the_least_numbers_are_truncated_as_java_counts(type_: str, least: int) -> None:
-    assert [apply(parse_transform("truncate[10]"), kind(type_), least + step) for step in (0, 7, 8)] == [
-        -least - 2,
-        -least - 2,
-        least + 8,
+@pytest.mark.parametrize(("type_", "minimum"), [("int", -(2**31)), ("long", -(2**63))])
+def test_minimum_numbers_truncate_with_java_overflow(type_: str, minimum: int) -> None:
+    assert [apply(parse_transform("truncate[10]"), kind(type_), minimum + step) for step in (0, 7, 8)] == [
+        -minimum - 2,
+        -minimum - 2,
+        minimum + 8,
     ]
 
 
 @pytest.mark.parametrize(("type_", "value", "expected"), TRUNCATED)
-def test_the_last_partition_may_have_the_least_numbers(
+def test_last_partition_may_contain_minimum_numbers(
     type_: str, value: int, expected: tuple[int | None, int | None]
 ) -> None:
     assert bounds_of(parse_transform("truncate[10]"), kind(type_), value) == expected

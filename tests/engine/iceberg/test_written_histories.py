@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.main import LakeSession
-from tests.chosen import some
 from tests.engine.iceberg.written_history import History
+from tests.samples import some
 
 pytestmark = pytest.mark.spark
 

@@ -116,9 +116,9 @@ class History:
             "WHEN MATCHED AND u.id % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
         known = {row.get(0) for row in self.stored}
-        kept = [row for row in self.stored if row.get(0) not in made]
+        remaining = [row for row in self.stored if row.get(0) not in made]
         changed = [made[row[0]] for row in self.stored if row.get(0) in made and row[0] % 3]
-        self.stored = [*kept, *changed, *(row for key, row in made.items() if key not in known)]
+        self.stored = [*remaining, *changed, *(row for key, row in made.items() if key not in known)]
 
     def add_column(self) -> None:
         self.count += 1
@@ -213,8 +213,8 @@ class History:
             snapshot = other.snapshot_by_name(tag)
             assert snapshot is not None and other.schemas()[snapshot.schema_id or 0].column_names == names, self.log
             read = other.scan(snapshot_id=snapshot.snapshot_id).to_arrow()
-            told = Counter(zip(*(read[name].to_pylist() for name in names), strict=True))
-            assert told == expected, ("pyiceberg", tag, names, self.log)
+            reported = Counter(zip(*(read[name].to_pylist() for name in names), strict=True))
+            assert reported == expected, ("pyiceberg", tag, names, self.log)
 
 
 def _projected(stored: list[Row], columns: dict[int, tuple[str, str]]) -> Counter[Any]:

@@ -87,12 +87,12 @@ def data_file(path: str, values: Mapping[str, str | None] | None = None, **field
     return add(path, **{"partition_values": dict(values or {}), "stats": json.dumps({"numRecords": 10}), **fields})
 
 
-def statistics(rows: int, **extremes: tuple[Any, Any]) -> str:
+def statistics(rows: int, **min_max_values: tuple[Any, Any]) -> str:
     """Returns statistics for a file without nulls: column -> minimum and maximum value."""
-    lows = {name: low for name, (low, _) in extremes.items()}
-    highs = {name: high for name, (_, high) in extremes.items()}
+    lows = {name: low for name, (low, _) in min_max_values.items()}
+    highs = {name: high for name, (_, high) in min_max_values.items()}
     return json.dumps(
-        {"numRecords": rows, "minValues": lows, "maxValues": highs, "nullCount": dict.fromkeys(extremes, 0)}
+        {"numRecords": rows, "minValues": lows, "maxValues": highs, "nullCount": dict.fromkeys(min_max_values, 0)}
     )
 
 

@@ -15,7 +15,7 @@ COLUMNS = query_columns("a INT")
 
 
 @dataclass
-class Asked:
+class RecordedColumns:
     """Returns `COLUMNS` and a variable for every query, and records requests."""
 
     columns: list[str] = field(default_factory=list)
@@ -30,9 +30,9 @@ class Asked:
         return ("x",)
 
 
-def analyzed(planning: PlanningLake, text: str) -> tuple[AnalyzedStatement, Asked]:
-    asked = Asked()
-    return analyze_statement(authorize_statement(planning.bound(text)), asked), asked
+def analyzed(planning: PlanningLake, text: str) -> tuple[AnalyzedStatement, RecordedColumns]:
+    query = RecordedColumns()
+    return analyze_statement(authorize_statement(planning.bound(text)), query), query
 
 
 SMALL = "SELECT a FROM `__scan_0` AS `plain`"
@@ -52,9 +52,9 @@ WITH_COLUMNS = {
 
 @pytest.mark.parametrize("text", WITH_COLUMNS)
 def test_statements_whose_plan_depends_on_the_columns_of_a_query(planning: PlanningLake, text: str) -> None:
-    found, asked = analyzed(planning, text)
-    assert found.columns == COLUMNS and found.query.text == WITH_COLUMNS[text] == asked.columns[0]
-    assert len(asked.columns) == 1 and not asked.variables
+    found, query = analyzed(planning, text)
+    assert found.columns == COLUMNS and found.query.text == WITH_COLUMNS[text] == query.columns[0]
+    assert len(query.columns) == 1 and not query.variables
 
 
 WITHOUT_COLUMNS = {
@@ -69,9 +69,9 @@ WITHOUT_COLUMNS = {
 
 
 @pytest.mark.parametrize("text", WITHOUT_COLUMNS)
-def test_queries_whose_columns_nobody_needs(planning: PlanningLake, text: str) -> None:
-    found, asked = analyzed(planning, text)
-    assert found.columns is None and asked == Asked()
+def test_unused_query_columns_are_not_analyzed(planning: PlanningLake, text: str) -> None:
+    found, query = analyzed(planning, text)
+    assert found.columns is None and query == RecordedColumns()
     assert WITHOUT_COLUMNS[text] in (None, found.query.text)
 
 
@@ -92,14 +92,14 @@ def test_queries_whose_columns_nobody_needs(planning: PlanningLake, text: str) -
     ],
 )
 def test_statements_without_a_source(planning: PlanningLake, text: str) -> None:
-    found, asked = analyzed(planning, text)
-    assert found == AnalyzedStatement(bound=found.bound) and asked == Asked()
+    found, query = analyzed(planning, text)
+    assert found == AnalyzedStatement(bound=found.bound) and query == RecordedColumns()
 
 
 def test_the_variables_of_a_view_of_the_catalog(planning: PlanningLake) -> None:
     """A temporary view may read them."""
-    found, asked = analyzed(planning, "CREATE VIEW v AS SELECT a FROM plain")
-    assert found.variables == ("x",) and asked.variables == [SMALL] == asked.columns
+    found, query = analyzed(planning, "CREATE VIEW v AS SELECT a FROM plain")
+    assert found.variables == ("x",) and query.variables == [SMALL] == query.columns
     assert analyzed(planning, "CREATE TEMPORARY VIEW v AS SELECT a FROM plain")[0].variables == ()
 
 

@@ -74,7 +74,7 @@ def test_the_kind_of_plan(planning: PlanningLake, text: str, kind: type[Any]) ->
         ("SELECT a FROM plain", "not answered from the log: it asks for more than counts, extremes and partition"),
     ],
 )
-def test_whether_the_log_answers_is_told(planning: PlanningLake, query: str, note: str) -> None:
+def test_plan_reports_metadata_only_answer(planning: PlanningLake, query: str, note: str) -> None:
     plan = planning.plan(reads.ExplainPlan, f"EXPLAIN COST {query}")
     assert plan.note.startswith(note) and plan.mode is ExplainMode.COST
     assert " FROM `__scan_0`" in plan.read.text

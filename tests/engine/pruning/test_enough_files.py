@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.planning.reads.file_choice import enough_files
+from engine.planning.reads.table_pruning import enough_files
 
 LIVE, SIZES = (5, -1, 500, 50, 0, 60, 50), (10, 1, 900, 100, 1, 90, 300)
 CASES = (

@@ -72,9 +72,11 @@ def _files(
 
 
 def _estimate(
-    counted: CountedFiles, pruning: FilePruning, name: str, kept: list[int] | None = None
+    counted: CountedFiles, pruning: FilePruning, name: str, remaining: list[int] | None = None
 ) -> tuple[int | None, ColumnEstimate | None]:
-    rows, columns = estimate_columns(counted, pruning, None if kept is None else np.array(kept, np.int64), [name])
+    rows, columns = estimate_columns(
+        counted, pruning, None if remaining is None else np.array(remaining, np.int64), [name]
+    )
     return rows, columns.get(name)
 
 

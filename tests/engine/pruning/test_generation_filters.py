@@ -98,7 +98,7 @@ LETTERS = [{"p": text} for text in ("a", "ab", "b", "ba", "c", None)]
 
 
 @pytest.mark.parametrize(
-    ("expression", "predicate", "kept"),
+    ("expression", "predicate", "remaining"),
     [
         (DateOf(("ts",)), at(">=", 2024, 5, 4), "..#######" + "#"),
         (DateOf(("ts",)), at("<", 2024, 5, 4), "####....." + "#"),
@@ -130,12 +130,12 @@ LETTERS = [{"p": text} for text in ("a", "ab", "b", "ba", "c", None)]
     ],
     ids=str,
 )  # fmt: skip
-def test_days(expression: GenerationExpression, predicate: Predicate, kept: str) -> None:
-    assert survivors({"p": expression}, predicate, DAYS) == kept
+def test_days(expression: GenerationExpression, predicate: Predicate, remaining: str) -> None:
+    assert survivors({"p": expression}, predicate, DAYS) == remaining
 
 
 @pytest.mark.parametrize(
-    ("expression", "predicate", "values", "kept"),
+    ("expression", "predicate", "values", "remaining"),
     [
         (FormattedDate(("ts",), "yyyy-MM"), at("<", 2024, 3, 10), MONTHS, "###......#"),
         (FormattedDate(("ts",), "yyyy-MM"), at(">", 2024, 8, 1, 1), MONTHS, "......####"),
@@ -156,9 +156,9 @@ def test_days(expression: GenerationExpression, predicate: Predicate, kept: str)
     ids=str,
 )
 def test_other_expressions(
-    expression: GenerationExpression, predicate: Predicate, values: list[dict[str, Any]], kept: str
+    expression: GenerationExpression, predicate: Predicate, values: list[dict[str, Any]], remaining: str
 ) -> None:
-    assert survivors({"p": expression}, predicate, values) == kept
+    assert survivors({"p": expression}, predicate, values) == remaining
 
 
 PARTS: dict[str, GenerationExpression] = {
@@ -171,7 +171,7 @@ CALENDAR = [{"y": y, "m": m, "dd": d} for y, m, d in [("2023", "12", "31"), ("20
 
 
 @pytest.mark.parametrize(
-    ("names", "predicate", "kept"),
+    ("names", "predicate", "remaining"),
     [
         ("y m dd", compare("d", ">=", date(2024, 5, 4)), "..####"),
         ("y m dd", compare("d", "<=", date(2024, 5, 3)), "##...#"),
@@ -183,8 +183,8 @@ CALENDAR = [{"y": y, "m": m, "dd": d} for y, m, d in [("2023", "12", "31"), ("20
         ("y m dd", IsNull(Column(("d",))), "......"),
     ],
 )
-def test_parts_of_a_date_act_together(names: str, predicate: Predicate, kept: str) -> None:
-    assert survivors({name: PARTS[name] for name in names.split()}, predicate, CALENDAR) == kept
+def test_parts_of_a_date_act_together(names: str, predicate: Predicate, remaining: str) -> None:
+    assert survivors({name: PARTS[name] for name in names.split()}, predicate, CALENDAR) == remaining
 
 
 def test_nothing_is_derived_from_columns_that_do_not_compare_by_bytes_or_are_of_another_type() -> None:

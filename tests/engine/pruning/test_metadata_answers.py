@@ -113,7 +113,7 @@ def find(table: Snapshot, name: str, *, highest: bool) -> Any:
         ("m", 1.25, 3.5, "1.25", "3.50"),
     ],
 )
-def test_extremes_of_exact_types(column: str, low: Any, high: Any, lowest: Any, highest: Any) -> None:
+def test_min_max_of_exact_types(column: str, low: Any, high: Any, lowest: Any, highest: Any) -> None:
     table = snapshot(
         file("a", 10, low, low, column=column),
         file("b", 10, high, high, nulls=9, column=column),
@@ -123,7 +123,7 @@ def test_extremes_of_exact_types(column: str, low: Any, high: Any, lowest: Any, 
         assert (str(found) if isinstance(wanted, str) else found) == wanted
 
 
-def test_extremes_of_no_rows_are_null() -> None:
+def test_min_max_of_no_rows_are_null() -> None:
     assert find(snapshot(), "id", highest=True) is None
     assert find(snapshot(file("c", 4, None, None, nulls=4)), "id", highest=False) is None
 
@@ -142,13 +142,13 @@ def test_extremes_of_no_rows_are_null() -> None:
         ((file("a"), add("b")), "id", "1 files have no bound"),
     ],
 )
-def test_extremes_that_the_log_does_not_know(files: tuple[Action, ...], column: str, reason: str) -> None:
+def test_min_max_unknown_to_log(files: tuple[Action, ...], column: str, reason: str) -> None:
     found = find(snapshot(*files), column, highest=True)
     assert isinstance(found, NoAnswer)
     assert reason in found.reason
 
 
-def test_bounds_are_parsed_only_where_they_are_asked_for() -> None:
+def test_bounds_are_parsed_only_on_request() -> None:
     table = snapshot(*THREE)
     for columns in ([], ["day"], ["n", "day"]):
         counted = table.counted_files(columns)
@@ -184,7 +184,7 @@ def test_rows_of_each_partition_value() -> None:
         ((file("a", None),), "1 of 1 files have no count"),
     ],
 )
-def test_rows_of_partition_values_that_cannot_be_told(files: tuple[Action, ...], reason: str) -> None:
+def test_row_counts_of_unparsable_partition_values(files: tuple[Action, ...], reason: str) -> None:
     table = snapshot(*files)
     column = table.pruning().partition_column(("n",))
     assert column is not None

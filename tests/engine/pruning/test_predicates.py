@@ -122,9 +122,7 @@ PARTS: tuple[Predicate, ...] = tuple(compare("id", "=", number) for number in ra
 
 
 @pytest.mark.parametrize(("join", "kind"), [(all_of, And), (any_of, Or)], ids=["and", "or"])
-def test_chain_is_one_level_deep_whichever_way_it_nests(
-    join: Callable[[Predicate, Predicate], Predicate], kind: type[And | Or]
-) -> None:
+def test_nested_chain_is_flattened(join: Callable[[Predicate, Predicate], Predicate], kind: type[And | Or]) -> None:
     from_left = reduce(join, PARTS)
     from_right = reduce(lambda right, left: join(left, right), reversed(PARTS))
     assert from_left == from_right == kind(PARTS)

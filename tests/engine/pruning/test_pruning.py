@@ -72,7 +72,7 @@ NUMBERS = [stats(1, 5), stats(5, 5), stats(6, 9), stats(nulls=10), stats(nulls=3
 
 
 @pytest.mark.parametrize(
-    ("predicate", "kept"),
+    ("predicate", "remaining"),
     [
         (is_("=", 5), "##..##."),
         (is_("=", 0), "....##."),
@@ -117,9 +117,9 @@ NUMBERS = [stats(1, 5), stats(5, 5), stats(6, 9), stats(nulls=10), stats(nulls=3
     ],
     ids=str,
 )
-def test_operators(predicate: Predicate, kept: str) -> None:
+def test_operators(predicate: Predicate, remaining: str) -> None:
     mask = pruning(NUMBERS, PrimitiveType.LONG).prune(predicate)
-    assert "".join("#" if keep else "." for keep in mask) == kept
+    assert "".join("#" if keep else "." for keep in mask) == remaining
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def date(operator: str, day: int) -> Compare:
 
 
 @pytest.mark.parametrize(
-    ("predicate", "kept", "is_exact"),
+    ("predicate", "remaining", "is_exact"),
     [
         (date("=", 1), "#..##.", False),
         (date("!=", 1), ".#.#.#", False),
@@ -388,9 +388,9 @@ def date(operator: str, day: int) -> Compare:
     ],
     ids=str,
 )
-def test_partition_values(predicate: Predicate, kept: str, is_exact: bool) -> None:
+def test_partition_values(predicate: Predicate, remaining: str, is_exact: bool) -> None:
     mask, exact = partitioned().partition_mask(predicate)
-    assert "".join("#" if keep else "." for keep in mask) == kept
+    assert "".join("#" if keep else "." for keep in mask) == remaining
     assert exact == is_exact
     assert partitioned().prune(predicate).tolist() == mask.tolist()
 
@@ -402,7 +402,7 @@ def test_partition_values_that_are_all_plain_give_exact_masks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("predicate", "kept"),
+    ("predicate", "remaining"),
     [
         (compare(("a", "b"), "=", 3), "..##.."),
         (And((compare("n", ">=", 1), compare(("a", "b"), "<", 3))), "##.#.."),
@@ -412,18 +412,18 @@ def test_partition_values_that_are_all_plain_give_exact_masks() -> None:
     ],
     ids=str,
 )
-def test_partition_values_and_statistics_together(predicate: Predicate, kept: str) -> None:
+def test_partition_values_and_statistics_together(predicate: Predicate, remaining: str) -> None:
     mask = partitioned(b=[1, 2, 3, None, 5, 6]).prune(predicate)
-    assert "".join("#" if keep else "." for keep in mask) == kept
+    assert "".join("#" if keep else "." for keep in mask) == remaining
 
 
-def test_statistics_are_asked_for_only_when_a_condition_needs_them_and_for_few_files_when_that_is_enough() -> None:
-    asked: list[int] = []
+def test_statistics_are_loaded_only_for_used_columns_and_files() -> None:
+    query: list[int] = []
     rare = {"col-1": "2024-05-07", "at": None, "col-2": "42"}
     plain = partitioned([*PARTITIONS[:2] * 50, rare, rare], b=[*[1, 2] * 50, 3, 4])
 
     def statistics(rows: Any, columns: Any) -> pa.Table:
-        asked.append(len(plain) if rows is None else len(rows))
+        query.append(len(plain) if rows is None else len(rows))
         assert plain._statistics is not None
         return plain._statistics(rows, columns)
 
@@ -431,11 +431,11 @@ def test_statistics_are_asked_for_only_when_a_condition_needs_them_and_for_few_f
     in_b = compare(("a", "b"), ">=", 2)
     assert [int(files.prune(predicate).sum()) for predicate in (date("=", 1), compare("n", "=", 8))] == [50, 0]
     assert int(files.prune(And((compare("n", "=", 8), in_b))).sum()) == 0
-    assert asked == []
+    assert query == []
     assert int(files.prune(And((date("=", 7), in_b))).sum()) == 2
     assert int(files.prune(And((date("=", 2), in_b))).sum()) == 50
     assert int(files.prune(in_b).sum()) == 52
-    assert asked == [2, 102, 102]
+    assert query == [2, 102, 102]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def or_(left: bool | None, right: bool | None) -> bool | None:
 
 
 @pytest.mark.parametrize(("operation", "meaning"), [(conjoin, and_), (disjoin, or_)])
-def test_binary_operations_hold_at_least_what_members_make(operation, meaning) -> None:  # type: ignore[no-untyped-def]
+def test_binary_operations_contain_all_member_results(operation, meaning) -> None:  # type: ignore[no-untyped-def]
     left, right = (side.ravel() for side in np.meshgrid(ALL_SETS, ALL_SETS))
     for one, other, result in zip(left, right, operation(left, right), strict=True):
         made = {meaning(a, b) for a, b in itertools.product(members(one), members(other))}

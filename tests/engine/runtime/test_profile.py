@@ -37,7 +37,7 @@ def test_time_is_counted_by_stage_until_the_end() -> None:
     assert profile.stage is None and profile.stages == spent
 
 
-def test_times_are_told_one_by_one_on_the_clock_of_the_day() -> None:
+def test_profile_times_are_wall_clock() -> None:
     now = 100.0
     profile = Profile(clock=lambda: now)
     for stage in (Stage.PLAN, Stage.EXECUTE, Stage.PLAN, None):

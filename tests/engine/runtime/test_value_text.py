@@ -136,9 +136,9 @@ def test_a_summer_and_a_winter_timestamp_have_their_own_offsets() -> None:
 @given(st.data(), st.integers(1, 38), st.integers(0, 3))
 def test_decimals_have_as_many_digits_as_their_scale(data: st.DataObject, precision: int, start: int) -> None:
     scale = data.draw(st.integers(0, precision))
-    least = data.draw(st.sampled_from([-(10**precision) + 1, 0, min(10**scale, 10**precision - 1)]))
+    minimum = data.draw(st.sampled_from([-(10**precision) + 1, 0, min(10**scale, 10**precision - 1)]))
     most = data.draw(st.sampled_from([10**precision - 1, min(10**scale, 10**precision - 1)]))
-    drawn = data.draw(st.lists(st.none() | st.integers(least, most), max_size=6))
+    drawn = data.draw(st.lists(st.none() | st.integers(minimum, most), max_size=6))
     with localcontext(prec=38):
         cells = [None if number is None else Decimal(number).scaleb(-scale) for number in drawn]
     values = pa.array(cells, pa.decimal128(precision, scale)).slice(start)

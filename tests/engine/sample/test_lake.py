@@ -94,9 +94,9 @@ def test_stock_has_a_history(lake: Path) -> None:
     versions = [deltalake.DeltaTable(uri, version=version).to_pyarrow_table() for version in range(5)]
     counts = [version.num_rows for version in versions]
     assert counts[0] < counts[1] == counts[2] == counts[4] > counts[3]
-    totals = [sum(version["quantity"].to_pylist()) for version in versions]
-    assert totals[2] == totals[1] + 50 * 120
-    assert totals[3] == totals[2]
+    sums = [sum(version["quantity"].to_pylist()) for version in versions]
+    assert sums[2] == sums[1] + 50 * 120
+    assert sums[3] == sums[2]
     assert 0 in versions[1]["quantity"].to_pylist()
     assert 0 not in versions[3]["quantity"].to_pylist()
 

@@ -41,16 +41,16 @@ OPTIONS, PATH = "spark.driver.extraJavaOptions", "spark.driver.extraClassPath"
 def test_settings(
     tmp_path: Path, folder: str, given: dict[str, str], is_archived: bool, expected: dict[str, str]
 ) -> None:
-    kept = tmp_path / folder
-    kept.mkdir()
-    files = ClassFiles(kept / "gateway.jar")
-    (kept / "classes-7.jsa").touch()  # which is cut off
+    remaining = tmp_path / folder
+    remaining.mkdir()
+    files = ClassFiles(remaining / "gateway.jar")
+    (remaining / "classes-7.jsa").touch()  # which is cut off
     if is_archived:
-        (kept / "classes-0.jsa").touch()
+        (remaining / "classes-0.jsa").touch()
     assert files.settings(given) == {key: value.replace("{}", str(tmp_path)) for key, value in expected.items()}
 
 
-def test_what_was_kept_of_other_sources_is_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_class_files_of_other_sources_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     assert find_class_files() is None
     monkeypatch.setattr(class_files, "java_sources", lambda: [("A.java", "class A {}")])
@@ -113,7 +113,7 @@ def test_an_archive_that_does_not_fit_is_left_alone(tmp_path: Path, damage: str)
     assert (started.stdout, started.returncode) == ("False []\n", 0), started.stderr
 
 
-def test_a_folder_that_may_not_be_written_is_told(tmp_path: Path) -> None:
+def test_unwritable_class_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "share").write_text("no folder")
     made = in_environment(tmp_path, "from gateway.cli.prepare import main\nsys.exit(main([]))")
     assert made.returncode == 1

@@ -207,7 +207,7 @@ MULTIPLYING: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", MULTIPLYING)
-def test_join_that_multiplies_rows_is_not_chosen_before_joins_by_a_key(name: str, tables: LakeSession) -> None:
+def test_multiplying_join_is_planned_after_key_joins(name: str, tables: LakeSession) -> None:
     """TPC-DS 85 has such a join: a log does not record that a column has few values."""
     values, made = MULTIPLYING[name]
     rows_of = f"SELECT id AS k, {values} AS m, id % 3 = 0 AS e FROM range(1000)"

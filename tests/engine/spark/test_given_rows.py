@@ -35,8 +35,8 @@ class Objects:
         self.opened: list[tuple[str, ...]] = []
         self.rows = GivenRows(columns=COLUMNS, make=self.make, keys=KEYS, objects=lambda: OBJECTS)
 
-    def make(self, chosen: Sequence[int] | None) -> Iterator[Row]:
-        for each in OBJECTS if chosen is None else [OBJECTS[at] for at in chosen]:
+    def make(self, selected: Sequence[int] | None) -> Iterator[Row]:
+        for each in OBJECTS if selected is None else [OBJECTS[at] for at in selected]:
             self.opened.append(each)
             yield from ((*each, n) for n in range(PER_OBJECT))
 

@@ -108,10 +108,10 @@ def test_a_spark_that_is_lost_comes_back_with_the_settings_of_its_sessions(tmp_p
                 running.result(60)
         assert (caught.value.condition, caught.value.sqlstate) == ("SPARK_RESTARTING", "57P03")
         session.set_setting("spark.sql.ansi.enabled", "false")  # needs no Spark
-        asked = "SELECT current_schema(), count(*) FROM range(0, 10, 1, 3) GROUP BY ALL"
+        query = "SELECT current_schema(), count(*) FROM range(0, 10, 1, 3) GROUP BY ALL"
         for other in (session, unused, driver.open_session()):
             schema = "sales" if other in (session, unused) else "default"
-            assert rows(other, asked) == [(schema, 10)]
+            assert rows(other, query) == [(schema, 10)]
         assert session.get_setting("spark.sql.shuffle.partitions") == "7"
         assert session.get_setting("spark.sql.ansi.enabled") == "false"
         assert driver.unready_reason is None and driver.process.process_id != before

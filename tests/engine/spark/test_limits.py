@@ -75,7 +75,7 @@ def test_more_files_than_the_limit_are_refused_before_they_are_read(spark: ExecS
     spark.run_query(plan, replace(CONTEXT, scan_bytes_max=size, pool="etl")).close()
 
 
-def test_a_file_counts_once_however_often_it_is_asked_for() -> None:
+def test_repeated_file_counts_once_for_scan_limit() -> None:
     files = pa.table({"path": ["a", "b", "c"], "size": [10, 20, 40]})
     scan = Scan(
         relation="s",
@@ -93,7 +93,7 @@ def test_a_file_counts_once_however_often_it_is_asked_for() -> None:
     ScannedBytes(0).add(scan, None)
 
 
-def test_pools_have_weights_and_their_jobs_take_turns(tmp_path: Path) -> None:
+def test_weighted_pools_share_jobs_fairly(tmp_path: Path) -> None:
     conf = _conf(SparkOptions(pools={"etl": 3}), tmp_path)
     written = Path(conf["spark.scheduler.allocation.file"].removeprefix("file://")).read_text()
     for name, weight in (("default", 1), ("etl", 3)):
@@ -101,7 +101,7 @@ def test_pools_have_weights_and_their_jobs_take_turns(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_statements_of_all_sessions_take_turns_in_one_pool(spark_driver: SparkDriver) -> None:
+def test_statements_of_all_sessions_share_one_pool(spark_driver: SparkDriver) -> None:
     """Spark decides between pools, and one pool's stages, by their names as texts if none has a running task."""
     context = own_spark(spark_driver).sparkContext()
     assert context.getPoolForName("default").get().schedulingMode().toString() == "FAIR"

@@ -84,7 +84,7 @@ class Process:
     sessions: list[JavaSession] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     detached: list[JavaSession] = field(default_factory=list)
-    losses: list[SparkRestarting] = field(default_factory=list)
+    retries: list[SparkRestarting] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.gateway = SimpleNamespace(jvm=None)
@@ -103,8 +103,8 @@ class Process:
     def detach(self, session: JavaSession) -> None:
         self.detached.append(session)
 
-    def note_loss(self, loss: SparkRestarting) -> None:
-        self.losses.append(loss)
+    def note_restart(self, error: SparkRestarting) -> None:
+        self.retries.append(error)
         self.illness = "its process ended"
 
     def kill(self) -> None: ...
@@ -183,7 +183,7 @@ def test_a_session_is_opened_without_spark(spark: Spark) -> None:
     assert spark.runs[1].sessions[0].current == ("lake", "sales")
 
 
-def test_a_session_and_its_schema_need_no_java_until_a_statement_does(spark: Spark) -> None:
+def test_session_opens_without_java(spark: Spark) -> None:
     """A Java that is stopped counts as ready for seconds, in which every call to it waits."""
     session = ExecSession(spark.supervisor, spark.results)
     session.set_current_schema("lake", "sales")
@@ -205,7 +205,7 @@ def test_a_session_and_its_schema_need_no_java_until_a_statement_does(spark: Spa
         lambda: ConnectionResetError(104, "Connection reset by peer"),
     ],
 )
-def test_a_connection_that_is_lost_is_one_error_and_is_told_to_the_supervision(
+def test_lost_connection_is_one_error_and_notifies_supervision(
     spark: Spark, fault: Callable[[], Exception], tmp_path: Path
 ) -> None:
     session = ExecSession(spark.supervisor, spark.results)
@@ -214,12 +214,12 @@ def test_a_connection_that_is_lost_is_one_error_and_is_told_to_the_supervision(
     with pytest.raises(SparkRestarting) as caught:
         write(session)
     assert (caught.value.condition, caught.value.sqlstate) == ("SPARK_RESTARTING", "57P03")
-    assert spark.runs[0].losses == [caught.value] and not list(tmp_path.iterdir())
+    assert spark.runs[0].retries == [caught.value] and not list(tmp_path.iterdir())
     assert eventually(lambda: len(spark.runs) == 2 and spark.supervisor.unready_reason is None)
     write(session)
 
 
-def test_a_setting_that_meets_the_loss_is_kept_for_the_next_spark(spark: Spark) -> None:
+def test_setting_during_restart_applies_to_next_spark(spark: Spark) -> None:
     session = ExecSession(spark.supervisor, spark.results)
     write(session)
     spark.runs[0].sessions[0].fault = lambda: Py4JNetworkError("Answer from Java side is empty")
@@ -228,13 +228,13 @@ def test_a_setting_that_meets_the_loss_is_kept_for_the_next_spark(spark: Spark) 
     assert session.get_setting("a") == "1"
 
 
-def test_a_call_that_java_does_not_know_is_a_bug_and_no_loss(spark: Spark) -> None:
+def test_unknown_java_call_is_a_bug_and_no_restart(spark: Spark) -> None:
     session = ExecSession(spark.supervisor, spark.results)
     write(session)
     spark.runs[0].sessions[0].fault = lambda: Py4JError("o1.write. Trace:\npy4j.Py4JException: no such method")
     with pytest.raises(Py4JError):
         write(session)
-    assert not spark.runs[0].losses and len(spark.runs) == 1
+    assert not spark.runs[0].retries and len(spark.runs) == 1
 
 
 def test_a_cancelled_statement_that_dies_with_spark_was_cancelled(spark: Spark) -> None:
@@ -313,8 +313,8 @@ def test_cancelled_statement_is_not_run_again(spark: Spark) -> None:
 
 def test_streamed_query_is_run_again_only_before_its_client_was_offered_rows(spark: Spark) -> None:
     """Rows that a client may have read cannot be taken back, and a second run may have others first."""
-    session, told = ExecSession(spark.supervisor, spark.results), list[ResultStream]()
-    request = StatementRequest(identity=Identity("ann"), on_rows=told.append)
+    session, streams = ExecSession(spark.supervisor, spark.results), list[ResultStream]()
+    request = StatementRequest(identity=Identity("ann"), on_rows=streams.append)
     session.set_setting("a", "1")
     first = spark.runs[0]
     first.sessions[0].fault = lambda: ended_for_others(spark, first)
@@ -323,11 +323,11 @@ def test_streamed_query_is_run_again_only_before_its_client_was_offered_rows(spa
 
     def offered_before() -> Exception:
         header = {"columns": [], "time_zone": "UTC"}
-        second.file_lists._announced[request.statement_id].follow(header, [b'["/nowhere", 0, 8]\n'])
+        second.file_lists._streaming[request.statement_id].follow(header, [b'["/nowhere", 0, 8]\n'])
         return ended_for_others(spark, second)
 
     second = spark.runs[1]
     second.sessions[0].fault = offered_before
     with pytest.raises(SparkRestarting):
         session.stream_query(PLAN, request)
-    assert len(told) == 1 and eventually(lambda: len(spark.runs) == 3) and not spark.runs[2].sessions
+    assert len(streams) == 1 and eventually(lambda: len(spark.runs) == 3) and not spark.runs[2].sessions

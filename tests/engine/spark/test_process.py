@@ -19,10 +19,10 @@ from tests.gateway.http.conftest import eventually
 
 
 class Java:
-    """A gateway, its driver and a session in one, which waits for `go_on`; `told` has the received calls."""
+    """A gateway, its driver and a session in one, which waits for `go_on`; `calls` has the received calls."""
 
     def __init__(self) -> None:
-        self.go_on, self.told, self.fault = threading.Event(), list[str](), list[Exception]()
+        self.go_on, self.calls, self.fault = threading.Event(), list[str](), list[Exception]()
         self.proc = SimpleNamespace(poll=lambda: None)
         self.left = ""
 
@@ -32,17 +32,17 @@ class Java:
     def leftStatements(self) -> str:
         return self.left
 
-    def vitals(self) -> str:
+    def jvm_statistics(self) -> str:
         return " ".join(["0"] * 11)
 
     def cancel(self, statement_id: str) -> None:
         assert self.go_on.wait(60)
-        self.told.append(statement_id)
+        self.calls.append(statement_id)
         if self.fault:
             raise self.fault.pop()
 
     def detach(self, session: Any) -> None:
-        self.told.append("detached")
+        self.calls.append("detached")
 
 
 @pytest.fixture
@@ -74,13 +74,13 @@ def test_a_session_is_forgotten_behind_the_cancels_of_its_statements(java: Java,
     process.cancel(java, "a")
     process.cancel(java, "b")
     process.detach(java)  # returns at once, though Java is stopped
-    assert java.told == []
+    assert java.calls == []
     java.go_on.set()
-    assert eventually(lambda: java.told == ["a", "b", "detached"])
+    assert eventually(lambda: java.calls == ["a", "b", "detached"])
 
 
 @pytest.mark.parametrize("fault", [Py4JError("Target Object ID does not exist"), ValueError("a bug")], ids=repr)
-def test_a_cancel_that_fails_is_logged_and_the_next_one_is_told(
+def test_failed_cancel_is_logged_and_next_one_is_sent(
     java: Java, process: SparkProcess, fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     java.fault.append(fault)
@@ -88,7 +88,7 @@ def test_a_cancel_that_fails_is_logged_and_the_next_one_is_told(
     with caplog.at_level(logging.WARNING):
         process.cancel(java, "a")
         process.cancel(java, "b")
-        assert eventually(lambda: java.told == ["a", "b"])
+        assert eventually(lambda: java.calls == ["a", "b"])
     assert str(fault) in caplog.text
 
 

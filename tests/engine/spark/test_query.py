@@ -67,8 +67,8 @@ def test_now_with_nanoseconds_is_the_instant_of_the_statement(spark: ExecSession
     request = StatementRequest(identity=Identity("ann"), instant_us=int(instant.timestamp()) * 10**6 + 123456)
     spark.set_setting("spark.sql.timestampNanosTypes.enabled", "true")
     spark.set_setting("spark.sql.session.timeZone", "Asia/Tokyo")
-    asked = ("current_timestamp(9)", "current_timestamp(7)", "localtimestamp(8)", "localtimestamp(9)")
-    text = ", ".join(f"CAST({function} AS STRING), typeof({function})" for function in asked)
+    instants = ("current_timestamp(9)", "current_timestamp(7)", "localtimestamp(8)", "localtimestamp(9)")
+    text = ", ".join(f"CAST({function} AS STRING), typeof({function})" for function in instants)
     (row,) = rows(spark, f"SELECT {text}", request=request)
     now = "2024-03-01 08:59:59.123456"
     types = ("timestamp_ltz(9)", "timestamp_ltz(7)", "timestamp_ntz(8)", "timestamp_ntz(9)")

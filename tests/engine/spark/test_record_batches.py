@@ -68,7 +68,7 @@ def test_rows_are_read_as_their_file_grows_and_none_twice(spool: Spool, made: Ca
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))) + [(0, 0, 2, 2, 1, 1), (2, 1, 0, 2, 1, 0)])
-def test_rows_are_read_once_in_whatever_order_they_are_announced(
+def test_rows_are_read_once_in_any_segment_order(
     spool: Spool, made: Callable[[str], Growing], order: tuple[int, ...]
 ) -> None:
     batches, file = RecordBatches(SCHEMA, spool), made("0.1")
@@ -117,7 +117,7 @@ def test_a_failure_ends_the_rows_even_those_that_are_there(spool: Spool, made: C
 
 
 @pytest.mark.parametrize("end", ["fail", "release"])
-def test_a_waiting_reader_is_told_of_an_early_end(spool: Spool, made: Callable[[str], Growing], end: str) -> None:
+def test_waiting_reader_is_notified_of_early_end(spool: Spool, made: Callable[[str], Growing], end: str) -> None:
     batches, file, outcome = RecordBatches(SCHEMA, spool), made("0.1"), list[object]()
     batches.announce(file.write(1))
     file.path.unlink()  # as after a failed query: its reader finds no file, and gets the reason later

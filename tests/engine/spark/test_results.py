@@ -213,7 +213,7 @@ def test_files_of_a_large_result_are_gone_when_it_is_answered(spark: ExecSession
     ("rows_made", "wanted", "partitions"),
     [(400_000, 10, 50), (400_000, 150_000, 7), (1_000, 5_000, 3), (30_000, 29_999, 1)],
 )
-def test_rows_that_nobody_wants_need_not_be_made(
+def test_unread_rows_are_not_produced(
     spark: ExecSession, spark_driver: SparkDriver, rows_made: int, wanted: int, partitions: int
 ) -> None:
     text = f"SELECT id, repeat('x', 40) AS s FROM range(0, {rows_made}, 1, {partitions})"

@@ -223,7 +223,7 @@ def test_a_table_without_files(spark: ExecSession, tmp_path: Path) -> None:
     assert rows(spark, "SELECT count(*), max(day) FROM __scan_0 WHERE day IS NOT NULL", scan) == [(0, None)]
 
 
-def test_only_constants_are_asked_for(spark: ExecSession, sales: Scan) -> None:
+def test_only_constants_are_requested(spark: ExecSession, sales: Scan) -> None:
     assert rows(spark, "SELECT DISTINCT day FROM __scan_0 ORDER BY day", sales) == [
         (None,),
         (dt.date(2024, 1, 1),),

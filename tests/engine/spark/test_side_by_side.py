@@ -12,45 +12,45 @@ import pytest
 
 from engine.pruning.predicates import Predicate
 from engine.spark.session import ExecSession, SparkDriver
-from engine.tables.scan import ChosenFiles, TableRead
+from engine.tables.scan import PrunedFiles, TableRead
 from tests.engine.spark.scans import DataFile, rows, write_scan
 
 pytestmark = pytest.mark.spark
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 READ = TableRead(label="held", version=0, files_total=1, bytes_total=1, files_partition=1, files=1, bytes=1)
 
 
-class HeldChoice:
+class BlockedPruning:
     """Answers which files are read when it is let go, as a store that hangs."""
 
     def __init__(self) -> None:
-        self.is_asked, self.is_let_go = threading.Event(), threading.Event()
+        self.is_requested, self.is_let_go = threading.Event(), threading.Event()
 
-    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        self.is_asked.set()
-        self.is_let_go.wait(PATIENCE_S)
-        return ChosenFiles(None, READ)
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> PrunedFiles:
+        self.is_requested.set()
+        self.is_let_go.wait(TIMEOUT_S)
+        return PrunedFiles(None, READ)
 
 
 def test_others_run_while_the_planning_of_one_hangs(
     spark: ExecSession, spark_driver: SparkDriver, tmp_path: Path
 ) -> None:
     free = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1, 2]})])
-    choice = HeldChoice()
-    held = replace(free, choice=choice)
+    blocked = BlockedPruning()
+    held = replace(free, pruning=blocked)
     text = "SELECT sum(id) FROM __scan_0"
     other = spark_driver.open_session()
     with ThreadPoolExecutor(1) as pool:
         hanging = pool.submit(rows, spark, text, held)
         try:
-            assert choice.is_asked.wait(PATIENCE_S)
+            assert blocked.is_requested.wait(TIMEOUT_S)
             for session in (spark, other):
                 assert rows(session, text, free) == [(3,)]
                 session.set_setting("spark.sql.ansi.enabled", "true")
                 assert session.get_setting("spark.sql.ansi.enabled") == "true"
-            assert not choice.is_let_go.is_set() and not hanging.done()
+            assert not blocked.is_let_go.is_set() and not hanging.done()
         finally:
-            choice.is_let_go.set()
+            blocked.is_let_go.set()
         assert hanging.result() == [(3,)]
     other.close()

@@ -70,7 +70,7 @@ class Run:
 
 
 def tasks_running(driver: SparkDriver) -> int:
-    return int(driver.process.driver.vitals().split()[8])
+    return int(driver.process.driver.jvm_statistics().split()[8])
 
 
 def results(spark: ExecSession, folder: Path, plan: ReadPlan) -> Iterator[tuple[str, Runner]]:
@@ -116,15 +116,15 @@ def test_killed_tasks_harm_no_other_reader_of_the_same_file(
     ids = range(200_000)
     columns = {"id": pa.array(ids), "s": pa.array([f"text {id % 1000}" for id in ids])}
     total = sum(ids)
-    for turn in range(40):
-        path = f"{turn // 4}.parquet"
+    for round_number in range(40):
+        path = f"{round_number // 4}.parquet"
         scan = write_scan(tmp_path, {"id": "long", "s": "string"}, [DataFile(path=path, columns=columns)])
         plan = ReadPlan(text="SELECT id, s, sha2(s, 512) AS h FROM __scan_0 ORDER BY h", scans=(scan,))
         running = Run(lambda context, plan=plan: spark.run_query(plan, context))  # type: ignore[misc]
-        running.thread.join(turn % 8 * 0.03)
+        running.thread.join(round_number % 8 * 0.03)
         running.context.cancel.cancel()
         text = "SELECT sum(id), count(DISTINCT s), max(length(s)) FROM __scan_0"
-        assert rows(spark, text, scan) == [(total, 1000, 8)], turn
+        assert rows(spark, text, scan) == [(total, 1000, 8)], round_number
         running.thread.join(60)
         assert running.error is None or isinstance(running.error, StatementCancelled), running.error
     assert eventually(lambda: tasks_running(spark_driver) == 0)

@@ -103,7 +103,7 @@ def test_a_process_that_is_lost_is_killed_and_replaced(
     )
 
 
-def test_a_restart_may_be_asked_for(world: World, make: Maker) -> None:
+def test_restart_on_request(world: World, make: Maker) -> None:
     supervisor = make()
     supervisor.restart("three statements do not end")
     assert eventually(lambda: len(world.started) == 2)
@@ -121,7 +121,7 @@ def test_a_silent_process_is_not_ready_until_it_answers(world: World, make: Make
     assert supervisor.take() is world.started[0] and not world.started[0].killed
 
 
-def test_who_needs_it_waits_for_the_next_one(world: World, make: Maker) -> None:
+def test_callers_wait_for_next_spark(world: World, make: Maker) -> None:
     supervisor = make()
     world.gate.clear()
     end(world.started[0])

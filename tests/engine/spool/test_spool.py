@@ -48,11 +48,11 @@ def test_batches_are_read_in_any_order_and_again(spool: Spool, is_compressed: bo
     assert [one.num_rows for one in stored] == [5, 0, 1, 1000]
 
 
-@pytest.mark.parametrize("chosen", [(0, 5), (0, 0), (2, 2), (4, 100), (9, 1)])
-def test_a_part_of_a_batch_is_that_part(spool: Spool, chosen: tuple[int, int]) -> None:
+@pytest.mark.parametrize("selected", [(0, 5), (0, 0), (2, 2), (4, 100), (9, 1)])
+def test_a_part_of_a_batch_is_that_part(spool: Spool, selected: tuple[int, int]) -> None:
     stored = spool.writer(SCHEMA).add(batch(0, 10)).slice(1, 5)
-    expected = batch(1, 5).slice(*chosen)
-    part = stored.slice(*chosen)
+    expected = batch(1, 5).slice(*selected)
+    part = stored.slice(*selected)
     assert part.read().equals(expected) and part.num_rows == expected.num_rows
     assert 0 <= part.value_bytes <= stored.value_bytes
 
@@ -97,7 +97,7 @@ def test_what_is_over_a_limit_is_refused_and_not_counted(tmp_path: Path, owner: 
     assert reserved.take(100 * message, left) == left and spool.held_bytes() == 5 * message
 
 
-def test_bytes_that_others_write_count_until_they_are_kept(tmp_path: Path) -> None:
+def test_reserved_bytes_count_until_spooled(tmp_path: Path) -> None:
     spool = Spool(tmp_path, SpoolBudget(1000, setting="all"))
     first, second = spool.reservation("ann"), spool.reservation("bob")
     assert (first.take(600, 600), second.take(600, 400), spool.held_bytes()) == (600, 400, 1000)
@@ -110,7 +110,7 @@ def test_bytes_that_others_write_count_until_they_are_kept(tmp_path: Path) -> No
     assert (first.take(10, 10), spool.held_bytes()) == (0, 0), "its statement has ended"
 
 
-def test_nobody_is_refused_for_bytes_that_others_took_ahead_of_need(tmp_path: Path) -> None:
+def test_unused_reservations_reject_nobody(tmp_path: Path) -> None:
     spool = Spool(tmp_path, SpoolBudget(100 << 20, setting="all"))
     reserved = [spool.reservation(f"user {number}") for number in range(20)]
     taken = [one.take(32 << 20, 1 << 20) for one in reserved]
@@ -179,7 +179,7 @@ def test_a_file_that_somebody_damaged_is_named(spool: Spool, damage: str) -> Non
         stored.read()
 
 
-def test_a_file_of_another_program_is_read_while_it_grows_and_then_kept(spool: Spool, tmp_path: Path) -> None:
+def test_growing_foreign_file_is_read_and_then_spooled(spool: Spool, tmp_path: Path) -> None:
     (tmp_path / "statement").mkdir()
     path, messages = tmp_path / "statement" / "0.1", [batch(i, 10).serialize().to_pybytes() for i in (0, 10)]
     path.write_bytes(messages[0])
@@ -195,7 +195,7 @@ def test_a_file_of_another_program_is_read_while_it_grows_and_then_kept(spool: S
     assert spool.held_bytes() == 0 and not list(spool.folder.glob("rows-*"))
 
 
-def test_a_file_that_does_not_fit_is_not_kept(spool: Spool, tmp_path: Path) -> None:
+def test_file_over_spool_limit_is_not_spooled(spool: Spool, tmp_path: Path) -> None:
     path = tmp_path / "large"
     path.write_bytes(bytes((1 << 19) + 1))
     file = spool.follow(path, "ann")

@@ -71,7 +71,7 @@ def read(text: str) -> Query | Insert | Delete | Update:
 
 
 def without_text(query: Query) -> Query:
-    return replace(query, text="", log_question=None, needed=None)
+    return replace(query, text="", metadata_query=None, needed=None)
 
 
 @pytest.mark.parametrize("case", SHORT | EACH)

@@ -37,7 +37,7 @@ from engine.statements.explain.statement import Explain
 from engine.statements.grants.statement import PrincipalName, SecurableName, ShowGrants
 from engine.statements.listings.statement import FindColumns, FindFunctions, FindSchemas, FindTables
 from engine.statements.parse import parse
-from engine.statements.registry import HEADS
+from engine.statements.registry import LEADING_WORDS
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.show.statement import (
     ShowCatalogs,
@@ -295,7 +295,7 @@ def is_supported(words: tuple[str, ...]) -> bool:
         ("DROP", "TEMPORARY", "VARIABLE"),
         ("DROP", "TEMP", "VARIABLE"),
     )
-    return any(words[: len(head)] == head for head in (*HEADS, *others))
+    return any(words[: len(head)] == head for head in (*LEADING_WORDS, *others))
 
 
 @pytest.mark.parametrize("words", [words for words in REFUSED_STATEMENTS if not is_supported(words)], ids=" ".join)

@@ -10,7 +10,7 @@ import pytest
 from catalog.errors import SqlError
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS, advice_on
 from engine.statements.parse import parse
-from engine.statements.registry import HEADS
+from engine.statements.registry import LEADING_WORDS
 
 ACCEPTED = (
     "CREATE TEMPORARY VIEW v USING csv OPTIONS (path '/x')",
@@ -290,4 +290,4 @@ def test_rejected_statement_names_what_to_use(text: str, alternative: str) -> No
 def test_every_refusal_has_advice_unless_the_statement_runs_elsewhere() -> None:
     without = {words for words, kind in REFUSED_STATEMENTS.items() if advice_on(kind) == "Nothing was run."}
     runs = {words for words in without if any(text.startswith(" ".join(words)) for text in ACCEPTED)}
-    assert without <= runs | set(HEADS)
+    assert without <= runs | set(LEADING_WORDS)

@@ -48,7 +48,7 @@ def test_a_syntax_error_says_where(text: str, line: int, column: int) -> None:
     assert place_of(caught.value) == (line, column)
 
 
-def test_a_syntax_error_shows_the_line_and_marks_the_place() -> None:
+def test_syntax_error_shows_line_and_caret() -> None:
     with pytest.raises(StatementSyntaxError) as caught:
         parse("select *\n\tfrom t u v\nwhere x")
     assert str(caught.value) == (

@@ -9,7 +9,7 @@ import pytest
 
 from engine.runtime.statement import Statement
 from engine.statements.parse import parse
-from engine.statements.registry import FAMILIES, HEADS, STATEMENTS
+from engine.statements.registry import FAMILIES, LEADING_WORDS, STATEMENTS
 from engine.statements.spec import StatementSpec
 
 WRITTEN = [spec for spec in STATEMENTS.values() if spec.example]
@@ -46,5 +46,5 @@ def test_documented_statements_have_syntax_and_an_example() -> None:
     assert not [spec.title for spec in STATEMENTS.values() if bool(spec.syntax) != bool(spec.example)]
 
 
-def test_heads_are_words_in_upper_case() -> None:
-    assert all(head and all(word == word.upper() for word in head) for head in HEADS)
+def test_leading_words_are_upper_case() -> None:
+    assert all(head and all(word == word.upper() for word in head) for head in LEADING_WORDS)

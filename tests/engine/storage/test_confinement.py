@@ -359,7 +359,7 @@ def test_a_log_that_becomes_a_link_is_noticed_by_the_next_listing(tmp_path: Path
         snapshot.advance()
 
 
-def test_a_range_makes_room_for_what_there_is(tmp_path: Path) -> None:
+def test_range_buffer_fits_available_bytes(tmp_path: Path) -> None:
     _table(tmp_path)
     storage = LocalStorage(str(tmp_path))
     assert storage.read_range("data/x", 8, 1 << 60) == b"89"

@@ -37,9 +37,11 @@ class Paged:
     def _strip_protocol(path: str) -> str:
         return path.partition("://")[2].rstrip("/")
 
-    def page(self, asked: dict[str, Any], prefix: str, is_left: Callable[[str], bool]) -> tuple[list[str], str | None]:
+    def page(
+        self, parameters: dict[str, Any], prefix: str, is_left: Callable[[str], bool]
+    ) -> tuple[list[str], str | None]:
         """Returns the next page's keys, and the key at which the following page begins."""
-        self.calls.append(asked)
+        self.calls.append(parameters)
         left = [key for key in self.keys if key.startswith(prefix) and is_left(key)]
         return left[:1000], left[1000] if len(left) > 1000 else None
 
@@ -47,10 +49,10 @@ class Paged:
 class PagedS3(Paged):
     """Begins after `StartAfter`."""
 
-    def call_s3(self, method: str, **asked: Any) -> dict[str, Any]:
-        assert (method, asked["Bucket"], asked["Delimiter"]) == ("list_objects_v2", "bucket", "/")
-        after = asked.get("ContinuationToken", asked["StartAfter"])
-        keys, following = self.page(asked, asked["Prefix"], lambda key: key > after)
+    def call_s3(self, method: str, **parameters: Any) -> dict[str, Any]:
+        assert (method, parameters["Bucket"], parameters["Delimiter"]) == ("list_objects_v2", "bucket", "/")
+        after = parameters.get("ContinuationToken", parameters["StartAfter"])
+        keys, following = self.page(parameters, parameters["Prefix"], lambda key: key > after)
         page = {"Contents": [{"Key": key, "Size": 7, "LastModified": MOMENT} for key in keys]}
         return page | {"IsTruncated": following is not None, "NextContinuationToken": keys[-1] if keys else ""}
 
@@ -58,10 +60,10 @@ class PagedS3(Paged):
 class PagedGcs(Paged):
     """Begins at `startOffset`."""
 
-    def call(self, method: str, path: str, *arguments: str, json_out: bool, **asked: Any) -> dict[str, Any]:
-        assert (method, path, arguments, json_out, asked["delimiter"]) == ("GET", "b/{}/o", ("bucket",), True, "/")
-        at = asked.get("pageToken", asked["startOffset"])
-        keys, following = self.page(asked, asked["prefix"], lambda key: key >= at)
+    def call(self, method: str, path: str, *arguments: str, json_out: bool, **parameters: Any) -> dict[str, Any]:
+        assert (method, path, arguments, json_out, parameters["delimiter"]) == ("GET", "b/{}/o", ("bucket",), True, "/")
+        at = parameters.get("pageToken", parameters["startOffset"])
+        keys, following = self.page(parameters, parameters["prefix"], lambda key: key >= at)
         if not keys:
             return {"kind": "storage#objects"}
         page = {"items": [{"name": key, "size": "7", "updated": "2026-01-02T00:00:00.000Z"} for key in keys]}

@@ -124,7 +124,7 @@ class ObjectStore(MemoryFileSystem):
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "gs", "gcs", "abfs", "abfss", "az"])
-def test_object_stores_are_asked_for_a_conditional_put(scheme: str) -> None:
+def test_object_stores_get_conditional_put(scheme: str) -> None:
     store = ObjectStore()
     path = f"/{scheme}/table/{NAME}"
     assert put_fsspec(store, scheme, path, b"first")

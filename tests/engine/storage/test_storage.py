@@ -36,7 +36,7 @@ def fill(storage: Storage) -> None:
         storage.write(name, name.encode())
 
 
-def test_listings_are_sorted_and_begin_where_asked(storage: Storage) -> None:
+def test_listings_are_sorted_and_begin_at_start(storage: Storage) -> None:
     fill(storage)
     assert storage.list_names("log") == ["a", "b", "c"]
     assert storage.list_names("log", "b") == ["b", "c"]
@@ -78,7 +78,7 @@ def test_many_files_come_in_order(storage: Storage) -> None:
     assert list(storage.read_many(wanted[:1])) == [b"many/149"]
 
 
-def test_what_is_missing_is_missing_in_the_same_way(storage: Storage) -> None:
+def test_missing_files_raise_the_same_error(storage: Storage) -> None:
     for read in (storage.read_bytes, storage.stat, storage.open_input, lambda name: storage.read_range(name, 0, 1)):
         with pytest.raises(FileNotFoundError):
             read("log/x")

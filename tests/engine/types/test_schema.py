@@ -52,7 +52,7 @@ def test_what_is_written_is_read_back(schema: StructType) -> None:
     assert parse_schema(schema.to_json()) == schema
 
 
-def test_unknown_metadata_is_kept() -> None:
+def test_unknown_metadata_is_preserved() -> None:
     text = (
         '{"type":"struct","fields":[{"name":"a","type":"integer","nullable":false,'
         '"metadata":{"delta.columnMapping.id":1,"mine":{"x":[1,null]}}}]}'

@@ -30,11 +30,11 @@ from engine.runtime.accesses import (
 from engine.runtime.identity import Identity, Method
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
-from gateway.audit import trail as trail_module
-from gateway.audit.auditor import TrailAuditor
+from gateway.audit import audit_log as log_module
+from gateway.audit.audit_log import AuditLog, log_contents
+from gateway.audit.auditor import LogAuditor
 from gateway.audit.chain import verify
 from gateway.audit.log_ins import RecordedLogIns
-from gateway.audit.trail import Trail, trail_contents
 from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.exchange import Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
@@ -58,12 +58,12 @@ ACCESS = StatementAccess(
 )
 
 
-class House:
+class AuditedServer:
     """A registry whose auditor writes to a folder."""
 
     def __init__(self, folder: Path, text: StatementText, on_failure: OnFailure) -> None:
         self.folder, self.engine = folder, ArrowEngine()
-        self.auditor = TrailAuditor(Trail(folder), text=text, on_failure=on_failure)
+        self.auditor = LogAuditor(AuditLog(folder), text=text, on_failure=on_failure)
         self.registry = Registry(self.engine, Limits(reap_every_s=0.2), auditor=self.auditor)
         self.effects: list[str] = []
         self.engine.answers["INSERT"] = self._insert
@@ -81,32 +81,32 @@ class House:
         return operation
 
     def lines(self) -> list[dict[str, Any]]:
-        assert verify(trail_contents(self.folder))[1] is None
-        return [json.loads(line) for _, content in trail_contents(self.folder) for line in content.splitlines()]
+        assert verify(log_contents(self.folder))[1] is None
+        return [json.loads(line) for _, content in log_contents(self.folder) for line in content.splitlines()]
 
     def events(self) -> list[tuple[str, str]]:
         return [(line["event"], line["outcome"]) for line in self.lines()]
 
 
 @pytest.fixture
-def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AuditedServer]:
     text, on_failure = getattr(request, "param", (StatementText.FULL, OnFailure.REFUSE))
-    made = House(tmp_path / "audit", text, on_failure)
+    made = AuditedServer(tmp_path / "audit", text, on_failure)
     yield made
     made.registry.drain(0)
     made.auditor.close()
 
 
-def test_a_statement_is_recorded_before_it_acts_and_at_its_end(house: House) -> None:
-    operation = house.run("INSERT")
+def test_a_statement_is_recorded_before_it_acts_and_at_its_end(server: AuditedServer) -> None:
+    operation = server.run("INSERT")
     assert operation.error is None
-    assert house.events() == [
+    assert server.events() == [
         ("session.open", "ok"),
         ("statement.begin", "ok"),
         ("statement.end", "ok"),
         ("session.close", "ok"),
     ]
-    begin, end = house.lines()[1:3]
+    begin, end = server.lines()[1:3]
     assert begin["statement"] == end["statement"] == str(operation.id)
     assert (begin["principal"], begin["method"], begin["peer"], begin["wire"]) == (
         "ann",
@@ -122,113 +122,113 @@ def test_a_statement_is_recorded_before_it_acts_and_at_its_end(house: House) -> 
     assert len(begin["groups_sha256"]) == 64 and end["ms"] >= 0
 
 
-def test_a_statement_that_fails_is_recorded_without_its_message(house: House) -> None:
-    house.engine.answers["SELECT x"] = fails(TableNotFound("secret_table"))
-    house.run("SELECT x")
-    end = house.lines()[1]
+def test_a_statement_that_fails_is_recorded_without_its_message(server: AuditedServer) -> None:
+    server.engine.answers["SELECT x"] = fails(TableNotFound("secret_table"))
+    server.run("SELECT x")
+    end = server.lines()[1]
     assert (end["event"], end["outcome"], end["sqlstate"]) == ("statement.end", "failed", "42P01")
     assert end["condition"] == "TABLE_OR_VIEW_NOT_FOUND" and "secret_table" not in json.dumps(end)
 
 
-def test_a_cancelled_statement_is_told_as_such(house: House) -> None:
-    session = house.registry.open_session(ANN, origin=ORIGIN)
+def test_cancelled_statement_is_recorded_as_cancelled(server: AuditedServer) -> None:
+    session = server.registry.open_session(ANN, origin=ORIGIN)
     operation = session.execute("SLEEP 60")
     operation.cancel()
-    assert eventually(lambda: ("statement.end", "cancelled") in house.events())
+    assert eventually(lambda: ("statement.end", "cancelled") in server.events())
 
 
 ADMIN = Identity("root", is_admin=True)
 
 
-def end_of(house: House, by: Identity, what: str) -> None:
-    session = house.registry.open_session(ANN, origin=ORIGIN)
+def end_of(server: AuditedServer, by: Identity, what: str) -> None:
+    session = server.registry.open_session(ANN, origin=ORIGIN)
     operation = session.execute("SLEEP 60")
     if what == "statement":
-        house.registry.end_operation(operation.id, by, Origin("http", "10.0.0.9"))
+        server.registry.end_operation(operation.id, by, Origin("http", "10.0.0.9"))
     else:
-        house.registry.end_session(session.id, by, Origin("http", "10.0.0.9"))
+        server.registry.end_session(session.id, by, Origin("http", "10.0.0.9"))
 
 
 @pytest.mark.parametrize(("what", "event"), [("statement", "statement.cancel"), ("session", "session.end")])
-def test_who_ends_what_is_of_others_is_recorded_before(house: House, what: str, event: str) -> None:
-    end_of(house, ADMIN, what)
-    assert eventually(lambda: ("statement.end", "cancelled") in house.events())
-    names = [name for name, _ in house.events()]
+def test_who_ends_what_is_of_others_is_recorded_before(server: AuditedServer, what: str, event: str) -> None:
+    end_of(server, ADMIN, what)
+    assert eventually(lambda: ("statement.end", "cancelled") in server.events())
+    names = [name for name, _ in server.events()]
     assert names.index(event) < names.index("statement.end")
-    opened = house.lines()[0]
-    line = house.lines()[names.index(event)]
+    opened = server.lines()[0]
+    line = server.lines()[names.index(event)]
     assert (line["principal"], line["owner"], line["peer"]) == ("root", "ann", "10.0.0.9")
     assert line["session"] == opened["session"] and ("statement" in line) == (what == "statement")
 
 
 @pytest.mark.parametrize("what", ["statement", "session"])
-def test_users_end_their_own_without_another_line(house: House, what: str) -> None:
-    end_of(house, ANN, what)
-    assert eventually(lambda: ("statement.end", "cancelled") in house.events())
-    assert not {"statement.cancel", "session.end"} & {name for name, _ in house.events()}
+def test_users_end_their_own_without_another_line(server: AuditedServer, what: str) -> None:
+    end_of(server, ANN, what)
+    assert eventually(lambda: ("statement.end", "cancelled") in server.events())
+    assert not {"statement.cancel", "session.end"} & {name for name, _ in server.events()}
 
 
 def test_what_is_of_others_is_not_ended_where_that_cannot_be_recorded(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    server: AuditedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = house.registry.open_session(ANN, origin=ORIGIN)
+    session = server.registry.open_session(ANN, origin=ORIGIN)
     operation = session.execute("SLEEP 60")
-    monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
+    monkeypatch.setattr(log_module.os, "write", lambda *_: 0)
     with pytest.raises(AuditNotWritten):
-        house.registry.end_operation(operation.id, ADMIN)
+        server.registry.end_operation(operation.id, ADMIN)
     with pytest.raises(AuditNotWritten):
-        house.registry.end_session(session.id, ADMIN)
+        server.registry.end_session(session.id, ADMIN)
     monkeypatch.undo()
     assert not operation.state.is_terminal
 
 
-def test_what_cannot_be_recorded_is_not_done(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = house.registry.open_session(ANN, origin=ORIGIN)
-    monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
+def test_what_cannot_be_recorded_is_not_done(server: AuditedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = server.registry.open_session(ANN, origin=ORIGIN)
+    monkeypatch.setattr(log_module.os, "write", lambda *_: 0)
     operation = session.execute("INSERT")
     assert operation.wait(60) is OperationState.FAILED
-    assert isinstance(operation.error, AuditNotWritten) and not house.effects
+    assert isinstance(operation.error, AuditNotWritten) and not server.effects
     with pytest.raises(AuditNotWritten):
-        house.registry.open_session(ANN, origin=ORIGIN)
+        server.registry.open_session(ANN, origin=ORIGIN)
     monkeypatch.undo()
     assert session.execute("INSERT").wait(60) is OperationState.FINISHED
-    assert house.effects == ["inserted"]
+    assert server.effects == ["inserted"]
 
 
-@pytest.mark.parametrize("house", [(StatementText.FULL, OnFailure.LOG)], indirect=True)
-def test_with_that_setting_it_is_done_all_the_same(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
-    assert house.run("INSERT").error is None and house.effects == ["inserted"]
+@pytest.mark.parametrize("server", [(StatementText.FULL, OnFailure.LOG)], indirect=True)
+def test_with_that_setting_it_is_done_all_the_same(server: AuditedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_module.os, "write", lambda *_: 0)
+    assert server.run("INSERT").error is None and server.effects == ["inserted"]
 
 
 @pytest.mark.parametrize(
-    ("house", "text"),
+    ("server", "text"),
     [
         ((StatementText.FULL, OnFailure.REFUSE), "SELECT 'x' WHERE password = ***"),
         ((StatementText.REDACTED, OnFailure.REFUSE), "SELECT ? WHERE password = ?"),
         ((StatementText.NONE, OnFailure.REFUSE), None),
     ],
-    indirect=["house"],
+    indirect=["server"],
 )
-def test_how_much_of_the_text_is_recorded(house: House, text: str | None) -> None:
-    house.run("SELECT 'x' WHERE password = 'hunter2'")
-    (end,) = (line for line in house.lines() if line["event"] == "statement.end")
+def test_how_much_of_the_text_is_recorded(server: AuditedServer, text: str | None) -> None:
+    server.run("SELECT 'x' WHERE password = 'hunter2'")
+    (end,) = (line for line in server.lines() if line["event"] == "statement.end")
     shown = end.get("text")
     assert shown == text
     assert "hunter2" not in json.dumps(end) and len(end["text_sha256"]) == 64
 
 
-def test_log_ins_are_recorded_and_refusals_with_the_name_that_was_tried(house: House) -> None:
-    authenticator = RecordedLogIns(Anonymous(), house.auditor)
+def test_log_ins_are_recorded_and_refusals_with_the_name_that_was_tried(server: AuditedServer) -> None:
+    authenticator = RecordedLogIns(Anonymous(), server.auditor)
     peer = Peer("127.0.0.1")
     for _ in range(3):
         log_in(authenticator, Mechanism.PLAIN, plain_message("ann", "hunter2"), peer)
     with pytest.raises(AuthenticationFailed):
         log_in(authenticator, Mechanism.PLAIN, b"no plain message", peer)
-    assert house.events() == [("login", "ok"), ("login", "denied")]
-    ok, denied = house.lines()
+    assert server.events() == [("login", "ok"), ("login", "denied")]
+    ok, denied = server.lines()
     assert (ok["principal"], ok["peer"], denied["sqlstate"]) == ("ann", "127.0.0.1", "28000")
-    assert "hunter2" not in json.dumps(house.lines())
+    assert "hunter2" not in json.dumps(server.lines())
 
 
 @pytest.mark.parametrize(
@@ -240,36 +240,36 @@ def test_log_ins_are_recorded_and_refusals_with_the_name_that_was_tried(house: H
         ("x" * 190 + " dgp_9f8aQZsecretsecretsecretsecret", "x" * 190 + " ***"),
     ],
 )
-def test_a_token_that_is_sent_as_the_name_is_not_recorded(house: House, user: str, shown: str) -> None:
-    house.auditor.refused(user, ORIGIN, AuthenticationFailed("no"))
-    (line,) = house.lines()
+def test_a_token_that_is_sent_as_the_name_is_not_recorded(server: AuditedServer, user: str, shown: str) -> None:
+    server.auditor.refused(user, ORIGIN, AuthenticationFailed("no"))
+    (line,) = server.lines()
     assert line["user"] == shown
 
 
-def test_what_was_denied_is_recorded_with_the_privilege(house: House) -> None:
-    house.engine.answers["DENIED"] = fails(InsufficientPermissions("SELECT", "Table 'c.s.t'"))
-    house.engine.answers["OWNER"] = fails(ViewOwnerLacksPrivileges("View 'c.s.v'"))
-    house.run("DENIED")
-    house.run("OWNER")
-    ends = [line for line in house.lines() if line["event"] == "statement.end"]
+def test_what_was_denied_is_recorded_with_the_privilege(server: AuditedServer) -> None:
+    server.engine.answers["DENIED"] = fails(InsufficientPermissions("SELECT", "Table 'c.s.t'"))
+    server.engine.answers["OWNER"] = fails(ViewOwnerLacksPrivileges("View 'c.s.v'"))
+    server.run("DENIED")
+    server.run("OWNER")
+    ends = [line for line in server.lines() if line["event"] == "statement.end"]
     assert [end["outcome"] for end in ends] == ["denied", "denied"]
     assert [end["denied"] for end in ends] == [{"privilege": "SELECT", "on": "Table 'c.s.t'"}, {"on": "View 'c.s.v'"}]
 
 
-def test_the_columns_and_commits_of_a_statement_are_in_its_end(house: House) -> None:
+def test_the_columns_and_commits_of_a_statement_are_in_its_end(server: AuditedServer) -> None:
     source = ColumnSource("c.s.u", "b", Transformation.TRANSFORMATION)
-    told = Lineage(columns=(ColumnLineage("c.s.t", "a", (source,)),), others=(ColumnSource("c.s.u", "d"),))
+    reported = Lineage(columns=(ColumnLineage("c.s.t", "a", (source,)),), others=(ColumnSource("c.s.u", "d"),))
 
     def insert(request: StatementRequest) -> ResultStream:
         assert request.on_lineage
-        request.on_lineage(told)
-        request.on_lineage(told)
+        request.on_lineage(reported)
+        request.on_lineage(reported)
         request.on_commit(Commit("c.s.t", 4))
         return rows(pa.table({"a": [1]}))(request)
 
-    house.engine.answers["INSERT 2"] = insert
-    house.run("INSERT 2")
-    (end,) = (line for line in house.lines() if line["event"] == "statement.end")
+    server.engine.answers["INSERT 2"] = insert
+    server.run("INSERT 2")
+    (end,) = (line for line in server.lines() if line["event"] == "statement.end")
     sources = [{"relation": "c.s.u", "column": "b", "transformation": "TRANSFORMATION"}]
     assert end["lineage"] == [{"target": "c.s.t", "column": "a", "sources": sources}]
     assert end["columns"] == [

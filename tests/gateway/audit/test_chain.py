@@ -7,15 +7,15 @@ import random
 
 import pytest
 
-from gateway.audit.chain import GAP, Head, digest_of, follow, format_line, verify
+from gateway.audit.chain import GAP, ChainEnd, digest_of, follow, format_line, verify
 
 
-def trail(count: int) -> list[bytes]:
+def audit_log(count: int) -> list[bytes]:
     lines: list[bytes] = []
-    head = Head()
+    chain_end = ChainEnd()
     for number in range(count):
-        lines.append(format_line(head, {"event": "e", "text": f"ü\n{number}"}))
-        head = follow(head, lines[-1])
+        lines.append(format_line(chain_end, {"event": "e", "text": f"ü\n{number}"}))
+        chain_end = follow(chain_end, lines[-1])
     return lines
 
 
@@ -24,22 +24,22 @@ def file(*lines: bytes) -> list[tuple[str, bytes]]:
 
 
 def test_a_line_is_one_line_of_ascii_and_names_the_one_before() -> None:
-    first, second = trail(2)
+    first, second = audit_log(2)
     assert b"\n" not in second and second.isascii()
     content = json.loads(second)
     assert content == {"v": 1, "seq": 2, "event": "e", "text": "ü\n1", "prev": digest_of(first)}
 
 
-def test_a_trail_holds_over_files() -> None:
-    lines = trail(5)
+def test_hash_chain_continues_across_files() -> None:
+    lines = audit_log(5)
     files = [("a", b"".join(line + b"\n" for line in lines[:2])), ("b", b""), *file(*lines[2:])]
-    assert verify(files) == (Head(5, digest_of(lines[-1])), None)
-    assert verify([]) == (Head(), None)
+    assert verify(files) == (ChainEnd(5, digest_of(lines[-1])), None)
+    assert verify([]) == (ChainEnd(), None)
 
 
 @pytest.mark.parametrize("change", ["text", "remove", "swap", "repeat", "insert", "number", "no json"])
 def test_what_was_changed_is_found_where_it_was_changed(change: str) -> None:
-    lines = trail(6)
+    lines = audit_log(6)
     match change:
         case "text":
             lines[2] = lines[2].replace(b'"e"', b'"f"')
@@ -50,19 +50,19 @@ def test_what_was_changed_is_found_where_it_was_changed(change: str) -> None:
         case "repeat":
             lines.insert(2, lines[1])
         case "insert":
-            lines.insert(2, format_line(Head(2, "f" * 64), {"event": "e"}))
+            lines.insert(2, format_line(ChainEnd(2, "f" * 64), {"event": "e"}))
         case "number":
             lines[2] = lines[2].replace(b'"seq":3', b'"seq":4')
         case "no json":
             lines[2] = b"-"
-    head, broken = verify(file(*lines))
+    chain_end, broken = verify(file(*lines))
     assert broken is not None and broken.line in (3, 4)
-    assert head.seq in (2, 3)
+    assert chain_end.seq in (2, 3)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_any_changed_byte_is_found(seed: int) -> None:
-    choose, lines = random.Random(seed), trail(8)
+    choose, lines = random.Random(seed), audit_log(8)
     at = choose.randrange(7)  # a change in the last line is detected if its digest is known
     place = choose.randrange(len(lines[at]))
     lines[at] = lines[at][:place] + bytes([lines[at][place] ^ 1]) + lines[at][place + 1 :]
@@ -70,11 +70,11 @@ def test_any_changed_byte_is_found(seed: int) -> None:
 
 
 def test_a_cut_line_holds_if_the_next_one_tells_of_it() -> None:
-    lines = trail(3)
-    cut, head = lines[2][:20], follow(follow(Head(), lines[0]), lines[1])
-    gap = format_line(head, {"event": GAP, "cut_sha256": digest_of(cut)})
-    assert verify(file(lines[0], lines[1], cut)) == (head, None)
+    lines = audit_log(3)
+    cut, chain_end = lines[2][:20], follow(follow(ChainEnd(), lines[0]), lines[1])
+    gap = format_line(chain_end, {"event": GAP, "cut_sha256": digest_of(cut)})
+    assert verify(file(lines[0], lines[1], cut)) == (chain_end, None)
     assert verify(file(lines[0], lines[1], cut, gap))[1] is None
-    other = format_line(head, {"event": "e"})
+    other = format_line(chain_end, {"event": "e"})
     assert verify(file(lines[0], lines[1], cut, other))[1] is not None
     assert verify(file(lines[0], lines[1], cut, cut, gap))[1] is not None

@@ -16,10 +16,10 @@ from engine.runtime.accesses import Access, ColumnLineage, ColumnSource, Lineage
 from engine.runtime.identity import Identity, Method
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream, empty_result
-from gateway.audit.auditor import TrailAuditor
+from gateway.audit.audit_log import AuditLog
+from gateway.audit.auditor import LogAuditor
 from gateway.audit.lineage_sender import LineageEvents, LineageSender
 from gateway.audit.start import make_auditor
-from gateway.audit.trail import Trail
 from gateway.configuration.config import AuditSection, LineageSection, OnFailure, StatementText
 from gateway.sessions.limits import Limits
 from gateway.sessions.registry import Registry
@@ -99,8 +99,8 @@ def run(folder: Path, collector: Collector, *texts: str) -> None:
 
     engine.answers |= {"INSERT 1": insert, "FAIL": fail, "SELECT 1": lambda _: empty_result()}
     events = LineageEvents(LineageSender(collector.url, folder / "lineage", "t0ken", pause_s=0.01), "lake")
-    auditor = TrailAuditor(
-        Trail(folder / "audit"), text=StatementText.REDACTED, on_failure=OnFailure.REFUSE, events=events
+    auditor = LogAuditor(
+        AuditLog(folder / "audit"), text=StatementText.REDACTED, on_failure=OnFailure.REFUSE, events=events
     )
     registry = Registry(engine, Limits(), auditor=auditor)
     session = registry.open_session(Identity("ann", method=Method.PASSWORD))
@@ -150,7 +150,7 @@ def test_what_the_collector_does_not_take_is_sent_again(tmp_path: Path, collecto
 
 
 @pytest.mark.parametrize("status", [400, 301, 302, 303, 307, 308])
-def test_what_it_refuses_for_good_is_kept_apart(tmp_path: Path, collector: Collector, status: int) -> None:
+def test_permanently_rejected_events_are_stored_separately(tmp_path: Path, collector: Collector, status: int) -> None:
     collector.statuses = [status]
     run(tmp_path, collector, "INSERT 1")
     assert [each["eventType"] for each in collector.events] == ["COMPLETE"]
@@ -169,6 +169,6 @@ def test_what_a_killed_server_had_not_sent_is_sent_after_the_next_start(tmp_path
     sender.close()
 
 
-def test_events_need_a_trail() -> None:
+def test_lineage_events_require_audit_log() -> None:
     with pytest.raises(LineageWithoutAudit):
         make_auditor(AuditSection(), LineageSection(url="http://localhost/lineage"))

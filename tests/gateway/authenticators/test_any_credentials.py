@@ -13,7 +13,7 @@ from gateway.authenticators import throttle
 from gateway.authenticators.chain import Chain, Methods
 from gateway.authenticators.exchange import Mechanism
 from gateway.authenticators.issuer import Issuer
-from gateway.authenticators.jwt import JwtRules, JwtTokens
+from gateway.authenticators.jwt import JwtPolicy, JwtTokens
 from gateway.authenticators.password_file import PasswordFile
 from gateway.authenticators.peer import Peer
 from gateway.authenticators.tokens import Tokens
@@ -34,7 +34,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Chain:
     folder = tmp_path_factory.mktemp("users")
     users = PasswordFile(make_users(folder / "users"))
     with provider() as idp:
-        jwt = JwtTokens(JwtRules(issuer=idp.url, audiences=(AUDIENCE,)), Issuer(idp.url))
+        jwt = JwtTokens(JwtPolicy(issuer=idp.url, audiences=(AUDIENCE,)), Issuer(idp.url))
     return Chain(Methods(password=users, token=Tokens(TokenStore(folder / "tokens"), users), jwt=jwt))
 
 

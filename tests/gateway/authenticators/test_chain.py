@@ -20,7 +20,7 @@ from catalog.conditions import (
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.certificates import Certificates
-from gateway.authenticators.chain import Chain, Methods, Rules
+from gateway.authenticators.chain import Chain, ChainPolicy, Methods
 from gateway.authenticators.exchange import Mechanism, log_in, plain_message
 from gateway.authenticators.password_file import PasswordFile, User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
@@ -35,11 +35,11 @@ class Tokens:
     """Accepts tokens from ann; records calls."""
 
     method: Method
-    asked: list[str] = field(default_factory=list)
+    secrets_seen: list[str] = field(default_factory=list)
     made_by: str = ""
 
     def log_in(self, token: str) -> Identity:
-        self.asked.append(token)
+        self.secrets_seen.append(token)
         return Identity("ann", method=self.method)
 
     def ensure_current(self, identity: Identity) -> None:
@@ -54,12 +54,12 @@ class Tokens:
 class Passwords:
     """Accepts the password x for anybody; records calls."""
 
-    asked: list[str] = field(default_factory=list)
+    secrets_seen: list[str] = field(default_factory=list)
     generation: int = 0
     known: bool = False
 
     def log_in(self, user: str, password: str) -> Identity:
-        self.asked.append(password)
+        self.secrets_seen.append(password)
         if password != "x":
             raise CredentialsRefused()
         return Identity(user, frozenset({"Admins"}), method=Method.LDAP)
@@ -96,7 +96,7 @@ def test_one_method_sees_a_secret(user: str | None, secret: str, method: Method)
         assert log_in(chain, Mechanism.BEARER, secret.encode(), HERE).method is method
     else:
         assert by_plain(chain, user, secret).method is method
-    assert {name: one.asked for name, one in methods.items() if one.asked} == {method: [secret]}
+    assert {name: one.secrets_seen for name, one in methods.items() if one.secrets_seen} == {method: [secret]}
 
 
 @pytest.mark.parametrize("secret", [PAT, JWT, "x"])
@@ -111,7 +111,7 @@ def test_a_method_that_is_not_there_refuses_like_one_that_is(user: str | None, s
         chain.begin(Mechanism.BEARER if user is None else Mechanism.PLAIN, HERE).receive(message)
     assert str(refused.value) == str(CredentialsRefused())
     if secret == PAT:
-        assert passwords.asked == []
+        assert passwords.secrets_seen == []
 
 
 def test_a_token_is_its_owners() -> None:
@@ -126,7 +126,7 @@ def test_secrets_have_a_length(secret: str) -> None:
         by_plain(Chain(Methods(password=passwords, token=tokens)), "ann", secret)
     with pytest.raises(CredentialsRefused):
         by_plain(Chain(Methods(password=passwords)), "a" * 257, "x")
-    assert passwords.asked == tokens.asked == []
+    assert passwords.secrets_seen == tokens.secrets_seen == []
 
 
 def test_secrets_in_the_clear_are_taken_from_this_machine_only() -> None:
@@ -134,9 +134,9 @@ def test_secrets_in_the_clear_are_taken_from_this_machine_only() -> None:
     chain = Chain(Methods(password=passwords))
     with pytest.raises(PlaintextRefused, match="Connect with TLS"):
         by_plain(chain, "ann", "x", AWAY)
-    assert passwords.asked == []
+    assert passwords.secrets_seen == []
     assert by_plain(chain, "ann", "x", AWAY_TLS) == by_plain(chain, "ann", "x", HERE)
-    assert by_plain(replace(chain, rules=Rules(takes_plaintext=True)), "ann", "x", AWAY).principal == "ann"
+    assert by_plain(replace(chain, policy=ChainPolicy(takes_plaintext=True)), "ann", "x", AWAY).principal == "ann"
 
 
 def test_a_password_that_was_right_is_not_verified_again_for_a_while(users: Path) -> None:
@@ -144,11 +144,11 @@ def test_a_password_that_was_right_is_not_verified_again_for_a_while(users: Path
     chain, passwords = Chain(Methods(password=file)), Passwords()
     first = by_plain(chain, "ann", "annann")
     chain = replace(chain, methods=Methods(password=passwords))
-    assert by_plain(chain, "ann", "annann") == first and passwords.asked == []
+    assert by_plain(chain, "ann", "annann") == first and passwords.secrets_seen == []
     for user, password in (("annan", "n"), ("ann", "annan"), ("ANN", "annann")):
         with pytest.raises(CredentialsRefused):
             by_plain(chain, user, password)
-    assert passwords.asked == ["n", "annan", "annann"]
+    assert passwords.secrets_seen == ["n", "annan", "annann"]
 
 
 def test_a_password_that_was_right_is_verified_when_its_user_has_changed(users: Path) -> None:
@@ -182,13 +182,13 @@ def test_guesses_are_throttled(users: Path) -> None:
 @pytest.mark.parametrize(
     ("rules", "is_admin"),
     [
-        (Rules(), False),
-        (Rules(admins=frozenset({"ann"})), True),
-        (Rules(admins=frozenset({"bob", "ANN", "Ann"})), False),
-        (Rules(admin_groups=frozenset({"admins"})), True),
+        (ChainPolicy(), False),
+        (ChainPolicy(admins=frozenset({"ann"})), True),
+        (ChainPolicy(admins=frozenset({"bob", "ANN", "Ann"})), False),
+        (ChainPolicy(admin_groups=frozenset({"admins"})), True),
     ],
 )
-def test_who_administers(rules: Rules, is_admin: bool) -> None:
+def test_who_administers(rules: ChainPolicy, is_admin: bool) -> None:
     assert by_plain(Chain(Methods(password=Passwords()), rules), "ann", "x").is_admin is is_admin
     tokens = Tokens(Method.TOKEN)
     tokens.log_in = lambda _: Identity("Ann", frozenset({"admins"}), scopes=frozenset({Scope.READ_ONLY}))  # type: ignore[method-assign]
@@ -220,7 +220,7 @@ def test_an_administrator_is_of_one_method(method: Method, made_by: str, admins:
     tokens = Tokens(Method.TOKEN, made_by=made_by)
     certificates = Certificates((re.compile("cn:(.+)"),))
     methods = Methods(password=Passwords(), token=tokens, jwt=Tokens(Method.JWT), certificate=certificates)
-    chain = Chain(methods, Rules(admins=frozenset(admins)))
+    chain = Chain(methods, ChainPolicy(admins=frozenset(admins)))
     match method:
         case Method.PASSWORD:
             found = by_plain(chain, "ann", "x")
@@ -233,7 +233,7 @@ def test_an_administrator_is_of_one_method(method: Method, made_by: str, admins:
 
 def test_an_administrator_is_of_the_only_method() -> None:
     """A certificate's user is looked up in the directory."""
-    rules = Rules(admins=frozenset({"ann"}))
+    rules = ChainPolicy(admins=frozenset({"ann"}))
     assert by_plain(Chain(Methods(jwt=Tokens(Method.JWT)), rules), "", JWT).is_admin
     peer = replace(AWAY_TLS, certificate_names=("cn:ann",))
     patterns = (re.compile("cn:(.+)"),)

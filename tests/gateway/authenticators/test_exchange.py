@@ -53,7 +53,7 @@ class Asking:
         return Challenge(b"and?")
 
 
-def test_a_client_with_one_message_cannot_answer_a_question() -> None:
+def test_single_message_client_cannot_answer_challenge() -> None:
     with pytest.raises(AuthenticationFailed, match="several messages"):
         log_in(Asking(), Mechanism.BEARER, b"token", Peer("127.0.0.1"))
     with pytest.raises(AuthenticationFailed, match="PLAIN is not supported, only BEARER"):

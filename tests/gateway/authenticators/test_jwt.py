@@ -18,7 +18,7 @@ from gateway.authenticators import issuer as issuer_module
 from gateway.authenticators.chain import Chain, Methods
 from gateway.authenticators.exchange import Mechanism, log_in
 from gateway.authenticators.issuer import Issuer
-from gateway.authenticators.jwt import JwtRules, JwtTokens
+from gateway.authenticators.jwt import JwtPolicy, JwtTokens
 from gateway.authenticators.peer import Peer
 from tests.security.issuer import AUDIENCE, RSA, Provider, elliptic_key, provider
 
@@ -34,7 +34,7 @@ def shared() -> Iterator[Provider]:
 @pytest.fixture
 def idp(shared: Provider) -> Provider:
     shared.keys, shared.answers = [RSA["k1"]], {}
-    shared.asked.clear()
+    shared.paths.clear()
     return shared
 
 
@@ -47,7 +47,7 @@ class Clock:
 
 def tokens(idp: Provider, issuer: Issuer | None = None, **rules: Any) -> JwtTokens:
     return JwtTokens(
-        JwtRules(issuer=idp.url, audiences=(AUDIENCE, "other"), **rules), issuer or Issuer(idp.url), lambda: NOW
+        JwtPolicy(issuer=idp.url, audiences=(AUDIENCE, "other"), **rules), issuer or Issuer(idp.url), lambda: NOW
     )
 
 
@@ -163,7 +163,7 @@ def test_signatures_that_are_none(idp: Provider) -> None:
     for token in bad:
         with pytest.raises(CredentialsRefused):
             method.log_in(token)
-    assert set(idp.asked) == {"/.well-known/openid-configuration", "/keys"}
+    assert set(idp.paths) == {"/.well-known/openid-configuration", "/keys"}
 
 
 def test_a_token_without_a_key_id_is_of_the_only_key(idp: Provider) -> None:
@@ -190,9 +190,9 @@ def test_keys_are_rotated(idp: Provider) -> None:
     for _ in range(10):  # one question for all who come with an unknown key
         with pytest.raises(CredentialsRefused):
             method.log_in(new)
-    assert idp.asked.count("/keys") == 1 and method.log_in(old).principal == "ann"
+    assert idp.paths.count("/keys") == 1 and method.log_in(old).principal == "ann"
     clock.now += issuer_module.UNKNOWN_KEY_S
-    assert method.log_in(new).principal == "ann" and idp.asked.count("/keys") == 2
+    assert method.log_in(new).principal == "ann" and idp.paths.count("/keys") == 2
     with pytest.raises(CredentialsRefused):
         method.log_in(old)
     idp.keys = [RSA["k1"]]
@@ -241,7 +241,7 @@ def test_short_keys_are_none(idp: Provider) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://192.0.2.1", "ftp://127.0.0.1", "file:///etc/passwd", "", "127.0.0.1"])
-def test_a_provider_is_asked_over_tls(url: str) -> None:
+def test_provider_is_requested_over_tls(url: str) -> None:
     with pytest.raises(IssuerUnusable, match="no https URL"):
         Issuer(url)
 

@@ -177,14 +177,16 @@ def test_what_a_name_may_be(name: str) -> None:
 
 
 def test_an_unknown_user_is_verified_too(users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str | None] = []
+    secrets_seen: list[str | None] = []
     verifier = PasswordVerifier()
     matches = verifier.matches
-    monkeypatch.setattr(verifier, "matches", lambda password, stored: asked.append(stored) or matches(password, stored))
+    monkeypatch.setattr(
+        verifier, "matches", lambda password, stored: secrets_seen.append(stored) or matches(password, stored)
+    )
     for user in ("ann", "eve"):
         with pytest.raises(CredentialsRefused):
             PasswordFile(users, verifier).log_in(user, "x")
-    assert asked[0] and asked[1] is None
+    assert secrets_seen[0] and secrets_seen[1] is None
     assert not matches("", None)
 
 

@@ -9,7 +9,7 @@ import pytest
 from catalog.conditions import ConfigInvalidValue
 from catalog.errors import SqlError
 from gateway.authenticators.anonymous import Anonymous
-from gateway.authenticators.chain import Chain, Rules
+from gateway.authenticators.chain import Chain, ChainPolicy
 from gateway.authenticators.start import make_authenticator
 from gateway.configuration.config import Risk
 from gateway.configuration.loader import load_config
@@ -32,7 +32,7 @@ def build(users: Path, **flags: object) -> object:
 def test_a_good_configuration(users: Path) -> None:
     chain = build(users, authentication__admins=["ann"], authentication__admin_groups=["OPS"])
     assert isinstance(chain, Chain)
-    assert chain.rules == Rules(admins=frozenset({"ann"}), admin_groups=frozenset({"ops"}))
+    assert chain.policy == ChainPolicy(admins=frozenset({"ann"}), admin_groups=frozenset({"ops"}))
     assert (users.parent / "catalog").stat().st_mode & 0o777 == 0o700
     anonymous = {"authentication__methods": ["anonymous"], "authentication__password_file": ""}
     assert build(users, lake__catalog_folder="", **anonymous) == Anonymous()
@@ -104,9 +104,9 @@ def test_a_server_for_the_network(users: Path, tmp_path: Path) -> None:
     made.key.chmod(0o600)
     tls = {"server__tls_certificate": str(made.certificate), "server__tls_key": str(made.key)}
     chain = build(users, server__host="0.0.0.0", **tls)
-    assert isinstance(chain, Chain) and not chain.rules.takes_plaintext
+    assert isinstance(chain, Chain) and not chain.policy.takes_plaintext
     chain = build(users, server__host="0.0.0.0", server__accepted_risks=[Risk.CLEARTEXT])
-    assert isinstance(chain, Chain) and chain.rules.takes_plaintext
+    assert isinstance(chain, Chain) and chain.policy.takes_plaintext
     anybody = {"authentication__methods": ["anonymous"], "server__accepted_risks": list(Risk)}
     anybody |= {"authentication__password_file": ""}
     assert build(users, server__host="0.0.0.0", **anybody) == Anonymous(is_open=True)

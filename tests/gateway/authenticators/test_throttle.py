@@ -14,7 +14,7 @@ from gateway.authenticators import throttle as module
 from gateway.authenticators.peer import Peer
 from gateway.authenticators.throttle import Throttle
 
-HERE, NEXT_DOOR, ELSEWHERE = Peer("192.0.2.1"), Peer("192.0.2.77"), Peer("198.51.100.1")
+HERE, NEIGHBOR, ELSEWHERE = Peer("192.0.2.1"), Peer("192.0.2.77"), Peer("198.51.100.1")
 
 
 @dataclass
@@ -55,7 +55,7 @@ def test_after_some_failures_each_next_one_waits_twice_as_long(world: World) -> 
         world.now += int(waits[-1].removeprefix("wait "))
         assert world.guess() == "failed"
     assert waits == [f"wait {seconds}" for seconds in (1, 2, 4, 8, 16, 32, 60, 60)]
-    assert world.log_in(peer=NEXT_DOOR) == "in"  # a neighbor
+    assert world.log_in(peer=NEIGHBOR) == "in"  # a neighbor
     assert world.guess("eve") == "failed"
     assert world.guess(peer=ELSEWHERE) == "failed"
     world.now += 60
@@ -84,7 +84,7 @@ def test_many_users_guessed_from_one_place(world: World) -> None:
     assert answers == ["failed"] * 20 + ["wait 1"] * 10
     assert world.log_in("eve") == "in"  # who was there before
     assert world.log_in("new") == "wait 1"
-    assert world.log_in("new", NEXT_DOOR) == "in"
+    assert world.log_in("new", NEIGHBOR) == "in"
     assert world.log_in("new", ELSEWHERE) == "in"
 
 
@@ -137,13 +137,13 @@ def test_attempts_at_the_same_time_wait_for_each_other(world: World, is_correct:
 
 
 def test_attempts_that_do_not_end_keep_others_waiting_for_a_while_only() -> None:
-    throttle = Throttle(turn_s=0.1)
+    throttle = Throttle(wait_s=0.1)
     with contextlib.ExitStack() as running:
         for _ in range(5):
             running.enter_context(throttle.attempt("ann", HERE))
         with pytest.raises(TooManyLogIns), throttle.attempt("ann", HERE):
             pass
-        with throttle.attempt("ann", NEXT_DOOR):
+        with throttle.attempt("ann", NEIGHBOR):
             pass
     with throttle.attempt("ann", HERE):
         pass

@@ -152,7 +152,7 @@ def test_who_wants_timestamps_as_text(
     assert pa.ipc.read_schema(pa.py_buffer(metadata.arrowSchema)).field("ts").type == kind
 
 
-def test_clients_of_hive_are_told_of_no_form(client: ThriftClient, session: t.TSessionHandle) -> None:
+def test_hive_clients_get_no_result_format(client: ThriftClient, session: t.TSessionHandle) -> None:
     request = t.TExecuteStatementReq(session, "ROWS 1", canReadArrowResult=True)
     operation = client.ExecuteStatement(request).operationHandle
     metadata = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation))

@@ -89,7 +89,7 @@ def test_failed_write_has_a_result_set_so_that_node_reads_its_error(
     assert response.operationHandle.hasResultSet is True
 
 
-def test_a_running_statement_is_left_to_be_asked_for(
+def test_running_statement_has_no_direct_results(
     client: ThriftClient, session: t.TSessionHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_module, "DIRECT_S", 0.05)
@@ -129,7 +129,7 @@ def test_results_may_come_with_their_metadata(client: ThriftClient, session: t.T
     assert fetch(client, operation, 10).resultSetMetadata is None
 
 
-def test_a_session_tells_its_names_and_what_was_asked_about_the_server(client: ThriftClient) -> None:
+def test_session_reports_names_and_requested_server_info(client: ThriftClient) -> None:
     request = t.TOpenSessionReq(
         client_protocol_i64=V9,
         canUseMultipleCatalogs=True,
@@ -143,7 +143,7 @@ def test_a_session_tells_its_names_and_what_was_asked_about_the_server(client: T
     assert [value.stringValue for value in response.getInfos] == ["Spark SQL", ""]
 
 
-def test_a_session_may_begin_in_a_schema_that_it_is_going_to_make(client: ThriftClient) -> None:
+def test_session_may_open_in_missing_schema(client: ThriftClient) -> None:
     """As dbt-databricks does; a database named in Hive's way must exist."""
     begun = client.OpenSession(t.TOpenSessionReq(client_protocol_i64=V9, initialNamespace=t.TNamespace(None, "later")))
     assert begun.status.statusCode == OK and begun.initialNamespace.schemaName == "later"

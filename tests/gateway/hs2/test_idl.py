@@ -52,7 +52,7 @@ def test_every_number_of_an_enum_that_a_client_knows_is_ours_too(client: ModuleT
     assert checked >= 7
 
 
-def test_the_extensions_are_out_of_the_way() -> None:
+def test_extension_ids_do_not_collide() -> None:
     for name, struct in structs(ours).items():
         assert all(field_id < 20 or field_id > 1280 for field_id, _ in fields(struct).values()), name
     assert fields(ours.TOpenSessionReq)["client_protocol_i64"] == (1282, TType.I64)

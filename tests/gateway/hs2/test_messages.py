@@ -79,7 +79,7 @@ def test_an_unframed_message_ends_where_it_ends(message: bytes) -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: parse_header(message).name)
-def test_a_struct_survives_the_way_there_and_back(message: bytes) -> None:
+def test_struct_round_trip(message: bytes) -> None:
     header = parse_header(message)
     kind = getattr(TCLIService, f"{header.name}_args")
     assert encode_struct(decode_struct(kind, message[header.body_at :])) == message[header.body_at :]

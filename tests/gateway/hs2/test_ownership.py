@@ -53,15 +53,15 @@ def test_another_principals_handles_are_answered_like_closed_ones(lab: Lab, name
     expected = ASKS[name](stranger, closed, closed_operation)
     assert ASKS[name](stranger, session, operation) == expected
     assert len(lab.engine.runs) == runs
-    (kept,) = lab.registry.operations()
-    assert kept.state is OperationState.FINISHED and len(lab.registry.sessions()) == 1
+    (remaining,) = lab.registry.operations()
+    assert remaining.state is OperationState.FINISHED and len(lab.registry.sessions()) == 1
     if not name.startswith(("Close", "Cancel")):  # which do nothing to closed ones
         assert expected.status.statusCode == t.TStatusCode.INVALID_HANDLE_STATUS
     mine = ASKS[name](owner, session, operation)
     assert mine.status.statusCode == t.TStatusCode.SUCCESS_STATUS, mine
 
 
-def test_a_query_id_is_told_to_its_owner_only(lab: Lab) -> None:
+def test_query_id_is_visible_to_owner_only(lab: Lab) -> None:
     owner, stranger = lab.client("ada"), lab.client("grace")
     operation = execute(owner, open_session(owner), "SELECT 1")
     assert owner.GetQueryId(t.TGetQueryIdReq(operation)).queryId

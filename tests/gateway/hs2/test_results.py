@@ -185,9 +185,7 @@ def test_a_closed_statement_is_gone_and_closing_it_again_is_no_error(
     assert fetch(client, operation).status.statusCode == INVALID
 
 
-def test_remembered_statuses_are_those_of_the_statement_asked_for(
-    client: ThriftClient, session: t.TSessionHandle
-) -> None:
+def test_cached_statuses_belong_to_requested_statement(client: ThriftClient, session: t.TSessionHandle) -> None:
     good, bad = execute(client, session, "SELECT 1"), execute(client, session, "nonsense", runAsync=True)
     settle(client, bad)
     for _ in range(3):

@@ -23,7 +23,7 @@ from tests.gateway.hs2.wire import OK, execute, fetch, open_session
 from tests.gateway.http.conftest import Live, serving_http
 
 LINKS = t.TSparkRowSetType.URL_BASED_SET
-ASKED = {"canReadArrowResult": True, "canDownloadResult": True}
+LINK_OPTIONS = {"canReadArrowResult": True, "canDownloadResult": True}
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def document(url: str) -> bytes:
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_links_lead_to_all_rows_in_order(client: ThriftClient, session: t.TSessionHandle, *, compressed: bool) -> None:
-    operation = execute(client, session, "ROWS 10000", canDecompressLZ4Result=compressed, **ASKED)
+    operation = execute(client, session, "ROWS 10000", canDecompressLZ4Result=compressed, **LINK_OPTIONS)
     assert metadata(client, operation).resultFormat == LINKS
     seen: list[int] = []
     while True:
@@ -92,17 +92,19 @@ def test_a_link_expires_in_the_unit_that_its_client_reads(live: Live, agent: str
     if agent:
         transport.setCustomHeaders({"User-Agent": agent})
     client = ThriftClient(TBinaryProtocol(transport))
-    operation = execute(client, open_session(client, client_protocol_i64=42247), "ROWS 10000", **ASKED)
+    operation = execute(client, open_session(client, client_protocol_i64=42247), "ROWS 10000", **LINK_OPTIONS)
     [link, *_] = fetch(client, operation, 100).results.resultLinks
     assert 0 < link.expiryTime / units_in_s - time.time() < 901
     transport.close()
 
 
-@pytest.mark.parametrize(("text", "asked"), [("ROWS 10", ASKED), ("ROWS 10000", {"canReadArrowResult": True})])
-def test_rows_come_with_the_answer_where_they_are_few_or_links_are_not_asked_for(
-    client: ThriftClient, session: t.TSessionHandle, text: str, asked: dict[str, bool]
+@pytest.mark.parametrize(
+    ("text", "requested"), [("ROWS 10", LINK_OPTIONS), ("ROWS 10000", {"canReadArrowResult": True})]
+)
+def test_few_rows_are_inline_without_links(
+    client: ThriftClient, session: t.TSessionHandle, text: str, requested: dict[str, bool]
 ) -> None:
-    operation = execute(client, session, text, **asked)
+    operation = execute(client, session, text, **requested)
     assert metadata(client, operation).resultFormat == t.TSparkRowSetType.ARROW_BASED_SET
     assert fetch(client, operation, 10).results.arrowBatches
 
@@ -111,7 +113,7 @@ def test_direct_results_are_links_and_leave_the_statement_open(
     live: Live, client: ThriftClient, session: t.TSessionHandle
 ) -> None:
     request = t.TExecuteStatementReq(
-        session, "ROWS 2000", runAsync=True, getDirectResults=t.TSparkGetDirectResults(100, 100), **ASKED
+        session, "ROWS 2000", runAsync=True, getDirectResults=t.TSparkGetDirectResults(100, 100), **LINK_OPTIONS
     )
     response = client.ExecuteStatement(request)
     results = response.directResults
@@ -127,13 +129,13 @@ def test_direct_results_are_links_and_leave_the_statement_open(
 def test_a_result_is_read_when_its_links_were_followed(
     live: Live, client: ThriftClient, session: t.TSessionHandle
 ) -> None:
-    operation = execute(client, session, "ROWS 2000", **ASKED)
+    operation = execute(client, session, "ROWS 2000", **LINK_OPTIONS)
     links = fetch(client, operation, 100).results.resultLinks
-    (kept,) = live.registry.operations()
+    (remaining,) = live.registry.operations()
     for link in links:
-        assert not kept.is_read
+        assert not remaining.is_read
         document(link.fileLink)
-    assert kept.is_read
+    assert remaining.is_read
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-Proto", "Via", "Forwarded"])
@@ -141,7 +143,7 @@ def test_a_client_behind_a_proxy_gets_no_links(live: Live, header: str) -> None:
     transport = THttpClient(f"{live.url}/sql/1.0/warehouses/any")
     transport.setCustomHeaders({header: "https"})
     client = ThriftClient(TBinaryProtocol(transport))
-    operation = execute(client, open_session(client, client_protocol_i64=42247), "ROWS 10000", **ASKED)
+    operation = execute(client, open_session(client, client_protocol_i64=42247), "ROWS 10000", **LINK_OPTIONS)
     assert metadata(client, operation).resultFormat == t.TSparkRowSetType.ARROW_BASED_SET
     transport.close()
 
@@ -155,7 +157,7 @@ def refused(url: str, method: str = "GET") -> int:
 
 
 def test_a_link_is_for_its_rows_alone(live: Live, client: ThriftClient, session: t.TSessionHandle) -> None:
-    operation = execute(client, session, "ROWS 10000", **ASKED)
+    operation = execute(client, session, "ROWS 10000", **LINK_OPTIONS)
     url = fetch(client, operation, 100).results.resultLinks[1].fileLink
     path, _, query = url.partition("?")
     first, count = path.split("/")[-2:]
@@ -176,7 +178,7 @@ def test_the_columns_of_a_link_are_those_of_the_metadata(
         pa.table({"ts": pa.array(range(5000), pa.timestamp("us", "UTC"))}), time_zone="Asia/Tokyo"
     )
     types = t.TSparkArrowTypes(timestampAsArrow=True)
-    operation = execute(client, session, "zoned", useArrowNativeTypes=types, **ASKED)
+    operation = execute(client, session, "zoned", useArrowNativeTypes=types, **LINK_OPTIONS)
     schema = pa.ipc.read_schema(pa.py_buffer(metadata(client, operation).arrowSchema))
     (link, *_) = fetch(client, operation, 100).results.resultLinks
     assert pa.ipc.open_stream(document(link.fileLink)).schema.equals(schema, check_metadata=True)

@@ -78,8 +78,10 @@ def as_printed(value: float | None) -> float | None:
 @given(st.data(), st.integers(0, 2**40), st.integers(0, 5))
 def test_columns_are_what_the_runtime_makes(data: st.DataObject, row_offset: int, start: int) -> None:
     count = data.draw(st.integers(0, 40))
-    chosen = data.draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4))
-    cells = [(name, data.draw(st.lists(st.none() | KINDS[name][1], min_size=count, max_size=count))) for name in chosen]
+    selected = data.draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4))
+    cells = [
+        (name, data.draw(st.lists(st.none() | KINDS[name][1], min_size=count, max_size=count))) for name in selected
+    ]
     fields = [sql_field(f"c{i}", KINDS[name][0], name) for i, (name, _) in enumerate(cells)]
     arrays = [pa.array(values, KINDS[name][0]) for name, values in cells]
     table = pa.Table.from_arrays(arrays, schema=pa.schema(fields)).slice(start)

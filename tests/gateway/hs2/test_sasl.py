@@ -28,7 +28,7 @@ class Passwords:
 
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         assert peer == PEER
-        return Password() if mechanism is Mechanism.PLAIN else Questions()
+        return Password() if mechanism is Mechanism.PLAIN else Challenges()
 
 
 class Password:
@@ -39,15 +39,19 @@ class Password:
         return Accepted(Identity(user or "anonymous"))
 
 
-class Questions:
+class Challenges:
     def __init__(self) -> None:
-        self.asked = 0
+        self.message_count = 0
 
     def receive(self, message: bytes) -> Challenge | Accepted:
-        self.asked += 1
-        if message != b"answer %d" % self.asked:
+        self.message_count += 1
+        if message != b"answer %d" % self.message_count:
             raise AuthenticationFailed("wrong answer")
-        return Accepted(Identity("ada"), b"done") if self.asked == 3 else Challenge(b"question %d" % self.asked)
+        return (
+            Accepted(Identity("ada"), b"done")
+            if self.message_count == 3
+            else Challenge(b"question %d" % self.message_count)
+        )
 
 
 def play(messages: list[Message]) -> tuple[SaslNegotiation, list[Reply]]:

@@ -67,7 +67,7 @@ def port(served: tuple[int, ThriftServer, Registry]) -> int:
 # -------------------------------------------------------------------------------------------------------- transports
 
 
-def test_an_unframed_client_needs_no_log_in(port: int, engine: ArrowEngine) -> None:
+def test_unframed_client_connects_without_login(port: int, engine: ArrowEngine) -> None:
     with unframed_client(port) as client:
         session = open_session(client, username="grace")
         response = client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1"))
@@ -168,7 +168,7 @@ def test_connections_are_limited(engine: ArrowEngine, caplog: pytest.LogCaptureF
     assert "refused" in caplog.text
 
 
-def test_one_address_leaves_room_for_others(engine: ArrowEngine) -> None:
+def test_connection_limit_per_address(engine: ArrowEngine) -> None:
     with serving(engine, ThriftSettings(connections_max=3, connections_per_address_max=1)) as (port, _, _):
         with connect(port) as first:
             log_in(first)
@@ -230,17 +230,17 @@ def test_the_sessions_of_a_connection_end_with_it(
 ) -> None:
     port, _, registry = served
     with unframed_client(port) as keeper:
-        kept = open_session(keeper)
+        remaining = open_session(keeper)
         with unframed_client(port) as client:
             session = open_session(client)
             client.ExecuteStatement(t.TExecuteStatementReq(session, "SLEEP 600", runAsync=True))
-            client.ExecuteStatement(t.TExecuteStatementReq(kept, "SELECT 1"))  # another's session, which stays
+            client.ExecuteStatement(t.TExecuteStatementReq(remaining, "SELECT 1"))  # another's session, which stays
             wait_for(lambda: len(engine.runs) == 2)
         wait_for(lambda: engine.sessions[1].closed)
         (sleeping,) = (run for run in engine.runs if run.text == "SLEEP 600")
         assert sleeping.context.cancel.reason is not None
         assert len(registry.sessions()) == 1
-        keeper.ExecuteStatement(t.TExecuteStatementReq(kept, "SELECT 1"))
+        keeper.ExecuteStatement(t.TExecuteStatementReq(remaining, "SELECT 1"))
 
 
 @pytest.mark.parametrize("run_async", [False, True], ids=["synchronous", "held poll"])

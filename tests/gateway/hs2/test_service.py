@@ -196,7 +196,7 @@ def test_an_error_of_an_asynchronous_statement_is_its_status(client: ThriftClien
         assert (response.status.statusCode, response.status.sqlState) == (ERROR, "42601")
 
 
-def test_a_running_statement_can_be_asked_and_cancelled_from_another_connection(
+def test_running_statement_is_polled_and_cancelled_from_other_connection(
     lab: Lab, client: ThriftClient, session: t.TSessionHandle
 ) -> None:
     operation = execute(client, session, "SLEEP 60", runAsync=True)

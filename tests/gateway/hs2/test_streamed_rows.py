@@ -32,7 +32,7 @@ def test_a_statement_with_rows_is_finished_to_its_client(
     assert status(client, operation).numModifiedRows == -1
 
 
-def test_a_failure_after_the_first_rows_is_told_by_the_next_fetch(
+def test_failure_after_first_rows_is_raised_by_next_fetch(
     lab: Lab, client: ThriftClient, session: t.TSessionHandle
 ) -> None:
     answer = lab.engine.answers["SELECT more"] = Streams()
@@ -46,9 +46,7 @@ def test_a_failure_after_the_first_rows_is_told_by_the_next_fetch(
     assert eventually(lambda: status(client, operation).operationState == State.ERROR_STATE)
 
 
-def test_databricks_clients_are_told_to_ask_again(
-    monkeypatch: pytest.MonkeyPatch, lab: Lab, client: ThriftClient
-) -> None:
+def test_databricks_clients_get_poll_status(monkeypatch: pytest.MonkeyPatch, lab: Lab, client: ThriftClient) -> None:
     monkeypatch.setattr(service_module, "ROWS_S", 0.01)
     session = open_session(client, client_protocol_i64=SPARK_V9)
     answer = lab.engine.answers["SELECT more"] = Streams()
@@ -67,7 +65,7 @@ def test_databricks_clients_are_told_to_ask_again(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_pages_made_ahead_are_those_asked_for(client: ThriftClient, session: t.TSessionHandle, seed: int) -> None:
+def test_prefetched_pages_match_requests(client: ThriftClient, session: t.TSessionHandle, seed: int) -> None:
     """Sizes and orientations change now and then; each page is compared with the rows from its offset."""
     choose = random.Random(seed)
     operation, at, count = execute(client, session, "ROWS 20000"), 0, 700
@@ -93,9 +91,9 @@ def test_pages_that_nobody_asks_for_are_bounded(
     for operation in operations:
         assert len(cells(fetch(client, operation, 2000))[0]) == 2000
     pages._threads.shutdown(wait=True)
-    kept = [future.result() for _, future in pages._pages.values()]
-    assert 0 < len(kept) < len(operations)
-    assert sum(made.size for made in kept if made) <= 100_000
+    remaining = [future.result() for _, future in pages._pages.values()]
+    assert 0 < len(remaining) < len(operations)
+    assert sum(made.size for made in remaining if made) <= 100_000
     for operation in operations:
         monkeypatch.setattr(pages, "make", lambda *_: None)
         assert cells(fetch(client, operation, 2000))[0] == list(range(2000, 4000))

@@ -108,7 +108,7 @@ def frame(content: bytes) -> bytes:
     ],
     ids=["each in one part", "both in one part", "across parts", "behind its length", "with the begin of the next"],
 )
-def test_frames_are_told_apart_however_they_arrive(ends: tuple[ByteStream, socket.socket], parts: list[bytes]) -> None:
+def test_frames_are_split_for_any_chunking(ends: tuple[ByteStream, socket.socket], parts: list[bytes]) -> None:
     stream, client = ends
     messages = MessageStream(stream, framed=True, bytes_max=3)
 
@@ -132,7 +132,7 @@ def test_a_frame_longer_than_allowed_is_refused(ends: tuple[ByteStream, socket.s
         MessageStream(stream, framed=True, bytes_max=3).read()
 
 
-def test_an_answer_needs_room_once_where_messages_have_a_deadline(ends: tuple[ByteStream, socket.socket]) -> None:
+def test_answer_is_buffered_once_with_deadline(ends: tuple[ByteStream, socket.socket]) -> None:
     """A client without a session has a deadline for its next message; responses in between have their own."""
     stream, client = ends
     messages = MessageStream(stream, framed=True, bytes_max=3)

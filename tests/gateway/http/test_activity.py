@@ -10,7 +10,7 @@ import pytest
 
 from catalog.conditions import OperationNotFound, SessionNotFound
 from engine.runtime.identity import Identity, Scope
-from gateway.observability.history import History, as_seen_by, statement_info
+from gateway.observability.history import History, redact_for, statement_info
 from gateway.sessions.operation_state import OperationState
 from tests.gateway.arrow_engine import sleeps
 from tests.gateway.http.conftest import STATEMENTS, Api, eventually
@@ -27,7 +27,7 @@ def queries(api: Api, query: str = "") -> list[dict[str, Any]]:
     return found
 
 
-def test_statements_are_told_newest_first(api: Api) -> None:
+def test_statements_are_listed_newest_first(api: Api) -> None:
     api.submit("SELECT 1", wait_timeout="50s")
     api.submit("nonsense", wait_timeout="50s")
     api.engine.answers["SELECT slow"] = sleeps(30)
@@ -65,11 +65,11 @@ def test_pages_follow_each_other(api: Api) -> None:
 
 
 @pytest.mark.parametrize("query", ["max_results=0", "max_results=1001", "status=DONE", "page_token=x"])
-def test_other_questions_are_refused(api: Api, query: str) -> None:
+def test_other_requests_are_rejected(api: Api, query: str) -> None:
     assert api.refuse("GET", f"{QUERIES}?{query}") == (400, "INVALID_PARAMETER_VALUE")
 
 
-def test_a_statement_is_told_to_its_owner_and_to_administrators(api: Api) -> None:
+def test_statement_is_visible_to_owner_and_administrators(api: Api) -> None:
     session = api.registry.open_session(ANN)
     operation = session.execute("SELECT 1 WHERE password = 'secret'")
     operation.wait(60)
@@ -129,11 +129,11 @@ def test_history_has_an_end_and_long_texts_are_cut(api: Api) -> None:
     operation.wait(60)
     info = statement_info(operation, uuid.uuid4(), "http")
     assert len(info.text) < 20_000
-    history = History(kept_max=2)
+    history = History(entries_max=2)
     for number in range(3):
         history.add(replace(info, id=uuid.uuid4(), rows=number))
     assert [each.rows for each in history] == [2, 1]
-    assert as_seen_by(BOB, info) is None
+    assert redact_for(BOB, info) is None
 
 
 def test_rows_are_those_that_were_read(api: Api) -> None:

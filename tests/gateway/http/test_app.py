@@ -79,7 +79,7 @@ def test_a_ready_server_is_healthy_and_ready(api: Api) -> None:
     assert api.ask("GET", "/readyz") == {"status": "ready"}
 
 
-def test_the_engine_is_not_asked_by_every_probe(api: Api) -> None:
+def test_readiness_probe_is_cached(api: Api) -> None:
     for _ in range(5):
         api.ask("GET", "/readyz")
     assert len(api.engine.runs) == 1 and all(session.closed for session in api.engine.sessions)
@@ -115,6 +115,6 @@ def test_the_page_says_how_to_connect_and_loads_nothing(api: Api) -> None:
     assert "<script" not in page.text and "src=" not in page.text
 
 
-def test_answers_are_not_kept_by_caches(api: Api) -> None:
+def test_answers_forbid_caching(api: Api) -> None:
     headers = api.request("GET", "/healthz").headers
     assert headers["Cache-Control"] == "no-store" and headers["X-Content-Type-Options"] == "nosniff"

@@ -71,7 +71,7 @@ def test_a_statement_the_engine_does_not_answer_can_be_waited_for_and_ended(stal
     assert stalled.submit("SELECT 1")["status"] == {"state": "SUCCEEDED"}
 
 
-def test_readiness_is_told_in_time_and_comes_back(stalled: Api) -> None:
+def test_readiness_times_out_and_recovers(stalled: Api) -> None:
     for _ in range(3):
         assert stalled.request("GET", "/readyz").status_code == 503
     assert stalled.request("GET", "/healthz").status_code == 200
@@ -81,10 +81,10 @@ def test_readiness_is_told_in_time_and_comes_back(stalled: Api) -> None:
 
 
 def test_calls_answer_raise_or_are_given_up() -> None:
-    calls, going_on, undone = EngineCalls(2), threading.Event(), list[int]()
+    calls, started, undone = EngineCalls(2), threading.Event(), list[int]()
 
     def late(result: int) -> int:
-        going_on.wait()
+        started.wait()
         return result
 
     assert calls.run(lambda: 7, 60) == 7
@@ -97,7 +97,7 @@ def test_calls_answer_raise_or_are_given_up() -> None:
     with pytest.raises(EngineNotAnswering):
         calls.run(lambda: late(4), 0.05, abandoned=undone.append)
     assert threading.active_count() <= before and undone == []  # other tests' threads may end
-    going_on.set()
+    started.set()
     assert eventually(lambda: sorted(undone) == [1, 2, 3, 4])
     began = time.monotonic()
     assert [calls.run(lambda n=n: n, 60) for n in range(100)] == list(range(100))  # type: ignore[misc]

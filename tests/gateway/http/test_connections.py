@@ -167,7 +167,7 @@ def test_an_answer_that_nobody_takes_is_given_up() -> None:
         (POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 1 << 20, 400),
     ],
 )
-def test_too_much_is_refused_by_its_status_and_not_kept(live: Live, head: bytes, more: int, status: int) -> None:
+def test_oversized_request_gets_status_and_close(live: Live, head: bytes, more: int, status: int) -> None:
     """The client gets its answer though it reads only after it has sent everything."""
     with connect(live) as connection:
         connection.sendall(head + b"x" * more)
@@ -177,7 +177,7 @@ def test_too_much_is_refused_by_its_status_and_not_kept(live: Live, head: bytes,
     ensure_well(live)
 
 
-def test_a_client_that_asks_before_it_sends_a_body_is_told_to_go_on(live: Live) -> None:
+def test_expect_continue_gets_100(live: Live) -> None:
     body = b'{"statement": "SELECT 1", "wait_timeout": "50s"}'
     with connect(live) as connection:
         connection.sendall(POST + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body))
@@ -199,7 +199,7 @@ def test_requests_that_are_large_together_are_bounded() -> None:
         assert eventually(lambda: live.server.held_bytes() == 0)
 
 
-def test_the_connection_that_waited_longest_makes_room() -> None:
+def test_longest_idle_connection_is_closed() -> None:
     with serving_http(connections_max=10) as live:
         begun = connect(live)
         begun.sendall(b"G")
@@ -214,7 +214,7 @@ def test_the_connection_that_waited_longest_makes_room() -> None:
             connection.close()
 
 
-def test_the_address_with_most_connections_makes_room() -> None:
+def test_idle_connection_of_busiest_address_is_closed() -> None:
     with serving_http(connections_max=4) as live:
         other = socket.create_connection(("127.0.0.1", live.port), 20, ("127.0.0.2", 0))
         assert eventually(lambda: live.server.connection_count() == 1)

@@ -41,7 +41,7 @@ def test_the_page_runs_nothing_but_its_own_script(built: Api) -> None:
     assert len(set(nonces)) == 2
 
 
-def test_files_are_kept_by_browsers(built: Api) -> None:
+def test_console_files_are_cached_by_browsers(built: Api) -> None:
     script, styles = (built.request("GET", f"/console/{name}") for name in ("console-1.js", "console-2.css"))
     assert (script.data, script.mimetype) == (b"run();", "text/javascript")
     assert styles.mimetype == "text/css" and "immutable" in styles.headers["Cache-Control"]
@@ -58,7 +58,7 @@ def test_a_browser_that_has_to_log_in_is_sent_there(built: Api) -> None:
     assert (answer.status_code, answer.headers["Location"]) == (303, "login")
 
 
-def test_how_to_connect_is_told_beside_the_console(built: Api) -> None:
+def test_connection_details_are_served_with_console(built: Api) -> None:
     assert "jdbc:hive2://" in built.request("GET", "/connect").text
 
 

@@ -62,7 +62,7 @@ def test_who_sends_no_cookie_is_given_the_same_again_for_half_of_its_time() -> N
     assert cookies.give(ANN, PEER) != first
 
 
-def test_the_oldest_cookies_make_room() -> None:
+def test_oldest_cookies_are_evicted() -> None:
     cookies = Cookies(cookies_max=2)
     first, *others = (cookies.give(Identity(name), PEER) for name in ("a", "b", "c"))
     assert cookies.identity(first, PEER) is None

@@ -14,7 +14,7 @@ import pytest
 from engine.cache.result_cache import ResultCache
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.main import snapshot_metrics
-from engine.runtime.vitals import Vitals
+from engine.runtime.jvm_statistics import JvmStatistics
 from engine.spark.session import SparkDriver
 from tests.gateway.http.conftest import Api
 from tests.gateway.http.exposition import Family, lint, read_exposition
@@ -30,7 +30,7 @@ SCRAPED = {"job", "instance", "le"}
 @pytest.fixture
 def families(api: Api) -> dict[str, Family]:
     """Returns all metrics from a server with Spark."""
-    process = SimpleNamespace(vitals=Vitals(*range(11)))
+    process = SimpleNamespace(jvm_statistics=JvmStatistics(*range(11)))
     supervisor = SimpleNamespace(restarts=0, process=process)
     driver = SparkDriver(supervisor, SimpleNamespace(path=Path()), None)  # type: ignore[arg-type]
     cached = (*snapshot_metrics(SnapshotCache(1)), *ResultCache(1, 1).metrics())
@@ -89,13 +89,13 @@ def test_every_query_names_what_is_there(families: dict[str, Family]) -> None:
 def test_values_of_labels_are_there(families: dict[str, Family]) -> None:
     """For states and stages that a dashboard selects."""
     values = {"pending", "running", "streaming", "queue", "commit", "read", "write", "failed", "timed_out"}
-    chosen = {
+    selected = {
         value
         for query in (*dashboard_queries(), *alert_queries())
         for _, text in re.findall(r'(state|stage|class)=~?"([^"]+)"', query)
         for value in text.split("|")
     }
-    assert chosen and chosen <= values
+    assert selected and selected <= values
 
 
 def test_all_of_it_is_well_named(families: dict[str, Family]) -> None:
@@ -104,8 +104,8 @@ def test_all_of_it_is_well_named(families: dict[str, Family]) -> None:
 
 def test_the_runbook_has_each_name(families: dict[str, Family]) -> None:
     text = (DEPLOY / "RUNBOOK.md").read_text(encoding="utf-8")
-    told = {name.partition("{")[0] for name in re.findall(r"`((?:gateway|process)_[a-z_]+(?:\{[a-z,]+\})?)`", text)}
-    assert told == families.keys()
+    reported = {name.partition("{")[0] for name in re.findall(r"`((?:gateway|process)_[a-z_]+(?:\{[a-z,]+\})?)`", text)}
+    assert reported == families.keys()
 
 
 def test_panels_do_not_overlap() -> None:

@@ -145,8 +145,8 @@ def test_a_script_of_every_call(
     )
     assert manifest.total_chunk_count == len(manifest.chunks) > 3
     for index in (manifest.total_chunk_count - 1, 1, 0, 2, 1):  # in any order, and again
-        told = manifest.chunks[index]
-        expected = list(range(told.row_offset, told.row_offset + told.row_count))
+        reported = manifest.chunks[index]
+        expected = list(range(reported.row_offset, reported.row_offset + reported.row_count))
         assert ids_of(api, response, index, format_) == expected
     for limits in ({"row_limit": 7}, {"byte_limit": 300}):
         cut = ended(api, api.execute_statement("ROWS 5000", "warehouse", **given, **limits))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from catalog.conditions import ConcurrentDrop
-from engine.concurrency.retry import Loss
+from engine.concurrency.retry import RetryReason
 from engine.runtime.accesses import Commit
 from engine.runtime.metrics import gauge
 from engine.runtime.request import StatementRequest
@@ -43,13 +43,13 @@ def test_what_runs_is_a_gauge(api: Api) -> None:
     assert metrics(api)['gateway_statements{state="running"}'] == 0
 
 
-def test_no_name_and_no_text_is_told(api: Api) -> None:
+def test_metrics_contain_no_names_or_texts(api: Api) -> None:
     answer(api, "ann", "POST", "/api/2.0/sql/statements", {"statement": "SELECT 'hidden'", "wait_timeout": "50s"})
     text = api.request("GET", "/metrics").text
     assert "ann" not in text and "hidden" not in text
 
 
-def test_who_may_not_log_in_is_told_nothing(api: Api) -> None:
+def test_metrics_require_login(api: Api) -> None:
     api.peer = "192.0.2.7"
     assert api.refuse("GET", "/metrics") == (401, "UNAUTHENTICATED")
 
@@ -81,8 +81,8 @@ def test_the_lint_finds_what_is_wrong() -> None:
 
 def test_commits_and_what_they_lost_are_counted(api: Api) -> None:
     def write(request: StatementRequest) -> ResultStream:
-        request.on_loss(Loss.REBASE)
-        request.on_loss(Loss.REBASE)
+        request.on_retry(RetryReason.REBASE)
+        request.on_retry(RetryReason.REBASE)
         request.on_commit(Commit("shop.orders", 7))
         return modifies(1)(request)
 
@@ -97,6 +97,6 @@ def test_commits_and_what_they_lost_are_counted(api: Api) -> None:
     assert found["gateway_commit_conflicts_total"] == 1
 
 
-def test_what_the_engine_measures_is_told(api: Api) -> None:
+def test_engine_metrics_are_exported(api: Api) -> None:
     api.engine.families = (gauge("gateway_spark_heap_used_bytes", "Bytes.", 12345.0),)
     assert metrics(api)["gateway_spark_heap_used_bytes"] == 12345

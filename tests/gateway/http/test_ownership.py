@@ -41,8 +41,8 @@ def test_another_principals_ids_are_answered_like_unknown_ones(
     api: Api, method: str, path: str, body: dict[str, str] | None, other: str | None
 ) -> None:
     opened = answer(api, "ann", "POST", SESSIONS, {})[1]["session_id"]
-    asked = {"statement": "SELECT 1", "session_id": opened, "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"}
-    submitted = answer(api, "ann", "POST", STATEMENTS, asked)[1]
+    requested = {"statement": "SELECT 1", "session_id": opened, "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"}
+    submitted = answer(api, "ann", "POST", STATEMENTS, requested)[1]
     runs = len(api.engine.runs)
 
     def ask(user: str | None, session: str, statement: str) -> tuple[int, Any]:
@@ -65,10 +65,10 @@ def test_a_statement_without_a_session_has_an_owner_too(api: Api) -> None:
 
 
 def test_a_link_is_followed_without_credentials_as_long_as_its_statement_is_open(api: Api) -> None:
-    asked = {"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"}
-    submitted = answer(api, "ann", "POST", STATEMENTS, asked)[1]
+    requested = {"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"}
+    submitted = answer(api, "ann", "POST", STATEMENTS, requested)[1]
     link = submitted["result"]["external_links"][0]["external_link"].removeprefix("http://localhost")
-    other = answer(api, "bob", "POST", STATEMENTS, asked)[1]
+    other = answer(api, "bob", "POST", STATEMENTS, requested)[1]
     for user in (None, "bob", "ann"):
         assert answer(api, user, "GET", link) == (200, [["1"]])
     moved = link.replace(submitted["statement_id"], other["statement_id"])

@@ -14,7 +14,7 @@ import pytest
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from gateway.observability.log_format import JsonFormatter
-from tests.gateway.arrow_engine import numbered
+from tests.gateway.arrow_engine import answer_of_rows
 from tests.gateway.http.conftest import STATEMENTS, Api, Live, Maker, eventually
 
 ID = "X-Request-Id"
@@ -36,7 +36,7 @@ def lines(log: io.StringIO, message: str) -> list[dict[str, str]]:
     return [line for line in map(json.loads, log.getvalue().splitlines()) if message in line["message"]]
 
 
-def test_a_well_formed_id_is_kept(api: Api) -> None:
+def test_valid_request_id_is_returned(api: Api) -> None:
     assert api.request("GET", "/healthz", None, **{ID: "abc-123:x/y"}).headers[ID] == "abc-123:x/y"
 
 
@@ -50,12 +50,12 @@ def test_errors_have_an_id(api: Api) -> None:
     assert api.request("GET", "/nowhere", None, **{ID: "e1"}).headers[ID] == "e1"
 
 
-def test_a_statement_logs_who_asked_for_it(make_api: Maker, log: io.StringIO) -> None:
+def test_statement_log_has_request_id(make_api: Maker, log: io.StringIO) -> None:
     api = make_api(logs_statements=True)
 
     def answer(request: StatementRequest) -> ResultStream:
         logging.getLogger("engine.test").warning("inside")
-        return numbered(3)(request)
+        return answer_of_rows(3)(request)
 
     api.engine.answers["SELECT logged"] = answer
     body = {"statement": "SELECT logged", "wait_timeout": "50s"}

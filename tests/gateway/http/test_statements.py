@@ -119,7 +119,7 @@ def test_cancelling_an_ended_statement_leaves_its_rows(api: Api) -> None:
     assert api.engine.runs[-1].context.cancel.reason is None
 
 
-def test_a_statement_past_its_wait_is_cancelled_where_asked(api: Api) -> None:
+def test_statement_past_wait_is_cancelled_on_request(api: Api) -> None:
     answer = api.submit("SLEEP 30", wait_timeout="1s", on_wait_timeout="CANCEL")
     assert answer["status"]["state"] == "CANCELED"
 
@@ -152,7 +152,7 @@ def test_one_statement_sessions_close_at_once_and_do_not_count(make_api: Maker) 
 
 
 @pytest.mark.parametrize("limits", [{"kept_max": 2}, {"kept_bytes_max": 60}], ids=["count", "bytes"])
-def test_the_oldest_results_make_room_for_new_ones(make_api: Maker, limits: dict[str, int]) -> None:
+def test_oldest_results_are_evicted(make_api: Maker, limits: dict[str, int]) -> None:
     api = make_api(**limits)
     answers = []
     for _ in range(4):
@@ -195,7 +195,7 @@ def test_limits_cut_the_result_and_say_so(api: Api, options: dict[str, int], cou
     assert (manifest["total_row_count"], manifest["truncated"]) == (count, truncated)
 
 
-def test_limits_are_told_to_the_engine(api: Api) -> None:
+def test_limits_are_passed_to_engine(api: Api) -> None:
     """One row more than the limit shows that there are more."""
     for options, wanted in (
         ({}, (None, None)),
@@ -221,7 +221,7 @@ def test_a_result_over_the_servers_limit_fails(make_api: Maker) -> None:
     ids=["lz4", "zstd"],
 )
 @pytest.mark.parametrize("disposition", ["INLINE", "EXTERNAL_LINKS"])
-def test_arrow_is_compressed_where_asked(api: Api, compression: str, decompress: Any, disposition: str) -> None:
+def test_arrow_is_compressed_on_request(api: Api, compression: str, decompress: Any, disposition: str) -> None:
     body = api.submit("ROWS 3", format="ARROW_STREAM", result_compression=compression, disposition=disposition)
     assert body["manifest"]["result_compression"] == compression
     if disposition == "INLINE":
@@ -252,7 +252,7 @@ def test_a_chunk_is_a_document_for_who_accepts_one(api: Api) -> None:
 
 @pytest.mark.parametrize("format_", ["JSON_ARRAY", "CSV", "ARROW_STREAM"])
 @pytest.mark.parametrize("disposition", ["EXTERNAL_LINKS", "INLINE_OR_EXTERNAL_LINKS"])
-def test_links_need_no_credentials_and_only_their_signature(
+def test_links_are_authorized_by_signature_alone(
     api: Api, monkeypatch: pytest.MonkeyPatch, disposition: str, format_: str
 ) -> None:
     monkeypatch.setattr("gateway.http.delivery._CHUNK_BYTES", 20)
@@ -384,24 +384,22 @@ def test_a_draining_server_finishes_what_runs_and_takes_nothing_new(api: Api) ->
     draining.join()
 
 
-def test_statements_that_were_read_make_room_in_their_session_and_others_do_not(
-    make_api: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_fetched_statements_are_evicted_in_session(make_api: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.http.delivery._CHUNK_BYTES", 2000)
     api = make_api(statements_per_session_max=3)
     session = api.ask("POST", f"{API}/sessions", {})["session_id"]
     unread = api.submit("ROWS 200", session_id=session)  # the first among several chunks
     failed = api.submit("NO SQL", session_id=session)
-    kept = [api.submit("SELECT 1", session_id=session) for _ in range(10)]
+    remaining = [api.submit("SELECT 1", session_id=session) for _ in range(10)]
     assert [api.request("GET", path_of(one)).status_code for one in (unread, failed)] == [200, 404]
-    assert [api.request("GET", path_of(one)).status_code for one in kept] == [404] * 8 + [200] * 2
+    assert [api.request("GET", path_of(one)).status_code for one in remaining] == [404] * 8 + [200] * 2
     for index in range(1, unread["manifest"]["total_chunk_count"]):
         api.ask("GET", path_of(unread, f"/result/chunks/{index}"))
     api.submit("SELECT 1", session_id=session)
     assert api.request("GET", path_of(unread)).status_code == 404
     running = [api.submit("SLEEP 60", session_id=session, wait_timeout="0s") for _ in range(3)]
-    asked = {"statement": "SELECT 1", "session_id": session}
-    assert api.refuse("POST", STATEMENTS, asked) == (429, "REQUEST_LIMIT_EXCEEDED")
+    requested = {"statement": "SELECT 1", "session_id": session}
+    assert api.refuse("POST", STATEMENTS, requested) == (429, "REQUEST_LIMIT_EXCEEDED")
     assert all(api.request("GET", path_of(one)).status_code == 200 for one in running)
 
 

@@ -61,7 +61,7 @@ def test_pieces_of_a_long_answer_are_made_when_they_are_sent(
     assert not is_last
 
 
-def test_the_answer_to_head_has_no_pieces(connection: Connection) -> None:
+def test_head_response_has_no_body(connection: Connection) -> None:
     application = Application(is_streamed=True)
     head = parse_head(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n", 0)
     answer = run_application(application, Request(head=head, body=b"", peer="127.0.0.1"), connection)

@@ -177,8 +177,8 @@ def test_the_status_of_an_ended_statement_is_answered_again_without_a_worker(
     replies = []
     with connection_to(live) as connection:
         for number in range(40):
-            numbered = message[:at] + bytes(3) + bytes([number]) + message[at + 4 :]
-            status, headers, reply = post(connection, numbered, **basic("ada"), **{"X-Request-Id": "r-1"})
+            with_numbers = message[:at] + bytes(3) + bytes([number]) + message[at + 4 :]
+            status, headers, reply = post(connection, with_numbers, **basic("ada"), **{"X-Request-Id": "r-1"})
             assert (
                 status == 200
                 and headers.get_all("X-Request-Id") == ["r-1"]
@@ -260,7 +260,7 @@ class OnlyAda:
     mechanisms = (Mechanism.PLAIN,)
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.request_count = 0
 
     def ensure_current(self, identity: Identity) -> None:
         pass
@@ -269,7 +269,7 @@ class OnlyAda:
         return self
 
     def receive(self, message: bytes) -> Accepted:
-        self.asked += 1
+        self.request_count += 1
         if parse_plain(message) != ("ada", "secret"):
             raise AuthenticationFailed("wrong password")
         return Accepted(Identity("ada"))
@@ -287,7 +287,7 @@ def test_basic_credentials_without_a_user_name_nobody_and_are_no_login(live: Liv
         assert post(connection, **basic("ada", "secret"))[0] == 200
 
 
-def test_who_is_refused_is_told_what_to_send() -> None:
+def test_rejected_client_gets_challenge() -> None:
     with serving_http(authenticator=OnlyAda()) as live, connection_to(live) as connection:
         for headers in ({}, basic("ada", "wrong"), {"Authorization": "Bearer secret"}):
             for path in ("/cliservice", "/api/2.0/sql/statements/00000000-0000-0000-0000-000000000000"):
@@ -338,7 +338,7 @@ def test_credentials_are_checked_once_where_the_client_keeps_its_cookie() -> Non
         cookie = post(connection, **basic("ada", "secret"))[1]["Set-Cookie"].partition(";")[0]
         for _ in range(3):
             assert post(connection, Cookie=cookie)[0] == 200
-    assert authenticator.asked == 1 and len(live.engine.sessions) == 4
+    assert authenticator.request_count == 1 and len(live.engine.sessions) == 4
 
 
 # ------------------------------------------------------------------------------------------------- calls that wait
@@ -388,7 +388,7 @@ def test_calls_leave_connections_to_others() -> None:
             one.close()
 
 
-def test_a_connection_that_has_carried_calls_may_idle_for_longer() -> None:
+def test_connection_with_calls_has_longer_idle_timeout() -> None:
     """hive-driver is busy with a million rows for more than a minute, and does not connect again for the next call."""
     with serving_http(idle_s=1.5) as live, connection_to(live) as busy, connection_to(live) as other:
         other.connect()

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.conditions import TracingNotInstalled
-from engine.concurrency.retry import Loss
+from engine.concurrency.retry import RetryReason
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.accesses import Access, Commit, StatementAccess, Use
 from engine.runtime.identity import Identity
@@ -74,8 +74,8 @@ def insert(request: StatementRequest) -> ResultStream:
     assert request.on_jobs is not None
     request.on_jobs([job])
     request.profile.enter(Stage.COMMIT)
-    for loss in (Loss.REBASE, Loss.RERUN):
-        request.on_loss(loss)
+    for reason in (RetryReason.REBASE, RetryReason.RERUN):
+        request.on_retry(reason)
     request.on_commit(Commit("shop.orders", 12))
     return modifies(3)(request)
 
@@ -85,7 +85,7 @@ def test_a_statement_is_a_tree(api: Api, collector: Collector) -> None:
     headers = {"traceparent": f"00-{TRACE}-{SPAN}-01", "X-Request-Id": "r-1"}
     root = sent(api, collector, "INSERT INTO orders VALUES ('hunter2', 5)", **headers)
     assert (root.trace, root.parent, root.name, root.service) == (TRACE, SPAN, "Insert shop.orders", "delta-gateway")
-    told = {
+    reported = {
         "db.system.name": "other_sql",
         "db.operation.name": "Insert",
         "db.collection.name": "shop.orders",
@@ -95,7 +95,7 @@ def test_a_statement_is_a_tree(api: Api, collector: Collector) -> None:
         "gateway.statement.state": "finished",
         "gateway.statement.reruns": 1,
     }
-    assert told.items() <= root.attributes.items() and root.attributes["gateway.statement.id"]
+    assert reported.items() <= root.attributes.items() and root.attributes["gateway.statement.id"]
     stages = [each.name for each in root.children if each.name != "Spark job"]
     assert stages == ["queue", "parse", "bind", "execute", "commit", "stream"]
     for span in root.children[-len(stages) :]:
@@ -129,9 +129,9 @@ def test_a_trace_that_cannot_be_made_is_nobody_elses_trouble(make_api: Maker) ->
     api.registry.tracer = StatementTracer(Broken(), StatementText.NONE)
     assert api.submit("SELECT 1", wait_timeout="50s")["status"]["state"] == "SUCCEEDED"
     (operation,) = api.registry.operations()
-    told: list[bool] = []
-    operation.on_end(lambda: told.append(True))
-    assert told
+    reported: list[bool] = []
+    operation.on_end(lambda: reported.append(True))
+    assert reported
 
 
 def test_a_client_decides_whether_it_is_traced(api: Api, collector: Collector) -> None:
@@ -212,12 +212,12 @@ def test_the_engine_tells_its_jobs_and_commits(tmp_path: Path, spark_driver: Spa
     assert attempt.attributes["gateway.commit.version"] == 2
 
 
-def test_rows_are_not_told_before_all_were_pulled() -> None:
+def test_row_count_is_traced_after_last_row() -> None:
     operation = Operation(Identity(principal="ann"), "SELECT", rows(pa.table({"a": [1, 2]})), result_bytes_max=1 << 20)
-    told = []
-    operation.on_end(lambda: told.append(statement_span(operation, StatementText.NONE)))
+    reported = []
+    operation.on_end(lambda: reported.append(statement_span(operation, StatementText.NONE)))
     operation.run()
-    assert "db.response.returned_rows" not in told[0].attributes
+    assert "db.response.returned_rows" not in reported[0].attributes
     operation.row_count()
     assert statement_span(operation, StatementText.NONE).attributes["db.response.returned_rows"] == 2
 

@@ -49,7 +49,7 @@ def head(*lines: str, first: str = "POST /x HTTP/1.1", host: str = "Host: localh
         ),
     ],
 )
-def test_a_head_that_is_taken(content: bytes, expected: dict[str, object]) -> None:
+def test_valid_request_header_is_parsed(content: bytes, expected: dict[str, object]) -> None:
     assert find_head_end(bytearray(content + b"rest"), 0) == len(content)
     parsed = parse_head(content, BODY_MAX)
     assert {name: getattr(parsed, name) for name in expected} == expected
@@ -111,7 +111,7 @@ BAD, LARGE = HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         (head(*(f"X{n}: y" for n in range(HEADERS_MAX))), HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE),
     ],
 )
-def test_a_head_that_is_refused(content: bytes, status: HTTPStatus) -> None:
+def test_invalid_request_header_is_rejected(content: bytes, status: HTTPStatus) -> None:
     end = find_head_end(bytearray(content), 0)
     assert end == len(content)
     with pytest.raises(RequestRefused) as refused:
@@ -128,7 +128,7 @@ def test_a_head_that_is_refused(content: bytes, status: HTTPStatus) -> None:
         (b"", HTTPStatus.REQUEST_URI_TOO_LONG),
     ],
 )
-def test_a_head_has_a_longest_length(start: bytes, status: HTTPStatus, is_ended: bool) -> None:
+def test_request_header_length_is_limited(start: bytes, status: HTTPStatus, is_ended: bool) -> None:
     longest = start + b"x" * (HEAD_BYTES_MAX - len(start))
     assert find_head_end(bytearray(longest), 0) is None
     with pytest.raises(RequestRefused) as refused:
@@ -149,7 +149,7 @@ def test_the_end_is_found_however_the_bytes_arrive(pieces: list[bytes]) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_head_or_are_refused(content: bytes) -> None:
+def test_arbitrary_header_bytes_are_parsed_or_rejected(content: bytes) -> None:
     try:
         assert isinstance(parse_head(content + b"\r\n\r\n", BODY_MAX), Head)
     except RequestRefused as refused:

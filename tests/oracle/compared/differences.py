@@ -15,9 +15,9 @@ def differences(case: str, ours: Made, theirs: Made) -> list[str]:
     return _unexplained(case, _pairs(ours, theirs))
 
 
-def told_differences(case: str, ours: Made, theirs: Made) -> list[str]:
+def metadata_differences(case: str, ours: Made, theirs: Made) -> list[str]:
     """Returns a line for each difference in the steps' outcomes, and in the answers to the case's queries."""
-    return _unexplained(case, [*_outcomes(ours, theirs), *_told(ours, theirs)])
+    return _unexplained(case, [*_outcomes(ours, theirs), *_reported_differences(ours, theirs)])
 
 
 def _unexplained(case: str, pairs: list[tuple[str, Any, Any]]) -> list[str]:
@@ -33,9 +33,9 @@ def _outcomes(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
     return [(f"outcome {number}", own, other) for number, (own, other) in outcomes]
 
 
-def _told(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
-    asked = dict.fromkeys([*ours.told, *theirs.told])
-    return [(what, ours.told.get(what, ABSENT), theirs.told.get(what, ABSENT)) for what in asked]
+def _reported_differences(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
+    requested = dict.fromkeys([*ours.described, *theirs.described])
+    return [(what, ours.described.get(what, ABSENT), theirs.described.get(what, ABSENT)) for what in requested]
 
 
 def _pairs(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
@@ -49,7 +49,7 @@ def _pairs(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
         own, other = commits
         paths = dict.fromkeys([*own, *other])
         pairs += [(f"{version} {path}", own.get(path, ABSENT), other.get(path, ABSENT)) for path in paths]
-    pairs += _told(ours, theirs)
+    pairs += _reported_differences(ours, theirs)
     for read in (what for what in ours.reads if what.endswith(OURS)):
         pairs.append((f"{read} and {THEIRS}", ours.reads[read], ours.reads[read.removesuffix(OURS) + THEIRS]))
     pairs += [(f"{what}, by us and by delta-spark", answer, theirs.reads[what]) for what, answer in ours.reads.items()]

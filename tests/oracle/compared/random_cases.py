@@ -55,8 +55,8 @@ class _Table:
         self.columns = {"id": "BIGINT"} | {f"c{number}": sql_type for number, sql_type in enumerate(types)}
         flat = [name for name in self.columns if name != "id" and self.is_compared(name)]
         self.layout = self.random.sample(flat, min(len(flat), self.random.choice((0, 0, 1, 2))))
-        for chosen in self.random.sample(_PROPERTIES, self.random.randrange(4)):
-            self.properties |= chosen
+        for selected in self.random.sample(_PROPERTIES, self.random.randrange(4)):
+            self.properties |= selected
 
     def is_compared(self, name: str) -> bool:
         return not self.columns[name].startswith(_NOT_COMPARED)
@@ -139,8 +139,8 @@ class _Table:
             self.rename: 1,
             self.switch_on: 1,
         }
-        (chosen,) = self.random.choices(list(weights), list(weights.values()))
-        return chosen()
+        (selected,) = self.random.choices(list(weights), list(weights.values()))
+        return selected()
 
 
 def random_case(seed: int) -> Case:

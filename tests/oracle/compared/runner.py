@@ -51,7 +51,7 @@ class Made:
     # This engine's reads: query and table -> answer.
     reads: Mapping[str, Answer] = field(default_factory=dict)
     # Statement, row number and column -> the value's text, for the case's queries in this engine.
-    told: Flat = field(default_factory=dict)
+    described: Flat = field(default_factory=dict)
 
 
 def run_selected(
@@ -65,8 +65,8 @@ def run_selected(
         Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
     )
     try:
-        chosen = {name: case for name, case in cases.items() if name in selected}
-        return run_cases(chosen, session, lambda statements: ask_delta_spark(statements, lake), lake)
+        selected_cases = {name: case for name, case in cases.items() if name in selected}
+        return run_cases(selected_cases, session, lambda statements: ask_delta_spark(statements, lake), lake)
     finally:
         session.close()
 
@@ -81,7 +81,7 @@ def run_cases(cases: Mapping[str, Case], session: LakeSession, answers: Answers,
             for name, case in cases.items()
         }
 
-    def asked() -> Iterator[str]:
+    def queries() -> Iterator[str]:
         """Yields statements for delta-spark, which creates its tables while we create ours."""
         yield from (f"SET {key} = {value}" for key, value in _SETTINGS.items())
         yield from (step.replace("{t}", names[name]) for name, case in cases.items() for step in case.steps)
@@ -92,21 +92,21 @@ def run_cases(cases: Mapping[str, Case], session: LakeSession, answers: Answers,
 
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(run_ours)
-        found = iter(answers(asked())[len(_SETTINGS) :])
+        found = iter(answers(queries())[len(_SETTINGS) :])
     ours = running.result()
     theirs = {name: [_outcome(next(found)) for _ in case.steps] for name, case in cases.items()}
     read = {name: {what: _answer(next(found)) for what in _reads(case, {})} for name, case in cases.items()}
     made: dict[str, list[Made]] = {}
     for name, case in cases.items():
         table_name = names[name]
-        own = {what: _asked(session, text) for what, text in _reads(case, _our_names(table_name)).items()}
-        told = _flat((ask, _told(session, ask.replace("{t}", table_name))) for ask in case.asks)
-        their_told = _flat((ask, next(found)) for ask in case.asks)
+        own = {what: _query(session, text) for what, text in _reads(case, _our_names(table_name)).items()}
+        described = _flat((ask, _described(session, ask.replace("{t}", table_name))) for ask in case.asks)
+        their_described = _flat((ask, next(found)) for ask in case.asks)
         made[name] = [
-            Made(outcomes=tuple(done), commits=commits_of(lake / schema / table_name), reads=rows, told=answered)
+            Made(outcomes=tuple(done), commits=commits_of(lake / schema / table_name), reads=rows, described=answered)
             for done, schema, rows, answered in (
-                (ours[name], OURS, own, told),
-                (theirs[name], THEIRS, read[name], their_told),
+                (ours[name], OURS, own, described),
+                (theirs[name], THEIRS, read[name], their_described),
             )
         ]
     return made
@@ -148,14 +148,14 @@ def _ours(session: LakeSession, step: str) -> str:
     return "done"
 
 
-def _asked(session: LakeSession, text: str) -> Answer:
+def _query(session: LakeSession, text: str) -> Answer:
     try:
         return sorted(table(session, text).column("r").to_pylist())
     except SqlError as error:
         return f"{error.condition}: {error}"
 
 
-def _told(session: LakeSession, text: str) -> dict[str, Any]:
+def _described(session: LakeSession, text: str) -> dict[str, Any]:
     """Returns our answer, in the form of delta-spark's process."""
     try:
         found = table(session, text)

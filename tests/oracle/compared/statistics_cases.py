@@ -12,8 +12,8 @@ _MAPPED = {"columnMapping__mode": "name"}
 def _typed(sql_type: str, *values: str, **properties: str) -> Case:
     """Creates a file with all values and a NULL, and a file with only NULL."""
     rows = " UNION ALL ".join(f"SELECT CAST({value} AS {sql_type})" for value in (*values, "NULL"))
-    asked = f"SELECT /*+ COALESCE(1) */ * FROM ({rows}) AS v(c)"
-    return made(f"c {sql_type}", *files_of(asked, f"SELECT CAST(NULL AS {sql_type})"), **properties)
+    requested = f"SELECT /*+ COALESCE(1) */ * FROM ({rows}) AS v(c)"
+    return made(f"c {sql_type}", *files_of(requested, f"SELECT CAST(NULL AS {sql_type})"), **properties)
 
 
 _WIDE = ", ".join(f"c{number} INT" for number in range(36))

@@ -76,9 +76,9 @@ def _case(*steps: str) -> Case:
     return Case(steps=steps, asks=_ASKS, is_read=False)
 
 
-def _of(forms: Mapping[str, str], shape: str, *kept: str) -> Mapping[str, str]:
-    """Returns all forms for plain structs, the `kept` ones for others."""
-    return forms if shape == "struct" else {name: forms[name] for name in kept}
+def _of(forms: Mapping[str, str], shape: str, *remaining: str) -> Mapping[str, str]:
+    """Returns all forms for plain structs, the `remaining` ones for others."""
+    return forms if shape == "struct" else {name: forms[name] for name in remaining}
 
 
 def _assigned() -> Iterator[tuple[str, Case]]:

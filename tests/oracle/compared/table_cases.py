@@ -7,12 +7,12 @@ from tests.oracle.compared.case import Case, files_of, made
 _COLUMNS = "id INT COMMENT 'the key', s STRUCT<a: INT, b: STRING>, day DATE"
 _ROW = files_of("SELECT 1, named_struct('a', 1, 'b', 'x'), DATE'2024-01-01'")
 _MAPPED = {"columnMapping__mode": "name"}
-_TOLD = ("DESCRIBE DETAIL {t}", "DESCRIBE HISTORY {t}", "SHOW TBLPROPERTIES {t}", "DESCRIBE TABLE {t}")
+_DESCRIBING = ("DESCRIBE DETAIL {t}", "DESCRIBE HISTORY {t}", "SHOW TBLPROPERTIES {t}", "DESCRIBE TABLE {t}")
 
 TABLE_CASES: dict[str, Case] = {
-    "plain": made(_COLUMNS, *_ROW, asks=_TOLD),
+    "plain": made(_COLUMNS, *_ROW, asks=_DESCRIBING),
     "described": made(
-        _COLUMNS, *_ROW, clauses="PARTITIONED BY (day) COMMENT 'a ''text'''", asks=_TOLD, checkpointInterval="20"
+        _COLUMNS, *_ROW, clauses="PARTITIONED BY (day) COMMENT 'a ''text'''", asks=_DESCRIBING, checkpointInterval="20"
     ),
     "clustered": made(
         _COLUMNS,
@@ -20,7 +20,7 @@ TABLE_CASES: dict[str, Case] = {
         "ALTER TABLE {t} CLUSTER BY (s.a)",
         "ALTER TABLE {t} CLUSTER BY NONE",
         clauses="CLUSTER BY (id, day)",
-        asks=_TOLD,
+        asks=_DESCRIBING,
     ),
     "properties": made(
         _COLUMNS,
@@ -31,7 +31,7 @@ TABLE_CASES: dict[str, Case] = {
         "ALTER TABLE {t} SET TBLPROPERTIES ('delta.noSuchThing' = 'true')",
         "COMMENT ON TABLE {t} IS 'new'",
         "COMMENT ON TABLE {t} IS NULL",
-        asks=_TOLD,
+        asks=_DESCRIBING,
     ),
     "features": made(
         _COLUMNS,
@@ -42,7 +42,7 @@ TABLE_CASES: dict[str, Case] = {
         "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')",
         "ALTER TABLE {t} SET TBLPROPERTIES ('delta.feature.v2Checkpoint' = 'supported')",
         "ALTER TABLE {t} SET TBLPROPERTIES ('delta.minReaderVersion' = '3', 'delta.minWriterVersion' = '7')",
-        asks=_TOLD,
+        asks=_DESCRIBING,
     ),
     "versions": made(
         _COLUMNS,
@@ -73,7 +73,7 @@ TABLE_CASES: dict[str, Case] = {
         "ALTER TABLE {t} DROP COLUMNS (s.b)",
         "ALTER TABLE {t} DROP COLUMN nothing",
         "ALTER TABLE {t} ADD COLUMN id STRING",
-        asks=_TOLD,
+        asks=_DESCRIBING,
         **_MAPPED,
     ),
     "types": made(
@@ -139,6 +139,6 @@ TABLE_CASES: dict[str, Case] = {
         "REPLACE TABLE {t} (id BIGINT, p INT) PARTITIONED BY (p)",
         "CREATE TABLE IF NOT EXISTS {t} (id INT)",
         "CREATE TABLE {t} (id INT)",
-        asks=_TOLD,
+        asks=_DESCRIBING,
     ),
 }

@@ -9,9 +9,9 @@ from typing import Any
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.gateway.hs2.wire import fetch, open_session
-from tests.security.house import STATEMENTS, SecureHouse, basic
 from tests.security.noninterference.statements import MetadataCall, Statement
 from tests.security.noninterference.twin_lakes import HIDDEN_VALUES
+from tests.security.secure_server import STATEMENTS, SecureServer, basic
 
 PAGE_ROWS = 1000
 LOG = 1
@@ -38,20 +38,20 @@ _ROW_FAILS = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
 class Wires:
     """bob's sessions in one server, over Thrift and over HTTP."""
 
-    def __init__(self, house: SecureHouse, client: ThriftClient, folder: str) -> None:
-        self._house, self._client, self._folder = house, client, folder
+    def __init__(self, server: SecureServer, client: ThriftClient, folder: str) -> None:
+        self._server, self._client, self._folder = server, client, folder
         self._session = open_session(client)
-        answer = house.ask("POST", "/api/2.0/sql/sessions", {"warehouse_id": "w"}, **basic("bob")).body
+        answer = server.ask("POST", "/api/2.0/sql/sessions", {"warehouse_id": "w"}, **basic("bob")).body
         self._http_session = answer["session_id"]
 
-    def thrift(self, asked: Statement | MetadataCall) -> str:
+    def thrift(self, statement: Statement | MetadataCall) -> str:
         """Returns the states, the schema, the rows, the operation's messages and its last state."""
-        if isinstance(asked, Statement):
-            request = t.TExecuteStatementReq(self._session, asked.text, runAsync=False)
+        if isinstance(statement, Statement):
+            request = t.TExecuteStatementReq(self._session, statement.text, runAsync=False)
             response = self._client.ExecuteStatement(request)
         else:
-            request = getattr(t, f"T{asked.name}Req")(self._session, **asked.fields)
-            response = getattr(self._client, asked.name)(request)
+            request = getattr(t, f"T{statement.name}Req")(self._session, **statement.fields)
+            response = getattr(self._client, statement.name)(request)
         seen: list[Any] = [response.status]
         if handle := response.operationHandle:
             seen.append(handle.hasResultSet)
@@ -69,9 +69,14 @@ class Wires:
                 each.operationStarted = each.operationCompleted = None
         return self._plain("\n".join(map(repr, seen)))
 
-    def http(self, asked: Statement) -> str:
-        body = {"statement": asked.text, "session_id": self._http_session, "warehouse_id": "w", "wait_timeout": "50s"}
-        answer = self._house.ask("POST", STATEMENTS, body, **basic("bob"))
+    def http(self, statement: Statement) -> str:
+        body = {
+            "statement": statement.text,
+            "session_id": self._http_session,
+            "warehouse_id": "w",
+            "wait_timeout": "50s",
+        }
+        answer = self._server.ask("POST", STATEMENTS, body, **basic("bob"))
         assert answer.body.get("status", {}).get("state") != "RUNNING"
         return self._plain(f"{answer.status} {json.dumps(answer.body, indent=1)}")
 

@@ -41,15 +41,15 @@ def test_thousands_of_statements(tmp_path: Path, spark_driver: SparkDriver, seed
 def _compare(folder: Path, driver: SparkDriver, seed: int, count: int) -> None:
     random = Random(seed)
     statements, differences = Statements(random), list[str]()
-    with twins(folder, driver) as (one, two), one.house.client("bob") as first, two.house.client("bob") as second:
-        sides = Wires(one.house, first, str(one.folder)), Wires(two.house, second, str(two.folder))
+    with twins(folder, driver) as (one, two), one.server.client("bob") as first, two.server.client("bob") as second:
+        sides = Wires(one.server, first, str(one.folder)), Wires(two.server, second, str(two.folder))
         for index in range(count):
-            asked = statements.next()
-            over_http = not isinstance(asked, MetadataCall) and random.random() < 0.5
-            answers = [side.http(asked) if over_http else side.thrift(asked) for side in sides]
+            request = statements.next()
+            over_http = not isinstance(request, MetadataCall) and random.random() < 0.5
+            answers = [side.http(request) if over_http else side.thrift(request) for side in sides]
             if answers[0] != answers[1]:
                 wire = "HTTP" if over_http else "Thrift"
-                differences.append(f"statement {index} over {wire}: {asked}\n{_difference(*answers)}")
+                differences.append(f"statement {index} over {wire}: {request}\n{_difference(*answers)}")
     assert not differences, f"{len(differences)} with seed {seed}:\n" + "\n\n".join(differences[:SHOWN])
 
 

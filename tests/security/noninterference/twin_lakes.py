@@ -16,8 +16,8 @@ from engine.main import LakeEngine
 from engine.spark.session import SparkDriver
 from tests.gateway.authenticators.users import make_users
 from tests.security.guarded_lake import GuardedLake
-from tests.security.house import SecureHouse
 from tests.security.people import People
+from tests.security.secure_server import SecureServer
 
 # Contained in every unique hidden text or number, and in none of bob's statements.
 HIDDEN_VALUES = ("zzone", "zztwo", "77000")
@@ -97,7 +97,7 @@ class Twin:
         self.folder = folder
         lake = GuardedLake(folder / "lake")
         self._people = People(lake, driver)
-        self.house = SecureHouse(folder, engine=_Shared(lake.sources, driver), authentication__admins=["root"])
+        self.server = SecureServer(folder, engine=_Shared(lake.sources, driver), authentication__admins=["root"])
         masked = "zztwo" if second else "zzone"
         self.run(_SET_UP)
         self.run(_HIDDEN_OBJECTS if second else ())
@@ -110,7 +110,7 @@ class Twin:
             self._people.rows(who, text)
 
     def close(self) -> None:
-        self.house.stop()
+        self.server.stop()
         self._people.close()
 
 
@@ -128,6 +128,6 @@ def twins(folder: Path, driver: SparkDriver) -> Iterator[tuple[Twin, Twin]]:
         for name, second in (("one", False), ("two", True)):
             twin = Twin(folder / name, driver, second=second)
             stack.callback(twin.close)
-            twin.house.start()
+            twin.server.start()
             made.append(twin)
         yield made[0], made[1]

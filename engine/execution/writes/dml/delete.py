@@ -20,47 +20,47 @@ from engine.execution.writes.change_files import DELETED, Change, change_files
 from engine.execution.writes.dml.queried_keys import rows_found
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, without_partitions
 from engine.execution.writes.file_metrics import Stopwatch, num_files
-from engine.execution.writes.replaced_rows import Remainder, counting_rows, removal_tells, without_rows
-from engine.execution.writes.staged_files import drop_told
+from engine.execution.writes.replaced_rows import RemainingRows, counting_rows, removal_tells, without_rows
+from engine.execution.writes.staged_files import report_drops
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceWholeFiles
-from engine.planning.rules.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import stage_number, was_written
 from engine.pruning.metadata_answers import NoAnswer, exact_selection
 from engine.pruning.predicates import Predicate
 from engine.runtime.results import RowCounts, empty_result
 from engine.spark.execution_context import ExecutionContext
+from engine.tables.config import Capability
 from engine.tables.operations import with_metrics
-from engine.tables.rules import Capability
 
 
 @contextmanager
 def delete(plan: DeletePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Deletes rows from a table, as one version."""
     table, watch = plan.table, Stopwatch()
-    if was_written(plan.numbered, table.snapshot):
+    if was_written(plan.idempotent_write, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
         return
-    with drop_told(table), _remainder(plan, context, watch) as remainder, naming(table.label):
-        if not remainder.num_deleted:
+    with report_drops(table), _remaining_rows(plan, context, watch) as remaining, naming(table.label):
+        if not remaining.num_deleted:
             yield StagedWrite(outcome=_counted(0))
             return
-        metrics = _metrics(remainder, watch)
+        metrics = _metrics(remaining, watch)
         description = replace(with_metrics(plan.description, **metrics), keeps_row_ids=True)
         transaction = table.own.begin(table.snapshot, description, table.label)
         if plan.reads_table:
             transaction.read_whole_table()
-        remainder.stage_in(transaction, rows_alone=not plan.reads_table)
-        stage_number(transaction, plan.numbered, context.request.now_ms())
-        yield StagedWrite(outcome=_counted(remainder.num_deleted), transaction=transaction, label=table.label)
+        remaining.stage_in(transaction, rows_alone=not plan.reads_table)
+        stage_number(transaction, plan.idempotent_write, context.request.now_ms())
+        yield StagedWrite(outcome=_counted(remaining.num_deleted), transaction=transaction, label=table.label)
 
 
 @contextmanager
-def _remainder(plan: DeletePlan, context: ExecutionContext, watch: Stopwatch) -> Iterator[Remainder]:
+def _remaining_rows(plan: DeletePlan, context: ExecutionContext, watch: Stopwatch) -> Iterator[RemainingRows]:
     """Yields the removed files and remaining rows, with the number of deleted rows."""
     table = plan.table
     whole = _whole_files(plan, context)
     if whole is not None:
-        has_feed = table.snapshot.rules.has(Capability.CHANGE_FEED)
+        has_feed = table.snapshot.table_config.has(Capability.CHANGE_FEED)
         counted = counting_rows(table, whole)
         if counted.num_deleted is not None and (not has_feed or removal_tells(whole)):
             watch.note_scan()
@@ -68,19 +68,19 @@ def _remainder(plan: DeletePlan, context: ExecutionContext, watch: Stopwatch) ->
             return
     with rows_found(table, plan.places, plan.queried, context) as found:
         watch.note_scan()
-        with without_rows(table, found, context) as remainder:
-            told = () if removal_tells(remainder) else (Change(kind=DELETED, rows=found.all),)
-            with change_files(table, table.snapshot.rules, told, context) as changes:
-                yield replace(remainder, changes=changes)
+        with without_rows(table, found, context) as remaining:
+            deleted_changes = () if removal_tells(remaining) else (Change(kind=DELETED, rows=found.all),)
+            with change_files(table, table.snapshot.table_config, deleted_changes, context) as changes:
+                yield replace(remaining, changes=changes)
 
 
-def _whole_files(plan: DeletePlan, context: ExecutionContext) -> Remainder | None:
+def _whole_files(plan: DeletePlan, context: ExecutionContext) -> RemainingRows | None:
     """Returns the removed files that are determined without reading."""
     match plan.whole:
         case None:
             return None
         case ReplaceAll():
-            return Remainder(removed=plan.table.snapshot.files)
+            return RemainingRows(removed=plan.table.snapshot.files)
         case ReplaceMatching(condition=condition):
             wanted = matching_partitions(plan.table, condition, context, context.parameters)
             return without_partitions(plan.table, wanted, context)
@@ -90,7 +90,7 @@ def _whole_files(plan: DeletePlan, context: ExecutionContext) -> Remainder | Non
             assert_never(plan.whole)
 
 
-def _files_of(plan: DeletePlan, condition: Predicate) -> Remainder | None:
+def _files_of(plan: DeletePlan, condition: Predicate) -> RemainingRows | None:
     """Returns the files whose rows are all deleted; None if a file may have others too. No value depends on a time
     zone.
     """
@@ -99,20 +99,20 @@ def _files_of(plan: DeletePlan, condition: Predicate) -> Remainder | None:
     if isinstance(found, NoAnswer):
         return None
     removed = snapshot.files.filter(pa.array(found.value))
-    return Remainder(removed=removed, reads=snapshot.row_files.predicate(condition, None))
+    return RemainingRows(removed=removed, reads=snapshot.row_files.predicate(condition, None))
 
 
-def _metrics(remainder: Remainder, watch: Stopwatch) -> dict[str, str]:
+def _metrics(remaining: RemainingRows, watch: Stopwatch) -> dict[str, str]:
     """Returns metrics with Delta's names; its values are texts."""
-    copied = remainder.copied
+    copied = remaining.copied
     metrics = {
-        **remainder.removal_metrics,
+        **remaining.removal_metrics,
         "numAddedFiles": num_files(copied),
         "numAddedBytes": copied.num_bytes if copied else 0,
-        "numAddedChangeFiles": num_files(remainder.changes),
-        "numDeletedRows": remainder.num_deleted or 0,
+        "numAddedChangeFiles": num_files(remaining.changes),
+        "numDeletedRows": remaining.num_deleted or 0,
         "numCopiedRows": copied.num_rows if copied else 0,
-        **remainder.vector_metrics,
+        **remaining.vector_metrics,
         **watch.metrics,
     }
     return {name: str(value) for name, value in metrics.items()}

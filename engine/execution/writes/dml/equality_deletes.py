@@ -9,22 +9,22 @@ from dataclasses import replace
 
 from engine.binding.bound import BoundTable
 from engine.errors.table_errors import naming
+from engine.execution.writes.deleted_rows import RowSet
 from engine.execution.writes.found_rows import answered_places
-from engine.execution.writes.marked_rows import RowSet
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.target_reads import bitmaps
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.storage.deletion_vectors import Rows
 from engine.tables.scan import PLACE_FILE, PLACE_ROW, ComposedScan
-from engine.tables.snapshot import TableSnapshot, UnmarkedRows
+from engine.tables.snapshot import TableSnapshot, UnresolvedDeletes
 
 
-def rows_deleted_by_value(table: BoundTable) -> UnmarkedRows | None:
+def rows_deleted_by_value(table: BoundTable) -> UnresolvedDeletes | None:
     """Returns a table's deleted rows that no deletion vector contains; None if all are contained."""
     relation = Names(table.snapshot.schema.names).new("deleted")
     with naming(table.label):
-        return table.snapshot.unmarked_rows(relation, table.label)
+        return table.snapshot.unresolved_deletes(relation, table.label)
 
 
 def resolve_equality_deletes(table: BoundTable, context: ExecutionContext) -> TableSnapshot:
@@ -33,12 +33,12 @@ def resolve_equality_deletes(table: BoundTable, context: ExecutionContext) -> Ta
     if unresolved is None:
         return table.snapshot
     with naming(table.label):
-        return unresolved.marked(_positions(table, unresolved.places, context))
+        return unresolved.with_deletes(_positions(table, unresolved.places, context))
 
 
 def _positions(table: BoundTable, places: ComposedScan, context: ExecutionContext) -> Mapping[int, Rows]:
     text = bitmaps(f"SELECT {PLACE_FILE} AS f, 0 AS k, {PLACE_ROW} + 1 AS i FROM ({places.text}\n)")
-    scans = (replace(part.scan, name=table.own_label, is_hidden=table.is_policed) for part in places.parts)
+    scans = (replace(part.scan, name=table.own_label, is_hidden=table.is_protected) for part in places.parts)
     found: dict[int, RowSet] = {}
     read = ReadPlan(text=text, scans=tuple(scans))
     for file, _, number, bitmap, _ in answered_places(read, replace(context, parameters=()), "deleted"):

@@ -18,8 +18,8 @@ from engine.execution.writes.dml.related_rows import SourceRows, related_rows
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
 from engine.execution.writes.file_metrics import counted, with_file_metrics
 from engine.execution.writes.found_rows import find_rows
-from engine.execution.writes.replaced_rows import Remainder, counting_rows, equal_to, removal_tells, without_rows
-from engine.execution.writes.staged_files import drop_told, new_files
+from engine.execution.writes.replaced_rows import RemainingRows, counting_rows, equal_to, removal_tells, without_rows
+from engine.execution.writes.staged_files import new_files, report_drops
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.reads import TargetRead
 from engine.planning.plans.writes import (
@@ -33,7 +33,7 @@ from engine.planning.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.planning.rules.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import stage_number, was_written
 from engine.runtime.results import empty_result
 from engine.spark.execution_context import ExecutionContext
 from engine.tables.operations import with_metrics
@@ -44,21 +44,21 @@ from engine.tables.transaction import NewFiles, TableTransaction
 def insert(plan: InsertPlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Inserts rows, as one version; no version if no row is added or removed."""
     table = plan.table
-    if was_written(plan.numbered, table.snapshot):
+    if was_written(plan.idempotent_write, table.snapshot):
         yield StagedWrite(outcome=counted(0))
         return
     if plan.only_if_absent and _is_there(plan, context):
         yield StagedWrite(outcome=counted(0))
         return
     with (
-        drop_told(table),
+        report_drops(table),
         _source_rows(plan, context) as source,
         _written(plan, source, context) as new,
-        _remainder(plan, new, source, context) as remainder,
+        _remaining_rows(plan, new, source, context) as remaining,
         naming(table.label),
     ):
-        transaction = _transaction(plan, new, remainder)
-        stage_number(transaction, plan.numbered, context.request.now_ms())
+        transaction = _transaction(plan, new, remaining)
+        stage_number(transaction, plan.idempotent_write, context.request.now_ms())
         yield StagedWrite(
             outcome=counted(new.num_rows),
             transaction=None if transaction.is_empty else transaction,
@@ -66,23 +66,23 @@ def insert(plan: InsertPlan, context: ExecutionContext) -> Iterator[StagedWrite]
         )
 
 
-def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -> TableTransaction:
+def _transaction(plan: InsertPlan, new: NewFiles, remaining: RemainingRows | None) -> TableTransaction:
     """Returns the transaction with all actions and dependencies."""
     table, rows = plan.table, plan.rows
     identities = {each.name: each for part in (rows, *(more.rows for more in plan.more)) for each in part.identities}
-    high_water_marks = moved_high_water_marks(tuple(identities.values()), new.extremes)
-    description = with_file_metrics(plan.description, new, remainder)
+    high_water_marks = moved_high_water_marks(tuple(identities.values()), new.min_max_values)
+    description = with_file_metrics(plan.description, new, remaining)
     if high_water_marks and plan.definition is None:
         description = replace(description, only_moves_high_water_marks=True)
-    if remainder is not None and remainder.keeps_rows:
+    if remaining is not None and remaining.keeps_rows:
         description = replace(description, keeps_row_ids=True)
     transaction = table.own.begin(table.snapshot, description, table.label)
     if high_water_marks or plan.definition is not None:
         transaction.define(plan.definition or table.snapshot.definition, high_water_marks)
     if plan.reads_table:
         transaction.read_whole_table()
-    if remainder is not None:
-        remainder.stage_in(transaction, rows_alone=not plan.reads_table)
+    if remaining is not None:
+        remaining.stage_in(transaction, rows_alone=not plan.reads_table)
     transaction.add_files(new)
     return transaction
 
@@ -94,7 +94,7 @@ def _written(plan: InsertPlan, source: SourceRows, context: ExecutionContext) ->
     with ExitStack() as staged:
         new = staged.enter_context(new_files(table, source.read, plan.rows, context))
         for part in plan.more:
-            rows = with_values_taken(part.rows, new.extremes)
+            rows = with_values_taken(part.rows, new.min_max_values)
             new = new.with_others(staged.enter_context(new_files(table, part.source, rows, context)))
         yield new
 
@@ -132,15 +132,15 @@ def _source_rows(plan: InsertPlan, context: ExecutionContext) -> Iterator[Source
 
 
 @contextmanager
-def _remainder(
+def _remaining_rows(
     plan: InsertPlan, new: NewFiles, source: SourceRows, context: ExecutionContext
-) -> Iterator[Remainder | None]:
+) -> Iterator[RemainingRows | None]:
     """Yields the files and rows that the new files replace; None for an append."""
     match plan.replacement:
         case KeepAll():
             yield None
         case ReplaceAll():
-            yield Remainder(removed=plan.table.snapshot.files)
+            yield RemainingRows(removed=plan.table.snapshot.files)
         case ReplaceTouched():
             yield without_partitions(plan.table, partitions_of(plan.table, new, context), context)
         case ReplaceMatching(condition=condition):
@@ -148,14 +148,14 @@ def _remainder(
                 plan.table, without_partitions(plan.table, matching_partitions(plan.table, condition, context), context)
             )
         case ReplaceRows(places=places):
-            with _without_places(plan, places, new, replace(context, parameters=())) as remainder:
-                yield remainder
+            with _without_places(plan, places, new, replace(context, parameters=())) as remaining:
+                yield remaining
         case ReplaceEqual() | ReplaceRelated():
             if not new.num_files or source.deleted is None:
                 yield None
                 return
-            with _without_places(plan, source.deleted(new), new, replace(context, parameters=())) as remainder:
-                yield remainder
+            with _without_places(plan, source.deleted(new), new, replace(context, parameters=())) as remaining:
+                yield remaining
         case _:
             assert_never(plan.replacement)
 
@@ -163,16 +163,16 @@ def _remainder(
 @contextmanager
 def _without_places(
     plan: InsertPlan, places: TargetRead, new: NewFiles, context: ExecutionContext
-) -> Iterator[Remainder]:
+) -> Iterator[RemainingRows]:
     table = plan.table
     found = find_rows(table, places, context)
-    with without_rows(table, found, context) as remainder:
-        if removal_tells(remainder):
-            yield remainder
+    with without_rows(table, found, context) as remaining:
+        if removal_tells(remaining):
+            yield remaining
             return
-        told = (Change(kind=DELETED, rows=found.all), Change(kind=INSERTED, rows=new))
-        with change_files(table, plan.rows.config, told, context) as changes:
-            yield replace(remainder, changes=changes)
+        row_changes = (Change(kind=DELETED, rows=found.all), Change(kind=INSERTED, rows=new))
+        with change_files(table, plan.rows.config, row_changes, context) as changes:
+            yield replace(remaining, changes=changes)
 
 
 def _is_there(plan: InsertPlan, context: ExecutionContext) -> bool:

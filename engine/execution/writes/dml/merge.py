@@ -1,7 +1,8 @@
 """MERGE: source rows change, delete and insert table rows, in one version.
 
 The source is read once: a table at its pinned version directly, any other source is materialized in files first
-(`engine.execution.writes.kept_rows`). One query assigns rows to clauses (`engine.statements.merge.planning`). Then the
+(`engine.execution.writes.materialized_source`). One query assigns rows to clauses
+(`engine.statements.merge.planning`). Then the
 rows for UPDATE clauses, read by position, get their new values, the rows for INSERT clauses are the source rows without
 a match, and the other rows in touched files are kept (`engine.execution.writes.replaced_rows`). An insert-only MERGE
 reads only the columns in its condition and touches no file.
@@ -18,26 +19,26 @@ from dataclasses import dataclass, replace
 
 from catalog.conditions import SeveralSourceRows
 from engine.binding.bound import Outcome
-from engine.enforcement.identity import Extremes, joined, moved_high_water_marks, with_values_taken
+from engine.enforcement.identity import MinMaxValues, joined, moved_high_water_marks, with_values_taken
 from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
+from engine.execution.writes.deleted_rows import all_but, count_rows
 from engine.execution.writes.dml.source_keys import source_keys
 from engine.execution.writes.dml.update import changed_rows
 from engine.execution.writes.file_metrics import Stopwatch, num_files
-from engine.execution.writes.found_rows import FoundRows, find_rows, narrowed
-from engine.execution.writes.kept_rows import count_kept, kept_rows
-from engine.execution.writes.marked_rows import all_but, count_rows
-from engine.execution.writes.replaced_rows import Remainder, live_rows, without_rows
-from engine.execution.writes.staged_files import drop_told, ensure_can_write, new_files
+from engine.execution.writes.found_rows import MatchedRows, find_rows, narrowed
+from engine.execution.writes.materialized_source import count_materialized, materialized_rows
+from engine.execution.writes.replaced_rows import RemainingRows, live_rows, without_rows
+from engine.execution.writes.staged_files import ensure_can_write, new_files, report_drops
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.writes import MATCHING_SOURCE, MergePlan
-from engine.planning.rules.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import stage_number, was_written
 from engine.runtime.results import RowCounts, empty_result
 from engine.spark.execution_context import ExecutionContext, only_row
+from engine.tables.config import Capability
 from engine.tables.definition_changes import SetColumnMetadata
 from engine.tables.operations import with_metrics
-from engine.tables.rules import Capability
 from engine.tables.scan import Scan
 from engine.tables.transaction import NewFiles, TableTransaction
 
@@ -46,10 +47,10 @@ from engine.tables.transaction import NewFiles, TableTransaction
 def merge(plan: MergePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Merges the source into the table, as one version."""
     table, watch = plan.table, Stopwatch()
-    if was_written(plan.numbered, table.snapshot):
+    if was_written(plan.idempotent_write, table.snapshot):
         yield StagedWrite(outcome=_counted(_Written()))
         return
-    with drop_told(table), _source(plan, context) as source, ExitStack() as staged:
+    with report_drops(table), _source(plan, context) as source, ExitStack() as staged:
         watch.note_source()
         found = _found(plan, source, context)
         watch.note_scan()
@@ -61,7 +62,7 @@ def merge(plan: MergePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
                 return
             num_source_rows = _counted_source_rows(source, context) if known_rows is None else known_rows
             transaction = _transaction(plan, written, found, watch, numSourceRows=num_source_rows)
-            stage_number(transaction, plan.numbered, context.request.now_ms())
+            stage_number(transaction, plan.idempotent_write, context.request.now_ms())
             yield StagedWrite(outcome=_counted(written), transaction=transaction, label=table.label)
 
 
@@ -73,14 +74,14 @@ def _source(plan: MergePlan, context: ExecutionContext) -> Iterator[Scan]:
     if plan.source_query is None:
         yield plan.source
         return
-    with kept_rows(plan.table.snapshot.storage, plan.source, plan.source_query, context) as source:
+    with materialized_rows(plan.table.snapshot.storage, plan.source, plan.source_query, context) as source:
         yield source
 
 
-def _found(plan: MergePlan, source: Scan, context: ExecutionContext) -> FoundRows:
+def _found(plan: MergePlan, source: Scan, context: ExecutionContext) -> MatchedRows:
     """Finds the rows for each clause. Raises `SeveralSourceRows`."""
-    kept = plan.table.snapshot.storage if plan.source_query is not None else None
-    keys = source_keys(plan.table, plan.keys, source, context, kept)
+    source_storage = plan.table.snapshot.storage if plan.source_query is not None else None
+    keys = source_keys(plan.table, plan.keys, source, context, source_storage)
     found = find_rows(plan.table, plan.places.over(source), context, once=False, given=keys)
     if plan.duplicates is not None:
         times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)
@@ -100,7 +101,7 @@ class _Written:
     updated: Mapping[int, NewFiles] | None = None
     inserted: Mapping[int, NewFiles] | None = None
     deleted: Mapping[int, int] | None = None
-    remainder: Remainder | None = None
+    remaining: RemainingRows | None = None
     high_water_marks: tuple[SetColumnMetadata, ...] = ()
 
     @property
@@ -128,7 +129,7 @@ def _write(
     plan: MergePlan,
     source: Scan,
     known_rows: int | None,
-    found: FoundRows,
+    found: MatchedRows,
     context: ExecutionContext,
     staged: ExitStack,
 ) -> _Written:
@@ -149,28 +150,28 @@ def _write(
         for insert in plan.inserts:
             ensure_can_write(table, insert.values.over(source).read, insert.rows, context)
     inserted, high_water_marks = ({}, ()) if is_all_matched else _insert(plan, source, found, context, staged)
-    going = replace(found, kinds={kind: rows for kind, rows in found.kinds.items() if kind != MATCHING_SOURCE})
+    deleted = replace(found, kinds={kind: rows for kind, rows in found.kinds.items() if kind != MATCHING_SOURCE})
     written = _Written(
         updated=updated,
         inserted=inserted,
         deleted={kind: count_rows(found.of(kind)) for kind in plan.deletes},
         high_water_marks=high_water_marks,
     )
-    if not going.all:
+    if not deleted.all:
         return written
-    remainder = staged.enter_context(without_rows(table, going, context, Capability.MERGED_ROW_MARKS))
+    remaining = staged.enter_context(without_rows(table, deleted, context, Capability.VECTORS_ON_MERGE))
     changes = [
         *[Change(kind=DELETED, rows=found.of(kind)) for kind in sorted(plan.deletes)],
         *[Change(kind=BEFORE_UPDATE, rows=found.of(kind)) for kind in updated],
         *[Change(kind=AFTER_UPDATE, rows=new) for new in updated.values()],
         *[Change(kind=INSERTED, rows=new) for new in inserted.values()],
     ]
-    told = staged.enter_context(change_files(table, config, changes, context))
-    return replace(written, remainder=replace(remainder, changes=told))
+    change_data = staged.enter_context(change_files(table, config, changes, context))
+    return replace(written, remaining=replace(remaining, changes=change_data))
 
 
 def _insert(
-    plan: MergePlan, source: Scan, found: FoundRows, context: ExecutionContext, staged: ExitStack
+    plan: MergePlan, source: Scan, found: MatchedRows, context: ExecutionContext, staged: ExitStack
 ) -> tuple[dict[int, NewFiles], tuple[SetColumnMetadata, ...]]:
     """Writes the source rows without a match; identity values continue from one clause to the next."""
     inserted: dict[int, NewFiles] = {}
@@ -179,14 +180,14 @@ def _insert(
         return inserted, high_water_marks
     known = None if plan.source_table is None else plan.source_table.snapshot
     files = all_but(known, source.files, found.of(MATCHING_SOURCE))
-    extremes: Extremes = {}
+    min_max_values: MinMaxValues = {}
     for insert in plan.inserts:
-        rows = with_values_taken(insert.rows, extremes)
-        read = insert.values.over(replace(source, files=files, choice=None)).read
+        rows = with_values_taken(insert.rows, min_max_values)
+        read = insert.values.over(replace(source, files=files, pruning=None)).read
         new = staged.enter_context(new_files(plan.table, read, rows, context))
         inserted[insert.clause] = new
-        extremes = joined(extremes, new.extremes)
-        high_water_marks = moved_high_water_marks(insert.rows.identities, extremes) or high_water_marks
+        min_max_values = joined(min_max_values, new.min_max_values)
+        high_water_marks = moved_high_water_marks(insert.rows.identities, min_max_values) or high_water_marks
     return inserted, high_water_marks
 
 
@@ -194,7 +195,7 @@ def _insert(
 
 
 def _transaction(
-    plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch, **metrics: int
+    plan: MergePlan, written: _Written, found: MatchedRows, watch: Stopwatch, **metrics: int
 ) -> TableTransaction:
     """Returns the transaction; `metrics` are additional metrics that the version does not determine."""
     table, snapshot = plan.table, plan.table.snapshot
@@ -209,9 +210,9 @@ def _transaction(
     # If a matching table row is removed concurrently, its source row has no match any more and would have to be
     # inserted.
     keeps_matches = bool(plan.inserts) and not plan.changes_all_matches
-    if written.remainder is not None:
-        written.remainder.stage_in(transaction, rows_alone=not (plan.reads_table or keeps_matches))
-    if keeps_matches or written.remainder is None:
+    if written.remaining is not None:
+        written.remaining.stage_in(transaction, rows_alone=not (plan.reads_table or keeps_matches))
+    if keeps_matches or written.remaining is None:
         read = snapshot.files.take(found.files) if keeps_matches else snapshot.files.slice(0, 0)
         transaction.depend_on(found.reads, read["path"])
     for new in written.new:
@@ -226,7 +227,7 @@ def _redefines(plan: MergePlan) -> bool:
 
 def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
     """Returns metrics with Delta's names."""
-    copied = written.remainder.copied if written.remainder else None
+    copied = written.remaining.copied if written.remaining else None
     updated = {kind: new.num_rows for kind, new in (written.updated or {}).items()}
     deleted = written.deleted or {}
     num_copied = copied.num_rows if copied else 0
@@ -250,11 +251,11 @@ def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
         "numTargetDeletionVectorsRemoved": 0,
         "numTargetDeletionVectorsUpdated": 0,
     }
-    if written.remainder is not None:
-        removal, vectors = written.remainder.removal_metrics, written.remainder.vector_metrics
+    if written.remaining is not None:
+        removal, vectors = written.remaining.removal_metrics, written.remaining.vector_metrics
         metrics["numTargetFilesRemoved"] = removal["numRemovedFiles"]
         metrics["numTargetBytesRemoved"] = removal["numRemovedBytes"]
-        metrics["numTargetChangeFilesAdded"] = num_files(written.remainder.changes)
+        metrics["numTargetChangeFilesAdded"] = num_files(written.remaining.changes)
         metrics |= {name.replace("num", "numTarget", 1): count for name, count in vectors.items()}
     return metrics
 
@@ -262,7 +263,7 @@ def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
 def _known_source_rows(plan: MergePlan, source: Scan) -> int | None:
     """Returns the source's row count from footers or statistics; None if they do not contain it."""
     if plan.source_table is None:
-        return count_kept(plan.table.snapshot.storage, source)
+        return count_materialized(plan.table.snapshot.storage, source)
     live = live_rows(plan.source_table, source.files)
     return int(live.sum()) if (live >= 0).all() else None
 
@@ -272,7 +273,7 @@ def _counted_source_rows(source: Scan, context: ExecutionContext) -> int:
     return int(only_row(context, read, ())[0])
 
 
-def _skipping(plan: MergePlan, found: FoundRows) -> dict[str, int]:
+def _skipping(plan: MergePlan, found: MatchedRows) -> dict[str, int]:
     """Returns how many files were searched for matches."""
     snapshot, scanned = plan.table.snapshot, found.scanned
     return {

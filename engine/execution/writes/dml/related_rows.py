@@ -20,16 +20,16 @@ from catalog.conditions import AmbiguousInCondition, SparkFailure, UnresolvedInC
 from catalog.errors import SqlError
 from catalog.names import fold, quote
 from engine.binding.bound import BoundTable
-from engine.execution.writes.kept_rows import kept_rows
+from engine.execution.writes.materialized_source import materialized_rows
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
 from engine.planning.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.planning.plans.write_plan import WritePlan
 from engine.planning.plans.writes import InsertPlan, ReplaceRelated
 from engine.planning.reads.scans import empty_scan
 from engine.planning.reads.target_reads import places_where
-from engine.planning.rules.allowed_expressions import condition_check
-from engine.planning.rules.expression_checks import ensure_checked
-from engine.planning.rules.query_columns import kept_scan
+from engine.planning.semantics.allowed_expressions import condition_check
+from engine.planning.semantics.expression_checks import ensure_checked
+from engine.planning.semantics.query_columns import materialized_scan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.parameters import Parameter
 from engine.spark.execution_context import ExecutionContext
@@ -78,10 +78,14 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, context: ExecutionC
             deleted=lambda new: places(query, replace(scan, files=new.files)),
         )
         return
-    scan = kept_scan(Names(column.name for column in columns).new("source"), columns, table.snapshot.table_root)
-    with kept_rows(table.snapshot.storage, scan, source, context) as kept:
-        query = f"SELECT * FROM {kept.relation}"
-        yield SourceRows(read=ReadPlan(text=query, scans=(kept,)), parameters=(), deleted=lambda _: places(query, kept))
+    scan = materialized_scan(Names(column.name for column in columns).new("source"), columns, table.snapshot.table_root)
+    with materialized_rows(table.snapshot.storage, scan, source, context) as materialized:
+        query = f"SELECT * FROM {materialized.relation}"
+        yield SourceRows(
+            read=ReadPlan(text=query, scans=(materialized,)),
+            parameters=(),
+            deleted=lambda _: places(query, materialized),
+        )
 
 
 # --- The condition ---------------------------------------------------------------------------------------------------

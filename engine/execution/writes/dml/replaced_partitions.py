@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from catalog.names import quote
 from engine.binding.bound import BoundTable
-from engine.execution.writes.replaced_rows import Remainder
+from engine.execution.writes.replaced_rows import RemainingRows
 from engine.planning.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
 from engine.spark.execution_context import ExecutionContext
@@ -62,7 +62,7 @@ def matching_partitions(
     return wanted
 
 
-def without_partitions(table: BoundTable, wanted: Wanted, context: ExecutionContext) -> Remainder:
+def without_partitions(table: BoundTable, wanted: Wanted, context: ExecutionContext) -> RemainingRows:
     """Returns the files in the replaced partitions; all their rows are removed."""
     keys = _Keys(table, context)
 
@@ -72,7 +72,7 @@ def without_partitions(table: BoundTable, wanted: Wanted, context: ExecutionCont
         return pa.array([key in replaced for key in found], pa.bool_())
 
     files = table.snapshot.files
-    return Remainder(removed=files.filter(may_go(files)), reads=may_go)
+    return RemainingRows(removed=files.filter(may_go(files)), reads=may_go)
 
 
 class _Keys:

@@ -5,7 +5,8 @@ partition values exclude all of them contains no matching row. If there are too 
 values are grouped by their distance from the lowest, each group is one range, and the widest gaps between ranges are
 kept. For any grouping, the ranges contain all values.
 
-Materialized rows (`engine.execution.writes.kept_rows`), up to a limit, are read here: that takes no job. The ranges
+Materialized rows (`engine.execution.writes.materialized_source`), up to a limit, are read here: that takes no job.
+The ranges
 then lie between the widest gaps among all values.
 
 Nothing is computed if the table has few files, or if the source is so small that Spark broadcasts it: then the scan
@@ -25,7 +26,7 @@ import pyarrow.compute as pc
 
 from catalog.names import quote
 from engine.binding.bound import BoundTable
-from engine.execution.writes.kept_rows import count_kept, kept_column
+from engine.execution.writes.materialized_source import count_materialized, materialized_column
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.plans.writes import MatchedKey
 from engine.pruning.predicates import (
@@ -61,17 +62,21 @@ Range = tuple[Any, Any]
 
 
 def source_keys(
-    table: BoundTable, keys: Sequence[MatchedKey], source: Scan, context: ExecutionContext, kept: Storage | None = None
+    table: BoundTable,
+    keys: Sequence[MatchedKey],
+    source: Scan,
+    context: ExecutionContext,
+    materialized_in: Storage | None = None,
 ) -> Predicate:
     """Returns a predicate that is true for each row of `table` that matches a row of `source`, whose files are
-    materialized rows if they are in the storage `kept`.
+    materialized rows if they are in the storage `materialized_in`.
     """
     if not keys or table.snapshot.num_files < FILES_MIN or _is_broadcast(source, context):
         return ALWAYS
-    columns = None if kept is None else _kept_columns(keys, source, kept)
+    columns = None if materialized_in is None else _materialized_columns(keys, source, materialized_in)
     if columns is not None:
         ranges_max = min(_RANGES_MAX, _RANGES_PER_FILE * table.snapshot.num_files)
-        found = (_among_kept(key, column, ranges_max) for key, column in zip(keys, columns, strict=True))
+        found = (_among_ranges(key, column, ranges_max) for key, column in zip(keys, columns, strict=True))
         return conjunction(tuple(found))
     lists = _distinct_values(keys, source, context)
     return conjunction(
@@ -88,17 +93,19 @@ def _is_broadcast(source: Scan, context: ExecutionContext) -> bool:
     return num_bytes <= _BROADCAST_BYTES and not (context.executor.get_setting(_BROADCAST) or "").startswith("-")
 
 
-def _kept_columns(keys: Sequence[MatchedKey], source: Scan, kept: Storage) -> list[pa.ChunkedArray] | None:
+def _materialized_columns(
+    keys: Sequence[MatchedKey], source: Scan, materialized_in: Storage
+) -> list[pa.ChunkedArray] | None:
     """Returns each key's values; None for nested fields, and for too many rows."""
     assert source.layout is not None
     fields = zip(source.schema.fields, source.layout.schema.fields, strict=True)
     stored = {f"{source.relation}.{quote(field.name)}": of_file.name for field, of_file in fields}
-    if any(key.of_source not in stored for key in keys) or count_kept(kept, source) > _LOOKED_AT_MAX:
+    if any(key.of_source not in stored for key in keys) or count_materialized(materialized_in, source) > _LOOKED_AT_MAX:
         return None
-    return [kept_column(kept, source, stored[key.of_source]) for key in keys]
+    return [materialized_column(materialized_in, source, stored[key.of_source]) for key in keys]
 
 
-def _among_kept(key: MatchedKey, column: pa.ChunkedArray, ranges_max: int) -> Predicate:
+def _among_ranges(key: MatchedKey, column: pa.ChunkedArray, ranges_max: int) -> Predicate:
     values = pc.unique(column.drop_null())
     if len(values) <= _LISTED_MAX:
         return _among(key, _values(values, key.data_type))
@@ -111,8 +118,8 @@ def _ranges_of(values: pa.Array, data_type: DataType, ranges_max: int) -> list[R
     values = values.take(pc.array_sort_indices(values))
     if data_type is not PrimitiveType.STRING:
         gaps = np.diff(_numbers(values, data_type))
-        num_kept = min(ranges_max - 1, len(gaps))
-        ends[1:1] = (np.sort(np.argsort(gaps)[len(gaps) - num_kept :]) + 1).tolist()
+        num_reused = min(ranges_max - 1, len(gaps))
+        ends[1:1] = (np.sort(np.argsort(gaps)[len(gaps) - num_reused :]) + 1).tolist()
     lows = _values(values.take(pa.array(ends[:-1])), data_type)
     highs = _values(values.take(pa.array([end - 1 for end in ends[1:]])), data_type)
     return list(zip(lows, highs, strict=True))
@@ -147,11 +154,11 @@ def _ranges(key: MatchedKey, source: Scan, context: ExecutionContext) -> list[Ra
     number = _number(key.data_type)
     text = f"SELECT min(k), max(k) FROM (SELECT {key.of_source} AS k FROM {source.relation}) WHERE k IS NOT NULL"
     if number is not None:
-        extremes = f"(SELECT min({key.of_source}) AS low, max({key.of_source}) AS high FROM {source.relation})"
+        key_range = f"(SELECT min({key.of_source}) AS low, max({key.of_source}) AS high FROM {source.relation})"
         low, high, at = (number.format(name) for name in ("low", "high", "k"))
         group = f"floor(try_divide({at} - {low}, {high} - {low}) * {_GROUPS})"
         text = (
-            f"SELECT min(k), max(k) FROM (SELECT {key.of_source} AS k FROM {source.relation}) CROSS JOIN {extremes} "
+            f"SELECT min(k), max(k) FROM (SELECT {key.of_source} AS k FROM {source.relation}) CROSS JOIN {key_range} "
             f"WHERE k IS NOT NULL GROUP BY {group}"
         )
     found = _read(text, source, context)
@@ -182,8 +189,8 @@ def _joined(ranges: Sequence[Range]) -> list[Range]:
         return list(ranges)
     highs = list(accumulate((high for _, high in ranges), max))
     gaps = range(1, len(ranges))
-    kept = sorted(heapq.nlargest(_RANGES_MAX - 1, gaps, key=lambda at: ranges[at][0] - highs[at - 1]))
-    starts, ends = [0, *kept], [*kept, len(ranges)]
+    widest_gaps = sorted(heapq.nlargest(_RANGES_MAX - 1, gaps, key=lambda at: ranges[at][0] - highs[at - 1]))
+    starts, ends = [0, *widest_gaps], [*widest_gaps, len(ranges)]
     return [(ranges[start][0], highs[end - 1]) for start, end in zip(starts, ends, strict=True)]
 
 

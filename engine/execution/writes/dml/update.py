@@ -17,21 +17,21 @@ from catalog.conditions import ChangedRowsDiffer
 from engine.binding.bound import BoundTable, Outcome
 from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
+from engine.execution.writes.deleted_rows import RowsOfFiles, count_rows, flagged_rows, only
 from engine.execution.writes.dml.queried_keys import rows_found
 from engine.execution.writes.file_metrics import Stopwatch, num_files
-from engine.execution.writes.found_rows import FoundRows
-from engine.execution.writes.marked_rows import RowsOfFiles, count_rows, only, told
-from engine.execution.writes.replaced_rows import Remainder, live_rows, without_files, without_rows
-from engine.execution.writes.staged_files import drop_told, new_files
+from engine.execution.writes.found_rows import MatchedRows
+from engine.execution.writes.replaced_rows import RemainingRows, live_rows, without_files, without_rows
+from engine.execution.writes.staged_files import new_files, report_drops
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.reads import TargetRead
 from engine.planning.plans.write_plan import WritePlan
 from engine.planning.plans.writes import RewrittenRows, UpdatePlan
-from engine.planning.rules.idempotence import stage_number, was_written
+from engine.planning.semantics.idempotence import stage_number, was_written
 from engine.runtime.results import RowCounts, empty_result
 from engine.spark.execution_context import ExecutionContext
+from engine.tables.config import Capability
 from engine.tables.operations import with_metrics
-from engine.tables.rules import Capability
 from engine.tables.transaction import NewFiles
 
 
@@ -39,28 +39,30 @@ from engine.tables.transaction import NewFiles
 def update(plan: UpdatePlan, context: ExecutionContext) -> Iterator[StagedWrite]:
     """Updates rows, as one version."""
     table, watch = plan.table, Stopwatch()
-    if was_written(plan.numbered, table.snapshot):
+    if was_written(plan.idempotent_write, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
         return
-    with drop_told(table), rows_found(table, plan.places, plan.queried, context) as found:
+    with report_drops(table), rows_found(table, plan.places, plan.queried, context) as found:
         watch.note_scan()
-        with _written(plan, found, context) as (new, remainder), naming(table.label):
+        with _written(plan, found, context) as (new, remaining), naming(table.label):
             count = count_rows(found.all)
             if not count:
                 yield StagedWrite(outcome=_counted(0))
                 return
-            description = with_metrics(plan.description, **_metrics(remainder, new, count, watch))
+            description = with_metrics(plan.description, **_metrics(remaining, new, count, watch))
             transaction = table.own.begin(table.snapshot, replace(description, keeps_row_ids=True), table.label)
             if plan.reads_table:
                 transaction.read_whole_table()
-            remainder.stage_in(transaction, rows_alone=not plan.reads_table)
+            remaining.stage_in(transaction, rows_alone=not plan.reads_table)
             transaction.add_files(new)
-            stage_number(transaction, plan.numbered, context.request.now_ms())
+            stage_number(transaction, plan.idempotent_write, context.request.now_ms())
             yield StagedWrite(outcome=_counted(count), transaction=transaction, label=table.label)
 
 
 @contextmanager
-def _written(plan: UpdatePlan, found: FoundRows, context: ExecutionContext) -> Iterator[tuple[NewFiles, Remainder]]:
+def _written(
+    plan: UpdatePlan, found: MatchedRows, context: ExecutionContext
+) -> Iterator[tuple[NewFiles, RemainingRows]]:
     """Yields the rows with their new values, in files that may contain other rows too, and the removal for the old
     rows.
     """
@@ -69,23 +71,23 @@ def _written(plan: UpdatePlan, found: FoundRows, context: ExecutionContext) -> I
         with _rewritten_files(table, found, plan.rewritten, context) as new:
             yield new, without_files(table, found)
         return
-    config = table.snapshot.rules
+    config = table.snapshot.table_config
     before = Change(kind=BEFORE_UPDATE, rows=rows)
     with (
         changed_rows(table, rows, plan.values, plan.rows, context) as new,
-        without_rows(table, found, context, Capability.UPDATED_ROW_MARKS) as remainder,
+        without_rows(table, found, context, Capability.VECTORS_ON_UPDATE) as remaining,
         change_files(table, config, (before, Change(kind=AFTER_UPDATE, rows=new)) if rows else (), context) as changes,
     ):
-        yield new, replace(remainder, changes=changes)
+        yield new, replace(remaining, changes=changes)
 
 
 @contextmanager
 def _rewritten_files(
-    table: BoundTable, found: FoundRows, rewritten: RewrittenRows, context: ExecutionContext
+    table: BoundTable, found: MatchedRows, rewritten: RewrittenRows, context: ExecutionContext
 ) -> Iterator[NewFiles]:
     """Rewrites all live rows in the touched files; if the block that commits them fails, the new files are removed."""
-    with told(table, found.all) as files:
-        source = rewritten.values.over(replace(rewritten.values.scan, files=files, choice=None)).read
+    with flagged_rows(table, found.all) as files:
+        source = rewritten.values.over(replace(rewritten.values.scan, files=files, pruning=None)).read
         with new_files(table, source, rewritten.rows, context) as new:
             live = live_rows(table, files)
             if (live >= 0).all() and new.num_rows != live.sum():
@@ -95,28 +97,28 @@ def _rewritten_files(
 
 @contextmanager
 def changed_rows(
-    table: BoundTable, rows: RowsOfFiles, values: TargetRead, rules: WritePlan, context: ExecutionContext
+    table: BoundTable, rows: RowsOfFiles, values: TargetRead, write_plan: WritePlan, context: ExecutionContext
 ) -> Iterator[NewFiles]:
     """Writes the new `values` for these rows; if the block that commits the files fails, they are removed."""
     with only(table, rows) as files:
-        source = values.over(replace(values.scan, files=files, choice=None)).read
-        with new_files(table, source, rules, context) as new:
+        source = values.over(replace(values.scan, files=files, pruning=None)).read
+        with new_files(table, source, write_plan, context) as new:
             if new.num_rows != count_rows(rows):
                 raise ChangedRowsDiffer(table.label, count_rows(rows), new.num_rows)
             yield new
 
 
-def _metrics(remainder: Remainder, new: NewFiles, count: int, watch: Stopwatch) -> dict[str, str]:
+def _metrics(remaining: RemainingRows, new: NewFiles, count: int, watch: Stopwatch) -> dict[str, str]:
     """Returns metrics with Delta's names; its values are texts. `count` is the number of updated rows."""
-    copied = remainder.copied
+    copied = remaining.copied
     metrics = {
-        **remainder.removal_metrics,
+        **remaining.removal_metrics,
         "numAddedFiles": new.num_files + num_files(copied),
         "numAddedBytes": new.num_bytes + (copied.num_bytes if copied else 0),
-        "numAddedChangeFiles": num_files(remainder.changes),
+        "numAddedChangeFiles": num_files(remaining.changes),
         "numUpdatedRows": count,
         "numCopiedRows": new.num_rows - count + (copied.num_rows if copied else 0),
-        **remainder.vector_metrics,
+        **remaining.vector_metrics,
         **watch.metrics,
     }
     return {name: str(value) for name, value in metrics.items()}

@@ -65,14 +65,14 @@ def _plan_table(bound: BoundStatement, statement: ConvertTable, source: BoundTab
         advice = "Drop all its names but one, which leaves the files of external tables."
         raise FilesNotShareable(source.label, DEFAULT_FORMAT, f"it has several names ({others})", advice)
     settings = default_properties(bound.state.values)
-    kept = {key: value for key, value in settings.items() if key != COLUMN_MAPPING_MODE.key}
+    remaining = {key: value for key, value in settings.items() if key != COLUMN_MAPPING_MODE.key}
     snapshot = source.snapshot
     stamp = hashlib.sha256(snapshot.stamp.encode()).hexdigest()
     parameters = {"sourceFormat": snapshot.format, "sourceSnapshot": str(snapshot.version), SOURCE_STAMP: stamp}
     return ConvertPlan(
         entry=_entry(source, recorded),
         partition_columns=(),
-        changes=set_properties(kept),
+        changes=set_properties(remaining),
         has_statistics=statement.has_statistics,
         description=_description(bound, statement, parameters),
         source=source,

@@ -20,10 +20,10 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from catalog.conditions import HistoryTruncationNotAllowed, ProtectionNeedsTruncation, StatementNotSupported
+from catalog.conditions import HistoryTruncationNotAllowed, ProtectionRequiresTruncation, StatementNotSupported
 from engine.delta.definition.metadata_changes import DropFeature as DropFeatureChange
 from engine.delta.definition.metadata_changes import MetadataChange, RemoveMapping
-from engine.delta.maintenance.feature_history import needs_feature
+from engine.delta.maintenance.feature_history import requires_feature
 from engine.delta.maintenance.stale_files import STALE_FILES
 from engine.delta.schema.type_widening import TYPE_CHANGES
 from engine.delta.snapshot.snapshot import Snapshot
@@ -42,7 +42,7 @@ def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChang
     feature = find_feature(change.feature)
     if feature is not None and snapshot.config.is_supported(feature.canonical_name):
         if feature.name == "checkpointProtection" and not change.truncate_history:
-            raise ProtectionNeedsTruncation()
+            raise ProtectionRequiresTruncation()
         if change.truncate_history and feature.removal is Removal.YES:
             raise HistoryTruncationNotAllowed(feature.name)
         trace = None if change.truncate_history else _TRACES.get(feature.canonical_name)
@@ -64,7 +64,7 @@ def do_without(snapshot: Snapshot, feature: str) -> tuple[MetadataChange, ...]:
     """Returns the metadata changes after which the next version does not use a feature (its final name) in the
     protocol.
     """
-    if not needs_feature(snapshot.metadata, feature):
+    if not requires_feature(snapshot.metadata, feature):
         return ()
     match feature:
         case "columnMapping":

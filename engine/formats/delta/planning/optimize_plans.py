@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from engine.binding.bound import BoundTable
 from engine.planning.plans.expression_checks import ExpressionCheckPlan
+from engine.tables.compaction import Compaction
 from engine.tables.operations import CommitDescription
-from engine.tables.rearrangement import Rearrangement
 from engine.types.column_paths import Path
 
 
@@ -59,4 +59,4 @@ class OptimizePlan:
     description: CommitDescription
     condition: str | None = None
     expression_checks: ExpressionCheckPlan | None = None
-    left: Rearrangement | None = None
+    left: Compaction | None = None

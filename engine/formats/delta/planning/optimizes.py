@@ -23,7 +23,7 @@ from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Goal, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.planning import RowPlan
-from engine.planning.rules.conditions import own_condition, own_condition_check
+from engine.planning.semantics.conditions import own_condition, own_condition_check
 from engine.sql.expressions import Expression, one_line
 from engine.statements.maintenance.statement import Optimize, Reorg
 from engine.tables.operations import CommitDescription, Json, TableOperation

@@ -42,10 +42,12 @@ def plan_analyze(bound: BoundStatement, statement: AnalyzeTable) -> AnalyzePlan:
     schema = table.snapshot.schema
     with naming(table.label):
         named = [resolve_path(schema, column) for column in statement.columns or ()]
-    asked = {path[0] for path in named if len(path) == 1} if named else set(schema.names)
+    requested = {path[0] for path in named if len(path) == 1} if named else set(schema.names)
     counted: tuple[str, ...] = ()
     if statement.columns is not None:
-        counted = tuple(field.name for field in schema.fields if field.name in asked and _is_counted(field.data_type))
+        counted = tuple(
+            field.name for field in schema.fields if field.name in requested and _is_counted(field.data_type)
+        )
     return AnalyzePlan(
         table=table,
         no_scan=statement.no_scan,

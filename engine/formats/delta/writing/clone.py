@@ -25,7 +25,7 @@ from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.execution.writes.commit import removal_told
+from engine.execution.writes.commit import report_removal
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import ClonePlan
@@ -56,7 +56,7 @@ def clone_table(plan: ClonePlan, own: TableFormat, context: ExecutionContext) ->
     assert isinstance(storage, Storage), "planned for no other format"
     storage.ensure_writable()
     before = replaced.files if replaced else FILES_SCHEMA.empty_table()
-    with removal_told(entry), _difference(plan, source, storage, before, context) as difference:
+    with report_removal(entry), _difference(plan, source, storage, before, context) as difference:
         metrics = _metrics(source, difference)
         description = with_metrics(plan.description, **{name: str(value) for name, (_, value) in metrics.items()})
         label = plan.replaced.label if plan.replaced else str(entry.name)

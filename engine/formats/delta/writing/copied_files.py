@@ -152,6 +152,6 @@ def missing_file(snapshot: Snapshot, context: ExecutionContext) -> str | None:
 def copy_name(path: str, token: Callable[[], str] = lambda: uuid.uuid4().hex) -> str:
     """Returns a unique name for the copy of a file at a decoded path; it stays in its partition's folder."""
     *folders, base = path.split("/")
-    kept = [] if is_absolute_path(path) else [folder for folder in folders if "=" in folder]
+    remaining = [] if is_absolute_path(path) else [folder for folder in folders if "=" in folder]
     tail = base.encode()[-_BASE_BYTES_MAX:].decode(errors="ignore")
-    return "/".join((*kept, f"{token()}-{tail}"))
+    return "/".join((*remaining, f"{token()}-{tail}"))

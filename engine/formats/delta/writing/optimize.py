@@ -8,7 +8,7 @@ fails, and is repeated without these files.
 Rows are copied (`engine.execution.writes.copied_rows`), so row ids are preserved, deleted rows are omitted, and change
 feeds have no rows.
 
-Bins of files become new files with their tags and clustering provider; `engine.execution.writes.rearranged_rows`
+Bins of files become new files with their tags and clustering provider; `engine.execution.writes.compacted_rows`
 decides how rows become files.
 """
 
@@ -43,17 +43,17 @@ from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import TARGET_FILE_SIZE
 from engine.errors.table_errors import naming
+from engine.execution.writes.compacted_rows import compacted_rows
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, without_partitions
-from engine.execution.writes.rearranged_rows import rearranged_rows
-from engine.execution.writes.staged_files import drop_told
+from engine.execution.writes.staged_files import report_drops
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_files, delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.delta.writing.optimize_answer import optimize_answer
 from engine.planning.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
 from engine.spark.execution_context import ExecutionContext
+from engine.tables.compaction import Compaction, Considered, Job, Moved, in_steps, merging_jobs, sorting_jobs
 from engine.tables.operations import with_metrics
-from engine.tables.rearrangement import Considered, Job, Moved, Rearrangement, in_steps, merging_jobs, sorting_jobs
 from engine.types.column_paths import format_name
 
 # The target file size if `delta.targetFileSize` is not set; delta-spark's default.
@@ -74,7 +74,7 @@ def optimize(plan: OptimizePlan, context: ExecutionContext) -> Iterator[StagedWr
     """Stages the next step; without a version if nothing is to do."""
     table = plan.table
     left = plan.left or _scheduled(plan, context)
-    with drop_told(table), ExitStack() as written, naming(table.label):
+    with report_drops(table), ExitStack() as written, naming(table.label):
         jobs = list(_with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()))
         removed = [files for _, bins in jobs for files in bins]
         new = _written(plan, [_regrouping(plan, job, bins) for job, bins in jobs], written, context)
@@ -141,7 +141,7 @@ def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[
     return transaction
 
 
-def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Rearrangement:
+def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Compaction:
     """Returns the work for the table's current state."""
     snapshot = delta_snapshot(plan.table.snapshot)
     files = _considered(plan, context)
@@ -154,12 +154,12 @@ def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Rearrangement:
             jobs = merging_jobs(bins)
         case Merge():
             purged = worth_purging(files, DELETED_ROWS_RATIO_MAX)
-            chosen = worth_merging(files, target)
-            bins = packed(files.filter(pa.array(chosen)), target, purged[chosen])
+            selected = worth_merging(files, target)
+            bins = packed(files.filter(pa.array(selected)), target, purged[selected])
             jobs = merging_jobs(bins)
         case Purge():
-            chosen = worth_purging(files, 0.0) | with_dropped_columns(snapshot, files)
-            bins = packed(files.filter(pa.array(chosen)), target, np.ones(int(chosen.sum()), np.bool_))
+            selected = worth_purging(files, 0.0) | with_dropped_columns(snapshot, files)
+            bins = packed(files.filter(pa.array(selected)), target, np.ones(int(selected.sum()), np.bool_))
             jobs = merging_jobs(bins)
         case Zorder():
             bins = packed(files, None, np.ones(files.num_rows, np.bool_))
@@ -169,7 +169,7 @@ def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Rearrangement:
             jobs = [Job((each,)) for each in bins]
         case _:
             assert_never(plan.goal)
-    return Rearrangement(
+    return Compaction(
         steps=in_steps(jobs),
         begun_ms=context.request.now_ms(),
         num_considered=files.num_rows,
@@ -241,7 +241,7 @@ def _moved(removed: Sequence[pa.Table], new: Sequence[NewFiles]) -> Moved:
     )
 
 
-def _progress(label: str, left: Rearrangement, moved: Moved) -> str:
+def _progress(label: str, left: Compaction, moved: Moved) -> str:
     return (
         f"{label}: {len(moved.removed)} files ({sum(moved.removed)} bytes) became {len(moved.added)} "
         f"({sum(moved.added)} bytes); steps left: {max(0, len(left.steps) - 1)}"
@@ -261,7 +261,7 @@ class Regrouping:
 @contextmanager
 def regrouped_rows(table: BoundTable, regrouping: Regrouping, context: ExecutionContext) -> Iterator[NewFiles]:
     """Writes the rows to new files, which are deleted if the block that commits them fails."""
-    with rearranged_rows(table, regrouping.bins, regrouping.arrangement, context) as written:
+    with compacted_rows(table, regrouping.bins, regrouping.arrangement, context) as written:
         new = delta_files(written)
         adds = (
             replace(add, data_change=False, tags=regrouping.tags, clustering_provider=regrouping.clustering_provider)

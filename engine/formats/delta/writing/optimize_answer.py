@@ -11,7 +11,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import DATA_SKIPPING_INDEXED_COLUMNS
 from engine.formats.delta.planning.optimize_plans import Cluster, Goal, Zorder
 from engine.runtime.results import STRING, ResultColumn, ResultStream, small_result
-from engine.tables.rearrangement import Rearrangement
+from engine.tables.compaction import Compaction
 
 _TYPES = {
     "bigint": pa.int64(),
@@ -79,7 +79,7 @@ _METRICS = _struct(
 )
 
 
-def optimize_answer(snapshot: Snapshot, place: str, goal: Goal, work: Rearrangement, now_ms: int) -> ResultStream:
+def optimize_answer(snapshot: Snapshot, place: str, goal: Goal, work: Compaction, now_ms: int) -> ResultStream:
     """Returns one row. Metrics that only a delta-spark cluster has are 0 or null."""
     done, num_columns = work.done, len(snapshot.schema.fields)
     indexed = snapshot.config.get(DATA_SKIPPING_INDEXED_COLUMNS)
@@ -120,7 +120,7 @@ def _sizes(sizes: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _zorder_stats(work: Rearrangement) -> dict[str, Any]:
+def _zorder_stats(work: Compaction) -> dict[str, Any]:
     merged = {"num": len(work.done.removed), "size": sum(work.done.removed)}
     return {
         "strategyName": "all",
@@ -132,19 +132,19 @@ def _zorder_stats(work: Rearrangement) -> dict[str, Any]:
     }
 
 
-def _clustering_stats(work: Rearrangement) -> dict[str, Any]:
-    groups = work.considered.clustered, work.considered.others, work.considered.chosen
-    clustered, others, chosen = ({"numFiles": number, "size": size} for number, size in groups)
+def _clustering_stats(work: Compaction) -> dict[str, Any]:
+    groups = work.considered.clustered, work.considered.others, work.considered.selected
+    clustered, others, selected = ({"numFiles": number, "size": size} for number, size in groups)
     return {
         "inputZCubeFiles": clustered,
         "inputOtherFiles": others,
         "inputNumZCubes": work.considered.num_cubes,
-        "mergedFiles": chosen,
+        "mergedFiles": selected,
         "numOutputZCubes": work.num_bins,
     }
 
 
-def _vector_stats(work: Rearrangement) -> dict[str, Any]:
+def _vector_stats(work: Compaction) -> dict[str, Any]:
     return {
         "numDeletionVectorsRemoved": work.done.vectors,
         "numDeletionVectorRowsRemoved": work.done.vector_rows,

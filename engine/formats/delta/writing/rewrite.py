@@ -13,7 +13,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.maintenance.feature_history import truncate_history
 from engine.errors.table_errors import naming
 from engine.execution.writes.copied_rows import Copying, copied_rows
-from engine.execution.writes.staged_files import drop_told
+from engine.execution.writes.staged_files import report_drops
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import delta_files, delta_snapshot
 from engine.formats.delta.planning.plans import BackfillPlan, RewritePlan, TruncateHistoryPlan
@@ -30,7 +30,7 @@ def rewrite_files(plan: RewritePlan, context: ExecutionContext) -> Iterator[Stag
     table, stale = plan.table, plan.files
     snapshot, label = delta_snapshot(table.snapshot), table.label
     copying = Copying(alias=Names(snapshot.schema.names).new("rows"), config=plan.definition.config(label))
-    with drop_told(table), copied_rows(table, stale, copying, context) as new, naming(label):
+    with report_drops(table), copied_rows(table, stale, copying, context) as new, naming(label):
         description = replace(_measured(plan.description, stale, new), keeps_row_ids=True)
         transaction = Transaction.on(snapshot, description, table=label)
         transaction.read_files(stale.column("path").combine_chunks())

@@ -135,7 +135,7 @@ def _begin(
     begin = with_metrics(plan.begin, numFilesToDelete=num_files, sizeOfDataToDelete=unused.num_bytes)
     transaction = Transaction.on(snapshot, begin, table=plan.table.label)
     if num_files <= _FEW and time.monotonic() - seen_s < _JUST_S:
-        transaction = transaction.only_telling(is_told_again=True)
+        transaction = transaction.only_telling(is_reported_again=True)
     try:
         return transaction.commit(_policy(context))
     except LogWriteFailed as error:
@@ -162,7 +162,7 @@ def _remove(
 
 def _policy(context: ExecutionContext) -> RetryPolicy:
     """Returns the retry policy for commits that are made although the statement is cancelled."""
-    return RetryPolicy(turns=context.sources.turns)
+    return RetryPolicy(write_queue=context.sources.write_queue)
 
 
 def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:

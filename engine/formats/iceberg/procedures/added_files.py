@@ -60,8 +60,8 @@ def add_files(plan: CallPlan, procedure: AddFiles, context: ExecutionContext) ->
     found = _found_files(plan, procedure, context.sources)
     try:
         fields = partition_fields(definition)
-        chosen = _chosen(plan, procedure, found.files)
-        data = [_data_file(each, partition_values(texts, fields, definition)) for each, texts in chosen]
+        selected = _selected_files(plan, procedure, found.files)
+        data = [_data_file(each, partition_values(texts, fields, definition)) for each, texts in selected]
     except NotTaken as error:
         raise IcebergProcedureRefused(plan.table.label, plan.name, f"{found.label}: {error}") from error
     if not data:
@@ -100,7 +100,7 @@ def _found_files(plan: CallPlan, procedure: AddFiles, sources: Sources) -> Sourc
     return SourceFiles(label=procedure.folder, storage=storage, files=said)
 
 
-def _chosen(plan: CallPlan, procedure: AddFiles, said: list[SaidFile]) -> list[SaidFile]:
+def _selected_files(plan: CallPlan, procedure: AddFiles, said: list[SaidFile]) -> list[SaidFile]:
     """Returns the files that match `partition_filter`."""
     wanted = {name.casefold(): text for name, text in procedure.partition_filter.items()}
     for name in wanted:

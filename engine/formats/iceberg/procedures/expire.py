@@ -118,10 +118,10 @@ def _unused_definitions(metadata: TableMetadata, found: Expired, files: TableFil
     """Returns updates that remove partition specs without manifests, and schemas without snapshots. Old schemas are
     kept if deletes exist: an equality delete's column may have been dropped since.
     """
-    kept = [each for id, each in metadata.snapshots.items() if id not in found.snapshots]
-    manifests = files.manifests(kept).values()
+    remaining = [each for id, each in metadata.snapshots.items() if id not in found.snapshots]
+    manifests = files.manifests(remaining).values()
     specs = {metadata.default_spec_id, *(each.spec_id for each in manifests)}
-    schemas = {metadata.current_schema_id, *(each.schema_id for each in kept)}
+    schemas = {metadata.current_schema_id, *(each.schema_id for each in remaining)}
     unused_specs = tuple(sorted(metadata.specs.keys() - specs))
     unused_schemas = tuple(sorted(metadata.schemas.keys() - schemas))
     if any(each.has_deletes for each in manifests) or None in schemas:
@@ -137,8 +137,8 @@ def _remove(
 ) -> Counter[FileKind]:
     before, after = committed.before.metadata.snapshots, committed.after.metadata.snapshots
     gone = [each for id, each in before.items() if id not in after and id not in used]
-    kept = [*after.values(), *(each for id, each in before.items() if id not in after and id in used)]
-    found = unneeded(files, gone, kept)
+    retained_snapshots = [*after.values(), *(each for id, each in before.items() if id not in after and id in used)]
+    found = unneeded(files, gone, retained_snapshots)
     found |= dict.fromkeys(_statistics(files, committed), FileKind.STATISTICS)
     names = sorted(found, key=lambda name: (found[name] in (FileKind.MANIFEST, FileKind.MANIFEST_LIST), name))
     removed = remove_files(plan.snapshot.storage, names, context.request.cancel.ensure_live)

@@ -80,8 +80,8 @@ def extended_mapping(mapping: Sequence[MappedName], fields: Sequence[IcebergFiel
         names = old.names if field.name in old.names else (*old.names, field.name)
         inner = extended_mapping(old.fields, [*_fields_of(field.type)])
         extended[field.id] = MappedName(field.id, names, inner)
-    kept = [extended.pop(each.id, each) if each.id is not None else each for each in mapping]
-    return (*kept, *extended.values())
+    mapped = [extended.pop(each.id, each) if each.id is not None else each for each in mapping]
+    return (*mapped, *extended.values())
 
 
 def mapping_json(mapping: Sequence[MappedName]) -> list[dict[str, Any]]:

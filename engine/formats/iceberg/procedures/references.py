@@ -48,7 +48,7 @@ def move(procedure: ReferenceProcedure, metadata: TableMetadata, time_ms: int | 
             assert time_ms is not None
             return moved(metadata, MAIN, _ancestor_before(metadata, time_ms, table))
         case SetCurrentSnapshot(snapshot_id=snapshot_id, ref=name):
-            return moved(metadata, MAIN, _chosen(metadata, snapshot_id, name, table))
+            return moved(metadata, MAIN, _snapshot_of_reference(metadata, snapshot_id, name, table))
         case FastForward(branch=branch, to=to):
             return _fast_forward(metadata, branch, to, table)
         case _:
@@ -116,7 +116,7 @@ def _ancestor_before(metadata: TableMetadata, time_ms: int, table: str) -> int:
     return max(found, key=lambda each: each.timestamp_ms).snapshot_id
 
 
-def _chosen(metadata: TableMetadata, snapshot_id: int | None, name: str | None, table: str) -> int:
+def _snapshot_of_reference(metadata: TableMetadata, snapshot_id: int | None, name: str | None, table: str) -> int:
     if snapshot_id is not None:
         return snapshot_of(metadata, snapshot_id, table).snapshot_id
     assert name is not None

@@ -24,11 +24,11 @@ import pyarrow.compute as pc
 
 from catalog.conditions import IcebergFeatureNotSupported, WrongArgument
 from engine.binding.bound import BoundTable
+from engine.execution.writes.compacted_rows import compacted_rows
 from engine.execution.writes.dml.equality_deletes import resolve_equality_deletes
-from engine.execution.writes.rearranged_rows import rearranged_rows
-from engine.execution.writes.staged_files import drop_told, new_files
+from engine.execution.writes.staged_files import new_files, report_drops
 from engine.formats.iceberg.planning.plans import CallPlan
-from engine.formats.iceberg.procedures.chosen_files import Mask, Positions, chosen_bins, dangling_deletes, files_at
+from engine.formats.iceberg.procedures.file_selection import Mask, Positions, dangling_deletes, files_at, selected_bins
 from engine.formats.iceberg.procedures.rewrite_options import RewriteOptions, rewrite_options
 from engine.iceberg.definition.changes import change_definition
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
@@ -46,9 +46,9 @@ from engine.sql.expressions import plain_condition
 from engine.sql.query.composed import Names
 from engine.statements.create_table.grammar_partitions import parse_sort_terms
 from engine.statements.procedures.statement import RewriteDataFiles
+from engine.tables.config import SortColumn
 from engine.tables.definition_changes import SortBy
 from engine.tables.operations import CommitDescription, TableOperation
-from engine.tables.rules import SortColumn
 from engine.tables.scan import ComposedScan, Scan
 from engine.tables.transaction import NewFiles
 
@@ -83,15 +83,15 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, context: Exe
     within = _within(plan, procedure.where)
     if sorting is not None:
         options = replace(options, rewrites_all=True)
-    bins = chosen_bins(snapshot, within, options)
+    bins = selected_bins(snapshot, within, options)
     if not bins:
         return small_result(_COLUMNS, [(0, 0, 0, 0, 0)])
     if snapshot.metadata.format_version > _NO_ROW_IDS:
-        marked = resolve_equality_deletes(table, context)
-        assert isinstance(marked, IcebergSnapshot)
-        table, snapshot = replace(table, snapshot=marked), marked
+        resolved = resolve_equality_deletes(table, context)
+        assert isinstance(resolved, IcebergSnapshot)
+        table, snapshot = replace(table, snapshot=resolved), resolved
     removed = files_at(snapshot, np.concatenate(bins))
-    with drop_told(table), ExitStack() as written:
+    with report_drops(table), ExitStack() as written:
         new: list[NewFiles] = [
             written.enter_context(each) for each in _writes(table, snapshot, bins, sorting, options, context)
         ]
@@ -104,8 +104,8 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, context: Exe
             assert isinstance(each, IcebergNewFiles)
             if sorting is not None and not sorting.is_own:
                 each = _in_another_order(each)
-            transaction.add_files(_numbered(each, snapshot) if options.keeps_sequence_number else each)
-        removed_deletes = commit_rearranged(transaction, table, context)
+            transaction.add_files(_with_sequence_numbers(each, snapshot) if options.keeps_sequence_number else each)
+        removed_deletes = commit_rewritten(transaction, table, context)
     counts = (removed.num_rows, sum(each.num_files for each in new))
     return small_result(_COLUMNS, [(*counts, int(sum(removed["size"].to_pylist())), 0, removed_deletes)])
 
@@ -122,7 +122,7 @@ def begin_rearranging(plan: CallPlan) -> IcebergTransaction:
     return _begin(plan.table, plan.snapshot)
 
 
-def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, context: ExecutionContext) -> int:
+def commit_rewritten(transaction: IcebergTransaction, table: BoundTable, context: ExecutionContext) -> int:
     """Commits; returns the number of removed delete files."""
     context.request.cancel.ensure_live()
     done = transaction.commit(context.retries)
@@ -131,7 +131,7 @@ def commit_rearranged(transaction: IcebergTransaction, table: BoundTable, contex
     return int(summary.get("removed-delete-files", "0"))
 
 
-def _numbered(new: IcebergNewFiles, snapshot: IcebergSnapshot) -> IcebergNewFiles:
+def _with_sequence_numbers(new: IcebergNewFiles, snapshot: IcebergSnapshot) -> IcebergNewFiles:
     """Sets the read snapshot's data sequence number."""
     if snapshot.info is None or snapshot.metadata.format_version == 1:
         return new
@@ -161,9 +161,9 @@ def _sorting(plan: CallPlan, procedure: RewriteDataFiles) -> _Sorting | None:
     if strategy != "sort":
         raise WrongArgument(plan.name, "strategy", "it takes binpack or sort")
     if procedure.sort_order is None:
-        if not plan.snapshot.rules.sort_columns:
+        if not plan.snapshot.table_config.sort_columns:
             raise WrongArgument(plan.name, "sort_order", "the strategy sort needs one, and the table has none")
-        return _Sorting(order=plan.snapshot.rules.sort_columns, is_own=True)
+        return _Sorting(order=plan.snapshot.table_config.sort_columns, is_own=True)
     along = _ZORDER.fullmatch(procedure.sort_order)
     if along is None:
         return _in_order(plan, procedure.sort_order)
@@ -265,7 +265,7 @@ def _plain_writes(
     together = _BINS_MAX if isinstance(arrangement, TaskPerFile) else len(bins)
     for first in range(0, len(bins), together):
         files = [files_at(snapshot, each) for each in bins[first : first + together]]
-        yield rearranged_rows(table, files, arrangement, context)
+        yield compacted_rows(table, files, arrangement, context)
 
 
 @contextmanager
@@ -279,8 +279,8 @@ def _composed_rows(
             scans.append(part.scan)
             continue
         mine = np.isin(np.asarray(part.rows), positions)
-        scans.append(replace(part.scan, files=part.scan.files.filter(pa.array(mine)), choice=None))
-    config = table.snapshot.rules
+        scans.append(replace(part.scan, files=part.scan.files.filter(pa.array(mine)), pruning=None))
+    config = table.snapshot.table_config
     rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, arrangement=arrangement)
     hint = "/*+ COALESCE(1) */ " if isinstance(arrangement, TaskPerFile) else ""
     source = ReadPlan(text=f"SELECT {hint}* FROM (\n{scan.text}\n)", scans=tuple(scans))

@@ -39,7 +39,7 @@ from engine.iceberg.spec.types import IcebergField, IcebergSchema, StructOfType
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, describe_files
 from engine.iceberg.writing.partition_tuples import partition_key
-from engine.iceberg.writing.row_marks import MarkWriter
+from engine.iceberg.writing.position_deletes import MarkWriter
 from engine.runtime.results import BIGINT, small_result
 from engine.spark.execution_context import ExecutionContext
 from engine.storage.paths import is_absolute_path
@@ -81,13 +81,13 @@ def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[St
     now_ms = context.request.now_ms()
     shared = source.snapshot.shared_files(source.label, FORMAT)
     definition, stored = shared_definition(str(plan.entry.name), shared, plan.properties)
-    kept = {**definition.properties, GC_ENABLED: "false", "snapshot": "true"}
+    properties = {**definition.properties, GC_ENABLED: "false", "snapshot": "true"}
     table = _Shared(
         table=str(plan.entry.name),
         label=source.label,
         shared=shared,
         storage=source.snapshot.storage,
-        definition=replace(definition, properties=kept),
+        definition=replace(definition, properties=properties),
         stored=stored,
     )
     _ensure_files(table, context)
@@ -125,8 +125,8 @@ def _ensure_files(table: _Shared, context: ExecutionContext) -> None:
             with table.storage.open_input(path) as source:
                 footer: Any = pq.read_metadata(source)
             found = list(footer.schema.to_arrow_schema())
-            rules = Naming(by_names=table.shared.by_names, has_ids=any(map(has_ids, found)))
-            columns = named_columns(found, table.stored, rules)
+            naming = Naming(by_names=table.shared.by_names, has_ids=any(map(has_ids, found)))
+            columns = named_columns(found, table.stored, naming)
             ensure_columns(columns, footer, table.stored, partitioned)
         except (NotTaken, pa.ArrowException) as error:
             raise table.refused(f"{path}: {error}") from error
@@ -206,12 +206,12 @@ def _delete_rows(table: _Shared, rows: RowFiles, entries: pa.Table, transaction:
     the written files' names.
     """
     deleted = [gone for _, gone in _deleted_rows(table, rows, entries)]
-    marked = np.array([len(gone) > 0 for gone in deleted], bool)
-    if not marked.any():
+    has_deleted_rows = np.array([len(gone) > 0 for gone in deleted], bool)
+    if not has_deleted_rows.any():
         return ()
     store = transaction.store
     writer = MarkWriter(store.storage, store.location, table.definition.format_version)
     found = [gone for gone in deleted if len(gone)]
-    added, written = writer.write(entries.filter(pa.array(marked)), found)
+    added, written = writer.write(entries.filter(pa.array(has_deleted_rows)), found)
     transaction.add_entries(added)
     return written

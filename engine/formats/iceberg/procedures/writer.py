@@ -10,7 +10,7 @@ from typing import assert_never, cast
 from engine.binding.bound import Outcome
 from engine.concurrency.table_locks import file_lock
 from engine.errors.table_errors import naming
-from engine.execution.writes.commit import removal_told
+from engine.execution.writes.commit import report_removal
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.iceberg.planning.plans import CallPlan, IcebergPlan, ReferencePlan, RegisterPlan, SnapshotPlan
 from engine.formats.iceberg.procedures.added_files import add_files
@@ -18,7 +18,7 @@ from engine.formats.iceberg.procedures.cherry_picks import answer_ancestors, che
 from engine.formats.iceberg.procedures.expire import expire, remove_orphans
 from engine.formats.iceberg.procedures.reference_changes import first_branch, reference_updates
 from engine.formats.iceberg.procedures.rewrite_data import rewrite_data_files
-from engine.formats.iceberg.procedures.rewrite_marks import rewrite_manifests, rewrite_position_delete_files
+from engine.formats.iceberg.procedures.rewrite_position_deletes import rewrite_manifests, rewrite_position_delete_files
 from engine.formats.iceberg.procedures.snapshots import snapshot_table
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.transaction.transaction import IcebergTransaction
@@ -64,7 +64,7 @@ class IcebergWriter:
                 with (
                     context.sources.locks.hold(file_lock(source.snapshot.table_root), context.request.cancel),
                     naming(source.label),
-                    removal_told(own.entry),
+                    report_removal(own.entry),
                     snapshot_table(own, context) as staged,
                 ):
                     yield staged
@@ -117,8 +117,8 @@ def _called(plan: CallPlan, context: ExecutionContext) -> ResultStream:
 
 def _registered(plan: RegisterPlan) -> ResultStream:
     info = plan.snapshot.info
-    totals = {} if info is None else info.summary
-    counts = [totals.get(key, "") for key in ("total-records", "total-data-files")]
+    summary = {} if info is None else info.summary
+    counts = [summary.get(key, "") for key in ("total-records", "total-data-files")]
     row = [None if info is None else info.snapshot_id, *(int(text) if text.isdecimal() else None for text in counts)]
     columns = ("current_snapshot_id", "total_records_count", "total_data_files_count")
     return small_result(dict.fromkeys(columns, BIGINT), [row])

@@ -122,7 +122,7 @@ def test_columns_that_are_missing_or_unknown_do_no_harm() -> None:
     assert rows(checkpoint.read_removes(), TOMBSTONES_SCHEMA) == []
 
 
-def test_text_that_is_not_marked_as_text() -> None:
+def test_strings_without_utf8_annotation() -> None:
     schema = pa.schema([("add", pa.struct([("path", pa.binary()), ("stats", pa.binary())]))])
     table = pa.Table.from_pylist([{"add": {"path": "caf\u00e9".encode(), "stats": b"{}"}}], schema)
     (row,) = rows(classic(parquet(table)).read_adds(), FILES_SCHEMA)

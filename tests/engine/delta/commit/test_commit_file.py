@@ -151,8 +151,8 @@ def test_enabling_timestamps_records_since_when() -> None:
         "delta.inCommitTimestampEnablementTimestamp": str(committed.timestamp_ms),
     }
     change_metadata(storage, {"owner": "me"})
-    kept = Snapshot.load(storage).metadata.configuration
-    assert kept["delta.inCommitTimestampEnablementVersion"] == "2"
+    remaining = Snapshot.load(storage).metadata.configuration
+    assert remaining["delta.inCommitTimestampEnablementVersion"] == "2"
 
 
 # --- Row tracking ----------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_a_file_that_comes_with_ids_keeps_them() -> None:
     assert added(storage, 2) == [("new", 0, 2)]
 
 
-def test_row_ids_need_to_know_the_rows() -> None:
+def test_row_ids_require_row_counts() -> None:
     storage = DictStorage()
     create(storage, TRACKED)
     with pytest.raises(RowIdsWithoutStatistics):

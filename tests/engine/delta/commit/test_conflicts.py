@@ -138,7 +138,7 @@ def test_two_upgrades_conflict() -> None:
         race(storage, (upgrade,), (upgrade,), operation=TableOperation.METADATA).commit()
 
 
-def test_of_two_that_create_a_table_one_is_told() -> None:
+def test_concurrent_create_of_same_table_is_a_conflict() -> None:
     storage = DictStorage()
     late = Transaction.create(storage, describe(TableOperation.METADATA))
     late.stage(PLAIN, metadata())

@@ -22,8 +22,8 @@ from catalog.conditions import (
     UnsupportedWriterFeatures,
 )
 from engine.concurrency.cancel import CancelToken
-from engine.concurrency.retry import Loss, RetryPolicy
-from engine.concurrency.turns import Turns
+from engine.concurrency.retry import RetryPolicy, RetryReason
+from engine.concurrency.write_queue import WriteQueue
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import SetTransaction
@@ -150,11 +150,11 @@ class Synced(Interposed):
         return do()
 
 
-def test_writers_of_one_server_take_turns(tmp_path: Path) -> None:
+def test_writers_of_one_server_are_serialized(tmp_path: Path) -> None:
     storage = Synced(open_storage(str(tmp_path)))
     create(storage)
-    storage.written, losses = 0, list[Loss]()
-    policy = RetryPolicy(turns=Turns(), on_loss=losses.append)
+    storage.written, retries = 0, list[RetryReason]()
+    policy = RetryPolicy(write_queue=WriteQueue(), on_retry=retries.append)
     writers = [Transaction.on(Snapshot.load(storage), describe()) for _ in range(8)]
     for number, writer in enumerate(writers):
         writer.stage(add(f"file{number}"))
@@ -162,7 +162,7 @@ def test_writers_of_one_server_take_turns(tmp_path: Path) -> None:
         made = list(threads.map(lambda writer: writer.commit(replace(policy, cancel=CancelToken())), writers))
     assert sorted(each.version for each in made) == list(range(1, 9))
     assert storage.written == 8, "nobody writes what another one has made"
-    assert all(each.attempts <= 2 for each in made) and len(losses) == sum(each.attempts - 1 for each in made)
+    assert all(each.attempts <= 2 for each in made) and len(retries) == sum(each.attempts - 1 for each in made)
     assert Snapshot.load(storage).num_files == 8
 
 
@@ -171,15 +171,16 @@ def test_who_has_waited_knows_what_came_first(tmp_path: Path) -> None:
     storage = Synced(open_storage(str(tmp_path)))
     create(storage)
     append(storage, "a")
-    turns = Turns()
+    write_queue = WriteQueue()
     adds, reads = (Transaction.on(Snapshot.load(storage), describe(TableOperation.DML)) for _ in range(2))
     reads.read_whole_table()
     for number, each in enumerate((adds, reads)):
         each.stage(add(f"mine{number}"))
     with ThreadPoolExecutor(2) as threads:
-        with turns.hold(storage.root, CancelToken(), 60):
+        with write_queue.hold(storage.root, CancelToken(), 60):
             late = [
-                threads.submit(each.commit, RetryPolicy(turns=turns, cancel=CancelToken())) for each in (adds, reads)
+                threads.submit(each.commit, RetryPolicy(write_queue=write_queue, cancel=CancelToken()))
+                for each in (adds, reads)
             ]
             time.sleep(0.2)
             append(storage, "b")
@@ -191,14 +192,14 @@ def test_who_has_waited_knows_what_came_first(tmp_path: Path) -> None:
     assert storage.written == 1
 
 
-def test_who_waits_for_a_turn_is_cancelled(tmp_path: Path) -> None:
+def test_waiting_writer_is_cancelled(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path))
     create(storage)
-    turns, cancel = Turns(), CancelToken()
+    write_queue, cancel = WriteQueue(), CancelToken()
     writer = Transaction.on(Snapshot.load(storage), describe())
     writer.stage(add("mine"))
-    with turns.hold(storage.root, CancelToken(), 60), ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(writer.commit, RetryPolicy(turns=turns, cancel=cancel))
+    with write_queue.hold(storage.root, CancelToken(), 60), ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(writer.commit, RetryPolicy(write_queue=write_queue, cancel=cancel))
         time.sleep(0.05)
         assert not waiting.done()
         cancel.cancel()
@@ -210,16 +211,16 @@ def test_who_waits_for_a_turn_is_cancelled(tmp_path: Path) -> None:
 def test_nobody_waits_for_long_behind_one_who_gets_no_answer(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path))
     create(storage)
-    turns = Turns()
+    write_queue = WriteQueue()
     writer = Transaction.on(Snapshot.load(storage), describe())
     writer.stage(add("mine"))
-    with turns.hold(storage.root, CancelToken(), 60):
+    with write_queue.hold(storage.root, CancelToken(), 60):
         append(storage, "a")
-        made = writer.commit(RetryPolicy(turns=turns, turn_s_max=0.05))
+        made = writer.commit(RetryPolicy(write_queue=write_queue, queue_s_max=0.05))
         assert (made.version, made.attempts) == (2, 1)
-        with turns.hold(storage.root, CancelToken(), 0) as has_waited:
+        with write_queue.hold(storage.root, CancelToken(), 0) as has_waited:
             assert not has_waited, "a turn that is not to be waited for is not"
-    with turns.hold(storage.root, CancelToken(), 60) as has_waited:
+    with write_queue.hold(storage.root, CancelToken(), 60) as has_waited:
         assert not has_waited
 
 
@@ -276,7 +277,7 @@ def test_two_versions_that_only_say_something_leave_the_log_of_another_table_as_
 
     def tell(before: Committed | None = None) -> Committed:
         found = Transaction.on(snapshot, describe(TableOperation.VACUUM, "VACUUM START")).after(before)
-        return found.only_telling(is_told_again=before is None).commit()
+        return found.only_telling(is_reported_again=before is None).commit()
 
     others = replace_table() if when == "before the first" else None
     begun = tell()

@@ -154,8 +154,8 @@ REFUSED: list[tuple[Definition, MetadataChange, type[Exception]]] = [
     (PLAIN, AddColumn(field=column("a", nullable=False)), AddedColumnNotNull),
     (PLAIN, AddColumn(field=column("a", StructType((column("b", nullable=False),)))), AddedColumnNotNull),
     (PLAIN, AddColumn(field=column("a", P.TIMESTAMP_NTZ)), conditions.FeaturesRequireManualEnablement),
-    (PLAIN, RenameColumn(path=("id",), name="a"), conditions.RenameNeedsMapping),
-    (PLAIN, DropColumn(path=("id",)), conditions.DropNeedsMapping),
+    (PLAIN, RenameColumn(path=("id",), name="a"), conditions.RenameRequiresMapping),
+    (PLAIN, DropColumn(path=("id",)), conditions.DropRequiresMapping),
     (MAPPED, RenameColumn(path=("nothing",), name="a"), ColumnNotFound),
     (MAPPED, RenameColumn(path=("id",), name="DAY"), DuplicateColumns),
     (MAPPED, DropColumn(path=("nothing",)), ColumnNotFound),
@@ -289,7 +289,7 @@ def test_a_type_may_only_grow(old: DataType, new: DataType, is_allowed: bool) ->
             change(before, wish)
 
 
-def test_every_widening_is_remembered() -> None:
+def test_every_type_widening_is_recorded() -> None:
     after = change(
         change(WIDENING, ChangeType(path=("id",), data_type=P.LONG)),
         ChangeType(path=("m",), data_type=MapType(P.STRING, P.LONG)),
@@ -362,7 +362,7 @@ def test_dropping_a_feature_takes_its_switch_along() -> None:
     assert (after.protocol, after.metadata.configuration) == (PLAIN.protocol, {})
 
 
-def test_versions_that_need_a_dropped_feature_are_protected() -> None:
+def test_versions_with_dropped_feature_are_protected() -> None:
     before = define(delta_enableDeletionVectors="true")
     after = change(before, DropFeature(name="deletionVectors", protect_before=7))
     assert protocol_features(after.protocol) == {"appendOnly", "invariants", "checkpointProtection"}

@@ -176,7 +176,7 @@ def test_a_new_table_gets_the_weakest_protocol(
     assert written[: len(expected)] == expected
 
 
-def test_a_type_that_needs_a_feature_does_not_upgrade_by_itself() -> None:
+def test_type_with_feature_does_not_upgrade_protocol() -> None:
     old = Protocol(min_reader_version=1, min_writer_version=2)
     table = metadata(StructType((StructField("t", PrimitiveType.TIMESTAMP_NTZ),)), ())
     with pytest.raises(FeaturesRequireManualEnablement, match="timestampNtz"):
@@ -184,6 +184,6 @@ def test_a_type_that_needs_a_feature_does_not_upgrade_by_itself() -> None:
     assert choose_protocol("t", old, table, frozenset({"timestampNtz"})).reader_features == ("timestampNtz",)
 
 
-def test_a_protocol_that_suffices_is_kept_as_it_is() -> None:
+def test_sufficient_protocol_is_unchanged() -> None:
     old = Protocol(min_reader_version=2, min_writer_version=6)
     assert choose_protocol("t", old, metadata(configuration={"delta.appendOnly": "true"})) is old

@@ -195,7 +195,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("history", "first", "condition"), REFUSED, ids=[case[0].__name__ for case in REFUSED])
-def test_what_cannot_be_told_is_refused(history: Any, first: int, condition: str) -> None:
+def test_unreadable_changes_are_rejected(history: Any, first: int, condition: str) -> None:
     log = feed_log()
     history(log)
     with pytest.raises(DeltaError) as caught:
@@ -203,7 +203,7 @@ def test_what_cannot_be_told_is_refused(history: Any, first: int, condition: str
     assert caught.value.condition == condition
 
 
-def test_removed_rows_are_told_without_the_columns_that_went_with_them() -> None:
+def test_deleted_rows_lack_dropped_columns_in_change_feed() -> None:
     log = feed_log()
     _redefined(log, ("day", "string"))
     found = load(log, 2)
@@ -220,7 +220,7 @@ def test_files_that_are_rewritten_for_other_columns_tell_nothing() -> None:
     assert not len(load(log, 2).data_files)
 
 
-def test_a_range_after_the_refused_part_is_told() -> None:
+def test_changes_after_rejected_range_are_readable() -> None:
     log = feed_log()
     _feature_came_and_went(log)
     log.commit(add("c"))

@@ -122,7 +122,7 @@ def test_the_newest_wins_and_the_last_commit_is_described() -> None:
     assert parse_commits([("f", json_lines(commits[0]))]).commit_info == CommitInfo(operation="A")
 
 
-def test_sidecars_are_kept() -> None:
+def test_sidecars_are_retained() -> None:
     sidecar = Sidecar(path="x.parquet", size_in_bytes=3, modification_time=4)
     assert parse_commits([("f", json_lines([sidecar]))]).sidecars == (sidecar,)
 
@@ -163,7 +163,7 @@ def test_null_is_as_good_as_absent(kind: str) -> None:
     assert parse_commit_info(f'{{"{kind}":null}}\n'.encode(), "commit") is None
 
 
-def test_odd_json_that_is_not_asked_for_does_no_harm() -> None:
+def test_unrequested_malformed_json_is_ignored() -> None:
     first = b'{"commitInfo":{"operation":"\x80"}}\n'
     actions = parse_commits([("first", first), ("second", b'{"commitInfo":{"operation":"WRITE","x":NaN}}\n')])
     assert actions.commit_info is not None and actions.commit_info.operation == "WRITE"

@@ -101,7 +101,7 @@ def shown(segment: LogSegment) -> str:
         ("0 1 3", 1, "0 1"),
     ],
 )
-def test_what_is_chosen(files: str, version: int | None, expected: str) -> None:
+def test_selected_log_files(files: str, version: int | None, expected: str) -> None:
     assert shown(select_segment(listing(files), version, "t")) == expected
 
 
@@ -235,7 +235,7 @@ class ListedAtOnce(ListingLog):
 
 
 @pytest.mark.parametrize("hint", [None, 2, 4, 5, 99])
-def test_a_folder_that_is_listed_at_once_is_asked_for_no_hint_that_is_not_there(hint: int | None) -> None:
+def test_missing_hint_is_not_requested_from_listed_folder(hint: int | None) -> None:
     log = LogBuilder()
     for path in listing("0 1 2 c2 3 4 c4 5"):
         log.put(path.name, b"")

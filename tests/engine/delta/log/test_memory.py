@@ -13,6 +13,6 @@ def test_the_compact_allocator_is_taken_where_there_is_one() -> None:
         "from engine.delta.log.file_table import use_compact_memory\nimport pyarrow as pa\n"
         "use_compact_memory()\nprint(pa.default_memory_pool().backend_name)"
     )
-    chosen = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    selected = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
     has_jemalloc = "jemalloc" in pa.supported_memory_backends()
-    assert chosen == ("jemalloc" if has_jemalloc else pa.default_memory_pool().backend_name)
+    assert selected == ("jemalloc" if has_jemalloc else pa.default_memory_pool().backend_name)

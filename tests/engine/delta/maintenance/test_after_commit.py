@@ -130,15 +130,15 @@ def test_only_the_newest_of_quick_commits_gets_a_checksum(monkeypatch: pytest.Mo
 
 def test_no_deferred_checksum_is_written_for_a_table_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maintenance, "_QUIET_S", 30)
-    going, staying = DictStorage("dict://going"), DictStorage("dict://staying")
+    deleted, retained = DictStorage("dict://going"), DictStorage("dict://staying")
     work = PostCommitQueue()
-    for storage in (going, staying):
+    for storage in (deleted, retained):
         work.submit(create(storage))
         work.submit(append(storage, "f"))
     assert eventually(lambda: work._known.has_deferred and not work._waiting)
-    work.forget(going.root)
+    work.forget(deleted.root)
     work.close()
-    assert [storage.exists(f"_delta_log/{1:020}.crc") for storage in (going, staying)] == [False, True]
+    assert [storage.exists(f"_delta_log/{1:020}.crc") for storage in (deleted, retained)] == [False, True]
 
 
 def test_advanced_snapshots_equal_those_of_the_log() -> None:
@@ -173,16 +173,16 @@ def test_nothing_follows_the_commits_of_a_table_that_goes(monkeypatch: pytest.Mo
         done.append(after.committed.storage)
 
     monkeypatch.setattr(maintenance, "HOOKS", (slow,))
-    going, staying = DictStorage("dict://going"), DictStorage("dict://staying")
+    deleted, retained = DictStorage("dict://going"), DictStorage("dict://staying")
     work = PostCommitQueue()
-    for committed in (create(going), append(going, "f"), create(staying)):
+    for committed in (create(deleted), append(deleted, "f"), create(retained)):
         work.submit(committed)
     started.wait(30)
     threading.Timer(0.1, may_go.set).start()
-    work.forget(going.root)
-    assert done[:1] == [going]
+    work.forget(deleted.root)
+    assert done[:1] == [deleted]
     work.close()
-    assert done == [going, staying]
+    assert done == [deleted, retained]
 
 
 def test_work_that_hangs_does_not_hold_up_the_end(

@@ -14,7 +14,7 @@ from engine.delta.commit.staged_commit import adds_of
 from engine.delta.maintenance import zcubes
 from engine.delta.maintenance.file_packing import packed, worth_merging, worth_purging
 from engine.delta.spec.actions import Add, DeletionVectorDescriptor
-from engine.tables.rearrangement import (
+from engine.tables.compaction import (
     BINS_MAX,
     JOINT_BYTES_MAX,
     STEP_BYTES,
@@ -95,10 +95,10 @@ def test_a_file_that_may_be_alone_is() -> None:
 
 
 def test_a_vector_is_part_of_what_a_file_is() -> None:
-    ((plain,), (marked,)) = (
+    ((plain,), (with_deletes,)) = (
         packed(_files(add), 10, np.ones(1, np.bool_)) for add in (_add("a", 1), _deleted("a", 1, 1, 9))
     )
-    assert plain.keys != marked.keys
+    assert plain.keys != with_deletes.keys
 
 
 def _bin(num_bytes: int, partition: int) -> Bin:
@@ -112,7 +112,7 @@ def test_small_bins_of_partitions_share_a_job_and_large_ones_have_tasks() -> Non
     assert [each for job in jobs for each in job.bins] == [*small, *large]
 
 
-def test_one_small_bin_needs_no_shuffle() -> None:
+def test_single_small_bin_is_written_without_shuffle() -> None:
     assert merging_jobs([_bin(1, 0)]) == [Job((_bin(1, 0),))]
     assert sorting_jobs([_bin(1, 0)], 10) == [Job((_bin(1, 0),))]
 
@@ -192,14 +192,14 @@ CUBES: list[tuple[str, list[Add], bool, list[set[str]]]] = [
 def test_what_is_clustered(files: list[Add], full: bool, bins: list[set[str]]) -> None:
     found, considered = zcubes.to_cluster(_files(*files), ["a"], is_full=full)
     assert [{key.split("\0")[0] for key in each.keys} for each in found] == bins
-    assert considered.chosen[0] == sum(map(len, bins))
+    assert considered.selected[0] == sum(map(len, bins))
     assert considered.clustered[0] + considered.others[0] == len(files)
 
 
 def test_the_numbers_of_cubes() -> None:
     files = _files(*FULL_CUBE, _clustered("c", 3, "old", "b"), _new("x", 7))
     _, considered = zcubes.to_cluster(files, ["a"], is_full=False)
-    assert considered == Considered(clustered=(2, 100 * GB), others=(2, 10), num_cubes=1, chosen=(1, 7))
+    assert considered == Considered(clustered=(2, 100 * GB), others=(2, 10), num_cubes=1, selected=(1, 7))
 
 
 def test_a_new_cube_is_tagged_as_delta_spark_reads_it() -> None:

@@ -21,7 +21,7 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 # All files are older than this time, and none is older than 0.
 LATER = 4e9
 
-GOING = [
+REMOVED = [
     f"a/t/_delta_log/.{0:020}.json.{TOKEN}.tmp",
     f"a/t/_delta_log/._last_checkpoint.{TOKEN}.tmp",
     f"a/t/_delta_log/_sidecars/.x.parquet.{TOKEN}.tmp",
@@ -29,7 +29,7 @@ GOING = [
     f"a/.removed-{TOKEN}/_delta_log/{0:020}.json",
     f"a/.removed-{TOKEN}/part-0.parquet",
 ]
-STAYING = [
+RETAINED = [
     f"a/t/_delta_log/{0:020}.json",
     f"a/t/_delta_log/.{0:020}.json.crc",
     "a/t/_delta_log/x.tmp",
@@ -54,15 +54,15 @@ def write(root: Path, *names: str) -> None:
 
 
 def test_of_a_lake_only_what_is_surely_ours_goes(tmp_path: Path) -> None:
-    write(tmp_path, *GOING, *STAYING, f"_delta_log/{0:020}.json")  # the lake itself is a table
+    write(tmp_path, *REMOVED, *RETAINED, f"_delta_log/{0:020}.json")  # the lake itself is a table
     assert remove_lake_leftovers(str(tmp_path), LATER) == 5
-    assert files(tmp_path) == sorted([*STAYING, f"_delta_log/{0:020}.json"])
+    assert files(tmp_path) == sorted([*RETAINED, f"_delta_log/{0:020}.json"])
 
 
 def test_the_young_stay_but_for_dropped_tables(tmp_path: Path) -> None:
-    write(tmp_path, *GOING)
+    write(tmp_path, *REMOVED)
     assert remove_lake_leftovers(str(tmp_path), 0) == 1
-    assert files(tmp_path) == sorted(name for name in GOING if ".removed-" not in name)
+    assert files(tmp_path) == sorted(name for name in REMOVED if ".removed-" not in name)
 
 
 def test_the_names_that_we_write_are_those_that_go(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_of_the_catalog_what_no_generation_names_goes(tmp_path: Path) -> None:
     catalog.change(CreateSchema(schema("one")))
     catalog.change(CreateSchema(schema("odd %")))
     catalog.change(DropSchema(schema("one").name))
-    kept = files(tmp_path)
+    remaining = files(tmp_path)
     killed = Catalog(FileStore(FaultyFiles(LocalFiles(root), Fault.CRASH_AFTER, at=0)))
     try:
         killed.change(CreateSchema(schema("two")))
@@ -89,10 +89,10 @@ def test_of_the_catalog_what_no_generation_names_goes(tmp_path: Path) -> None:
         pass
     write(tmp_path, f"generations/{9:020}.json.{TOKEN}.tmp", f"objects/spark_catalog/x@1-01234567.json.{TOKEN}.tmp")
     write(tmp_path, "objects/notes.txt")
-    assert len(files(tmp_path)) == len(kept) + 4
+    assert len(files(tmp_path)) == len(remaining) + 4
     assert remove_catalog_leftovers(root, 0) == 0
     assert remove_catalog_leftovers(root, LATER) == 3
-    assert files(tmp_path) == sorted([*kept, "objects/notes.txt"])
+    assert files(tmp_path) == sorted([*remaining, "objects/notes.txt"])
     assert Catalog(FileStore(LocalFiles(root))).view().generation == 3
 
 

@@ -75,7 +75,7 @@ CLASSIC, V2 = CheckpointForm.CLASSIC, CheckpointForm.V2_PARQUET
         pytest.param({0: 1, 3: 40, 9: 0}, {5: CLASSIC}, 0, id="a clock that went back"),
     ],
 )
-def test_what_no_retained_version_needs_is_removed(
+def test_files_of_no_retained_version_are_removed(
     ages: dict[int, float], checkpoints: dict[int, CheckpointForm], first: int
 ) -> None:
     storage = log(ages, checkpoints)
@@ -126,19 +126,19 @@ def test_everything_of_the_removed_versions_goes_with_them() -> None:
         f"_delta_log/_staged_commits/{5:020}.x.json",
         "_delta_log/.00000000000000000001.json.0123.tmp",
     ]
-    kept = [
+    remaining = [
         f"_delta_log/{5:020}.crc",
         f"_delta_log/{6:020}.{7:020}.compacted.json",
         f"_delta_log/_staged_commits/{6:020}.x.json",
         "_delta_log/notes.txt",
         "_delta_log/.hidden",
     ]
-    for name in (*gone, *kept):
+    for name in (*gone, *remaining):
         if "checkpoint" not in name:
             storage.write(name, b"x")
     clean(storage)
     assert not [name for name in gone if storage.exists(name)]
-    assert [name for name in kept if not storage.exists(name)] == []
+    assert [name for name in remaining if not storage.exists(name)] == []
 
 
 def test_commits_go_before_checkpoints_and_oldest_first() -> None:

@@ -174,7 +174,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_live_file_is_kept_however_the_log_spells_it(storage: Storage, path: str) -> None:
+def test_live_file_is_retained_for_every_path_spelling(storage: Storage, path: str) -> None:
     create(storage)
     append(storage, path.format(root=storage.root.replace(" ", "%20")))
     write(storage, NOW, {PATHS[path]: OLD_S, "stray": OLD_S})
@@ -200,12 +200,12 @@ def vector(storage: Storage, kind: str) -> DeletionVectorDescriptor:
 @pytest.mark.parametrize(("removed_s", "goes"), [(None, False), (YOUNG_S, False), (OLD_S, True)])
 def test_vectors_live_as_long_as_their_files(storage: Storage, kind: str, removed_s: float | None, goes: bool) -> None:
     create(storage, metadata(configuration={"delta.enableDeletionVectors": "true"}))
-    marked = vector(storage, kind)
-    append(storage, "part", deletion_vector=marked)
-    place = deletion_vector_path(marked).removeprefix(f"{storage.root}/")
+    with_deletes = vector(storage, kind)
+    append(storage, "part", deletion_vector=with_deletes)
+    place = deletion_vector_path(with_deletes).removeprefix(f"{storage.root}/")
     write(storage, NOW, {"part": OLD_S, place: OLD_S})
     if removed_s is not None:
-        remove(storage, "part", removed_s, NOW, deletion_vector=marked)
+        remove(storage, "part", removed_s, NOW, deletion_vector=with_deletes)
         append(storage, "part")
         for version in range(4):
             age_commit(storage, version, removed_s, NOW)

@@ -38,7 +38,7 @@ def drop(planning: PlanningLake, rest: str) -> AlterPlan:
     return planning.plan(AlterPlan, f"ALTER TABLE {rest}")
 
 
-def test_a_feature_that_no_file_needs_is_dropped_in_one_commit(planning: PlanningLake) -> None:
+def test_unused_feature_is_dropped_in_one_commit(planning: PlanningLake) -> None:
     """Older versions stay readable: their checkpoints are protected."""
     plan = drop(planning, "vectors DROP FEATURE DeletionVectors")
     protocol, configuration = plan.definition.protocol, plan.definition.metadata.configuration
@@ -132,12 +132,12 @@ def test_what_is_refused(planning: PlanningLake, text: str) -> None:
         ("what", False, False),
     ],
 )
-def test_which_features_files_need(feature: str, finds: bool, goes: bool) -> None:
+def test_features_required_by_files(feature: str, finds: bool, goes: bool) -> None:
     change = DropFeature(feature=feature)
     assert (stale_files(change) is not None) is finds
     assert goes_with_files(change) is goes
 
 
 @pytest.mark.parametrize("feature", ["deletionVectors", "typeWidening", "columnMapping", "v2Checkpoint"])
-def test_nothing_is_changed_where_nothing_needs_the_feature(planning: PlanningLake, feature: str) -> None:
+def test_unused_feature_drop_changes_no_files(planning: PlanningLake, feature: str) -> None:
     assert do_without(planning.snapshot("plain"), feature) == ()

@@ -29,7 +29,7 @@ def test_columns_and_partitioning(planning: PlanningLake) -> None:
     assert plan.description.parameters["partitionBy"] == ["day"]
 
 
-def test_rules_of_columns_and_constraints(planning: PlanningLake) -> None:
+def test_column_definitions_and_constraints_are_copied(planning: PlanningLake) -> None:
     config = definition_of(like(planning, "ruled")).config("another")
     assert [constraint.expression for constraint in config.constraints] == ["amount > 0"]
     assert dict(config.generations) == {"day": "CAST(at AS DATE)"}

@@ -21,8 +21,8 @@ from tests.engine.planning.lake import PlanningLake, data_file
 def tables(planning: PlanningLake) -> None:
     vector = inline_deletion_vector(np.array([1], np.uint64))
     on = "TBLPROPERTIES ('delta.{}' = '{}')"
-    marked = on.format("enableDeletionVectors", "true")
-    planning.make(f"CREATE TABLE own_marked (a INT) {marked}", data_file("1", deletion_vector=vector))
+    with_deletes = on.format("enableDeletionVectors", "true")
+    planning.make(f"CREATE TABLE own_marked (a INT) {with_deletes}", data_file("1", deletion_vector=vector))
     planning.make(f"CREATE TABLE own_named (a INT) {on.format('columnMapping.mode', 'name')}", data_file("1"))
     planning.make(f"CREATE TABLE own_ids (a INT) {on.format('feature.rowTracking', 'supported')}", data_file("1"))
 
@@ -38,7 +38,7 @@ PLANS: list[tuple[str, type[DeltaPlan], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("text", "kind", "known"), PLANS, ids=[text for text, _, _ in PLANS])
-def test_a_plan_as_the_road_knows_it(
+def test_plan_of_each_statement(
     planning: PlanningLake, text: str, kind: type[DeltaPlan], known: dict[str, Any]
 ) -> None:
     plan = format_plan_of(planning, text)

@@ -35,8 +35,8 @@ SCHEMA = struct(a=LONG, s=struct(x=LONG, t=struct(y=LONG, z=LONG)), day=LONG, l=
     ],
 )
 def test_statistics_are_of_the_first_leaves_or_the_named_ones(configuration: dict[str, str], expected: str) -> None:
-    chosen = stats_columns(SCHEMA, {"day"}, configuration)
-    leaves = [".".join(path) for path, field in walk_fields(chosen) if not isinstance(field.data_type, StructType)]
+    selected = stats_columns(SCHEMA, {"day"}, configuration)
+    leaves = [".".join(path) for path, field in walk_fields(selected) if not isinstance(field.data_type, StructType)]
     assert " ".join(leaves) == expected
 
 

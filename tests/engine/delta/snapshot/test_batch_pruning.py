@@ -137,10 +137,10 @@ def test_no_matching_row_is_lost_and_partition_masks_are_exact(table: str) -> No
     pruned = 0
     for predicate in predicates():
         truths = [{evaluate_row(predicate, row, TYPES) for row in rows} for rows in files]
-        kept, whole = pruning.prune(predicate), pruning.matches_all(predicate)
-        pruned += int(np.count_nonzero(~kept))
+        remaining, whole = pruning.prune(predicate), pruning.matches_all(predicate)
+        pruned += int(np.count_nonzero(~remaining))
         for index, found in enumerate(truths):
-            assert kept[index] or True not in found, predicate
+            assert remaining[index] or True not in found, predicate
             assert not whole[index] or found == {True}, predicate
         if pruning.columns.is_on_partitions(predicate):
             mask, is_exact = pruning.partition_mask(predicate)

@@ -202,7 +202,7 @@ def test_a_broken_text_among_several_blocks_does_not_end_the_process(monkeypatch
         assert [row["num_records"] for row in found] == [None if number == 20 else number for number in range(40)]
 
 
-def test_nulls_take_no_room() -> None:
+def test_null_statistics_take_no_space() -> None:
     rows = parse(None, '{"numRecords":1}', None, None, '{"numRecords":2}', None)
     assert [row["num_records"] for row in rows] == [None, 1, None, None, 2, None]
     assert [row["num_records"] for row in parse(None, None)] == [None, None]

@@ -98,7 +98,7 @@ def test_fragments_are_joined() -> None:
     assert files.table()["path"].to_pylist() == [name for name in [*names, "other"] if name not in names[::100]]
 
 
-def test_what_was_derived_is_remembered_for_one_schema() -> None:
+def test_derived_values_are_cached_per_schema() -> None:
     calls: list[int] = []
 
     def counting(rows: Any) -> Any:
@@ -119,7 +119,7 @@ def test_what_was_derived_is_remembered_for_one_schema() -> None:
     assert later.num_bytes > 0
 
 
-def test_nothing_is_searched_when_only_little_is_asked() -> None:
+def test_small_lookup_does_not_sort_files() -> None:
     parsed: list[int] = []
 
     def counting(rows: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.tables.rules import Capability
+from engine.tables.config import Capability
 from tests.engine.delta.committing import append, change_metadata, create
 from tests.interleave.storages import DictStorage
 
@@ -39,21 +39,25 @@ def test_live_and_deleted_rows(snapshot: Snapshot) -> None:
     assert [rows.tolist() for rows in deleted] == [[1] if path == "marked" else [] for path in live]
 
 
-def test_marks_of_a_commit(snapshot: Snapshot) -> None:
+def test_deletion_vectors_of_a_commit(snapshot: Snapshot) -> None:
     """A file's new vector includes its old one; its statistics' bounds are no longer tight."""
     files = snapshot.files.take([at(snapshot, "whole"), at(snapshot, "marked")])
-    marked = snapshot.row_files.mark(files, [np.array([0, 2]), np.array([2])])
-    assert [rows.tolist() for rows in snapshot.row_files.deleted_rows(marked.files)] == [[0, 2], [1, 2]]
-    assert {path: rows.tolist() for path, rows in marked.rows.items()} == {"whole": [0, 2], "marked": [2]}
-    assert marked.num_updated == 1 and len(marked.written) == 1 and snapshot.storage.exists(marked.written[0])
-    assert [json.loads(text)["tightBounds"] for text in marked.files["stats"].to_pylist()] == [False, False]
-    assert snapshot.row_files.live_rows(marked.files).to_pylist() == [1, 1]
+    with_deletes = snapshot.row_files.mark(files, [np.array([0, 2]), np.array([2])])
+    assert [rows.tolist() for rows in snapshot.row_files.deleted_rows(with_deletes.files)] == [[0, 2], [1, 2]]
+    assert {path: rows.tolist() for path, rows in with_deletes.rows.items()} == {"whole": [0, 2], "marked": [2]}
+    assert (
+        with_deletes.num_updated == 1
+        and len(with_deletes.written) == 1
+        and snapshot.storage.exists(with_deletes.written[0])
+    )
+    assert [json.loads(text)["tightBounds"] for text in with_deletes.files["stats"].to_pylist()] == [False, False]
+    assert snapshot.row_files.live_rows(with_deletes.files).to_pylist() == [1, 1]
 
 
 def test_capabilities(snapshot: Snapshot) -> None:
-    assert [each for each in Capability if snapshot.rules.has(each)] == [
-        Capability.DELETED_ROW_MARKS,
-        Capability.UPDATED_ROW_MARKS,
-        Capability.MERGED_ROW_MARKS,
+    assert [each for each in Capability if snapshot.table_config.has(each)] == [
+        Capability.VECTORS_ON_DELETE,
+        Capability.VECTORS_ON_UPDATE,
+        Capability.VECTORS_ON_MERGE,
         Capability.NAMED_FIELDS,
     ]

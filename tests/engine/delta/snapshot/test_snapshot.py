@@ -117,7 +117,7 @@ def test_every_version_can_be_loaded(version: int, expected: list[str], checkpoi
     assert (snapshot.version, paths(snapshot)) == (version, expected)
 
 
-def test_a_checkpoints_files_are_read_only_when_asked_for() -> None:
+def test_checkpoint_files_are_read_lazily() -> None:
     log, _ = four_versions()
     sidecar = log.sidecar("s.parquet", [add("a")])
     log.put(checkpoint_v2_name(0, UUID, "json"), json_lines([PROTOCOL, METADATA, sidecar]))
@@ -231,7 +231,7 @@ def test_statistics_stand_beside_the_files() -> None:
 COLUMNS = 6
 
 
-def test_of_many_files_only_what_is_asked_for_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_requested_statistics_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     """First the columns in the first condition, then all; conditions select the same files."""
     log = LogBuilder()
     schema = json.loads(SCHEMA_STRING)

@@ -45,7 +45,7 @@ def test_a_table_is_loaded_once_and_then_advanced() -> None:
     assert first.version == 0
 
 
-def test_old_versions_are_not_kept() -> None:
+def test_old_versions_are_evicted() -> None:
     log, cache = table("a"), SnapshotCache(PLENTY)
     log.commit(add("more"))
     newest = cache.load(log.storage)
@@ -54,7 +54,7 @@ def test_old_versions_are_not_kept() -> None:
     assert cache.load(log.storage) is newest
 
 
-def test_the_tables_used_least_recently_go() -> None:
+def test_lru_tables_are_evicted() -> None:
     logs = [table(name, files=200) for name in "abc"]
     cache = SnapshotCache(PLENTY)
     sizes = []
@@ -74,7 +74,7 @@ def test_the_tables_used_least_recently_go() -> None:
     assert reads(logs[1]) == before[1] + 1
 
 
-def test_the_table_in_use_is_kept_however_large() -> None:
+def test_large_table_in_use_stays_cached() -> None:
     log, cache = table("a", files=200), SnapshotCache(0)
     snapshot = cache.load(log.storage)
     assert snapshot.num_files == 200

@@ -81,7 +81,7 @@ def test_all_types(values_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("text", [small, lambda row: f'{{"numRecords":{row}}}'])
-def test_texts_of_one_form_need_no_parser(text: Callable[[int], str]) -> None:
+def test_uniform_statistics_are_read_without_parser(text: Callable[[int], str]) -> None:
     texts = [text(row) for row in range(ROWS)]
     table = read_uniform(pa.array(texts, pa.string()), WIRE)
     assert [_without_nulls(row) for row in table.to_pylist()] == [json.loads(each) for each in texts]

@@ -253,7 +253,7 @@ def test_unique_ids_of_vectors() -> None:
         ("s3://b/x", "s3://b/x"),
     ],
 )
-def test_paths_are_decoded_once_and_kept_as_written(path: str, file_path: str) -> None:
+def test_paths_are_decoded_once_and_written_unchanged(path: str, file_path: str) -> None:
     action = Add(path=path, size=1)
     assert action.file_path == file_path
     assert json.loads(format_actions([action]))["add"]["path"] == path

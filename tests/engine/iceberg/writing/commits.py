@@ -16,7 +16,7 @@ from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, write_manifest_list
 from engine.iceberg.writing.new_files import entries_of
-from engine.iceberg.writing.staged_manifests import ManifestsOnHead, StagedManifests
+from engine.iceberg.writing.staged_manifests import ManifestsOnSnapshot, StagedManifests
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.storage.storage import LocalStorage
 from tests.engine.iceberg.foreign import open_duckdb
@@ -44,7 +44,7 @@ def staged(table: HandmadeTable, snapshot_id: int) -> StagedManifests:
     return StagedManifests(storage, WrittenTable(table.metadata()), snapshot_id, loaded(table).entries_of)
 
 
-def commit(table: HandmadeTable, manifests: StagedManifests, operation: str = "append") -> ManifestsOnHead:
+def commit(table: HandmadeTable, manifests: StagedManifests, operation: str = "append") -> ManifestsOnSnapshot:
     """Returns the next snapshot, with these."""
     head = loaded(table)
     number = len(table.snapshots) + 1

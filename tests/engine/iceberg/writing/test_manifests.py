@@ -55,16 +55,16 @@ def test_a_history_reads_alike(tmp_path: Path, version: int) -> None:
         manifests.add(_files(table, *ids))
         commit(table, manifests)
     before = loaded(table)
-    kept = {each.path: _bytes(table, each.path) for each in before.manifests}
+    remaining = {each.path: _bytes(table, each.path) for each in before.manifests}
 
     manifests = staged(table, 1003)
     manifests.add(_files(table, 6))
     gone = before.live_files.data.filter(pa.compute.is_in(before.live_files.data["p1000"], pa.array([2, 3])))
     manifests.remove(gone)
     found = commit(table, manifests, "overwrite")
-    assert (found.num_created, found.num_kept, found.num_replaced, found.missing) == (2, 1, 1, ())
+    assert (found.num_created, found.num_reused, found.num_replaced, found.missing) == (2, 1, 1, ())
     assert ids_by_all(table) == [sorted([1, -1, 4, -4, 5, -5, 6, -6])] * 3
-    assert all(_bytes(table, path) == data for path, data in kept.items())
+    assert all(_bytes(table, path) == data for path, data in remaining.items())
     rewritten = next(each for each in loaded(table).manifests if each.deleted[0])
     assert (rewritten.added, rewritten.existing, rewritten.deleted) == ((0, 0), (1, 2), (2, 4))
     after = {row["p1000"]: row for row in loaded(table).live_files.data.to_pylist()}
@@ -135,7 +135,7 @@ def test_another_attempt_writes_no_manifest_again(tmp_path: Path) -> None:
     assert {row["sequence_number"] for row in loaded(table).live_files.data.to_pylist()} == {1, 2, 3}
 
 
-def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_missing_file_is_reported(tmp_path: Path) -> None:
     table = _table(tmp_path, 2)
     manifests = staged(table, 1001)
     manifests.add(_files(table, 1, 2))

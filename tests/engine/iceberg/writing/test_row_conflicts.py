@@ -43,11 +43,11 @@ def _marking(table: HandmadeTable, file: int, row: int) -> IcebergTransaction:
     """DELETE WHERE id < 5 that has found one row."""
     snapshot, transaction = _begin(table)
     files = snapshot.files.slice(file, 1)
-    marked = snapshot.row_files.mark(files, [np.array([row])])
+    with_deletes = snapshot.row_files.mark(files, [np.array([row])])
     transaction.depend_on(snapshot.row_files.predicate(BELOW_FIVE, UTC), files["path"])
-    transaction.depend_on_rows_alone(marked.rows)
+    transaction.depend_on_rows_alone(with_deletes.rows)
     transaction.stage_removes(files)
-    transaction.add_marked(marked)
+    transaction.add_deleted_rows(with_deletes)
     return transaction
 
 
@@ -81,7 +81,7 @@ CASES: list[tuple[str, Callable[[HandmadeTable], IcebergTransaction], str, bool]
 
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize(("other", "level", "follows"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_marks_after_another_commit(
+def test_position_deletes_after_another_commit(
     tmp_path: Path, version: int, other: Callable[[HandmadeTable], IcebergTransaction], level: str, follows: bool
 ) -> None:
     table = _table(tmp_path, version, level)

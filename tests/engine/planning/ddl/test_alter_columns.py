@@ -55,7 +55,7 @@ def test_the_columns_afterwards(planning: PlanningLake, text: str) -> None:
         ("ruled ALTER COLUMN note DROP NOT NULL", "note", "CURRENT_DEFAULT", None),
     ],
 )
-def test_what_is_kept_with_a_column(
+def test_column_change_preserves_metadata(
     planning: PlanningLake, text: str, column: str, key: str, value: str | None
 ) -> None:
     definition = planning.plan(AlterPlan, f"ALTER TABLE {text}").definition

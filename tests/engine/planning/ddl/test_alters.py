@@ -52,7 +52,7 @@ def test_clustering(planning: PlanningLake, text: str, old: str, new: str) -> No
     assert dict(plan.description.parameters) == {"oldClusteringColumns": old, "newClusteringColumns": new}
 
 
-def test_rows_are_asked_before_a_rule_is_added(planning: PlanningLake) -> None:
+def test_existing_rows_are_checked_before_adding_constraint(planning: PlanningLake) -> None:
     plan = planning.plan(AlterPlan, "ALTER TABLE plain ADD CONSTRAINT c CHECK (a > 0)")
     assert plan.checks is not None and plan.checks.read.text == ("SELECT count_if((a > 0\n) IS NOT TRUE) FROM __scan_0")
     assert plan.expression_checks is not None and len(plan.expression_checks.checks) == 1

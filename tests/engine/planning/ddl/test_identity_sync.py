@@ -9,7 +9,7 @@ from engine.tables.column_metadata import IdentityColumn
 from tests.engine.planning.lake import PlanningLake
 
 
-def test_the_least_and_the_greatest_value(planning: PlanningLake) -> None:
+def test_identity_sync_reads_min_and_max(planning: PlanningLake) -> None:
     plan = planning.plan(SyncIdentityPlan, "ALTER TABLE ruled ALTER COLUMN ID SYNC IDENTITY")
     assert plan.column == IdentityColumn(name="id", start=1, step=1, allow_explicit=False, high_water_mark=None)
     assert plan.read.text == "SELECT min(`id`), max(`id`) FROM __scan_0"

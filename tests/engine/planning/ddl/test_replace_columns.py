@@ -37,10 +37,10 @@ def test_a_column_that_stays_is_the_same_one(planning: PlanningLake) -> None:
     text = "ALTER TABLE mapped REPLACE COLUMNS (b STRING COMMENT 'kept', C DATE)"
     assert planning.refused(text) == "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP"
     after = planning.plan(AlterPlan, text.replace("C DATE", "d DATE")).definition.config("t").schema
-    kept, new = after.fields
+    remaining, new = after.fields
     old = before.field("b")
     physical = "delta.columnMapping.physicalName"
-    assert old is not None and kept.metadata[physical] == old.metadata[physical] and kept.comment == "kept"
+    assert old is not None and remaining.metadata[physical] == old.metadata[physical] and remaining.comment == "kept"
     assert new.metadata[physical] not in {field.metadata[physical] for field in before.fields}
 
 

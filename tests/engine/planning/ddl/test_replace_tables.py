@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.planning.plans.ddl import CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
-from engine.tables.operations import NumberedWrite, TableOperation
+from engine.tables.operations import IdempotentWrite, TableOperation
 from tests.engine.planning.lake import PlanningLake, shown_columns
 
 
@@ -36,7 +36,7 @@ def test_with_the_rows_of_a_query(planning: PlanningLake) -> None:
     assert plan.rows.config.partition_columns == ("d",) and not plan.rows.removes
     assert plan.source.text == "SELECT id, day AS d FROM `__scan_0` AS `sales`"
     assert plan.description.name == "CREATE OR REPLACE TABLE AS SELECT"
-    assert plan.numbered == NumberedWrite(app_id="app", version=3)
+    assert plan.idempotent_write == IdempotentWrite(app_id="app", version=3)
 
 
 def test_identity_columns_begin_again(planning: PlanningLake) -> None:

@@ -170,7 +170,7 @@ def test_what_the_log_does_not_know_exactly_is_read(sources: Sources, text: str)
 
 
 @pytest.mark.parametrize(("text", "found"), GROUPED, ids=[text for text, _ in GROUPED])
-def test_partitions_are_told_from_the_log(sources: Sources, text: str, found: set[tuple[Any, ...]]) -> None:
+def test_partition_values_are_answered_from_log(sources: Sources, text: str, found: set[tuple[Any, ...]]) -> None:
     answer = plan(sources, text)
     assert isinstance(answer, AnswerPlan) and set(answer.rows) == found
 

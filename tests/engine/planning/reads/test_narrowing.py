@@ -9,7 +9,7 @@ import pytest
 
 from engine.binding.bound import BoundTable
 from engine.planning.reads.narrowing import needed_condition, with_needed
-from engine.planning.rules.conditions import whole_files_matching
+from engine.planning.semantics.conditions import whole_files_matching
 from engine.pruning.predicates import Column, Compare, Literal, Operator, Predicate, conjunction
 from engine.pruning.table_columns import TableColumns
 from engine.runtime.query_settings import DATES_AS_TEXTS

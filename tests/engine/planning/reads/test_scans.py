@@ -7,8 +7,8 @@ import pytest
 from catalog.conditions import MalformedLogEntry
 from engine.binding.bound import BoundFiles
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.reads.file_choice import FileChoice
 from engine.planning.reads.scans import files_scan, row_id_columns
+from engine.planning.reads.table_pruning import TableFilePruning
 from engine.tables.scan import NO_FILES, FileFormat, FileKind, RowTracking, Scan
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.planning.lake import PlanningLake
@@ -24,7 +24,7 @@ def test_the_files_of_a_table(planning: PlanningLake) -> None:
     assert scan.label == "`spark_catalog`.`default`.`sales`" and scan.table_root == str(planning.path("sales"))
     assert scan.schema.names == ("id", "amount", "day") and scan.partition_columns == ("day",)
     assert scan.files["path"].to_pylist() == [f"2024-01-0{day}.parquet" for day in (1, 2, 3)]
-    assert isinstance(scan.choice, FileChoice) and scan.choice.label == scan.label
+    assert isinstance(scan.pruning, TableFilePruning) and scan.pruning.label == scan.label
 
 
 def test_a_table_by_its_path(planning: PlanningLake) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.planning.reads.scans import scan_of
-from engine.planning.reads.target_reads import arranged, bitmaps, numbered, place_columns, places_where
+from engine.planning.reads.target_reads import arranged, bitmaps, place_columns, places_where, with_row_numbers
 from tests.engine.planning.lake import PlanningLake, bound_table
 
 
@@ -33,16 +33,16 @@ def test_arranged_columns(condition: str | None, where: str) -> None:
 
 
 @pytest.mark.parametrize("table", ["plain", "tracked"])
-def test_numbered_files(planning: PlanningLake, table: str) -> None:
+def test_scan_has_file_numbers(planning: PlanningLake, table: str) -> None:
     """The numbers replace row ids, so the table's own ids are not available."""
     scan = scan_of("s", bound_table(planning, table))
-    found = numbered(scan)
+    found = with_row_numbers(scan)
     positions = list(range(scan.files.num_rows))
     assert found.files["base_row_id"].to_pylist() == found.files["default_row_commit_version"].to_pylist() == positions
     assert found.row_tracking is not None and found.row_tracking.row_id_column is None
     assert found.files.column_names.count("base_row_id") == 1
     plain = replace(scan, files=scan.files.select(["path", "size"]))
-    assert numbered(plain).files["base_row_id"].to_pylist() == positions
+    assert with_row_numbers(plain).files["base_row_id"].to_pylist() == positions
 
 
 def test_places_where(planning: PlanningLake) -> None:

@@ -9,7 +9,9 @@ from engine.sql.query.values import ExplainMode
 from tests.engine.planning.lake import PlanningLake
 
 ONE_BY_ONE = "files with other rows are written again without them, files of nothing else are removed"
-MARKED = "those in files with other rows are marked in deletion vectors, files of nothing else are removed"
+DELETION_VECTOR_TEXT = (
+    "those in files with other rows are marked in deletion vectors, files of nothing else are removed"
+)
 NOTES = {
     "INSERT INTO sales VALUES (1, 2, NULL)": "new files are added, no file is removed",
     "INSERT OVERWRITE sales VALUES (1, 2, NULL)": "new files are added, all 3 files are removed",
@@ -23,14 +25,14 @@ NOTES = {
         f"new files are added; of the rows that equal a new one in id, day, {ONE_BY_ONE}"
     ),
     "INSERT INTO vectors AS t REPLACE ON t.a = s.a (SELECT 1 AS a, 'x' AS p) AS s": (
-        f"new files are added; of the rows that match a new one by t.a = s.a, {MARKED}"
+        f"new files are added; of the rows that match a new one by t.a = s.a, {DELETION_VECTOR_TEXT}"
     ),
     "DELETE FROM sales": "all 3 files are removed, by the log alone if it has their row counts",
     "DELETE FROM sales WHERE day > '1'": (
         "the files of the partitions (day > '1') are removed, by the log alone if it has their row counts"
     ),
     "DELETE FROM sales WHERE id = 1": f"of the rows (id = 1), {ONE_BY_ONE}",
-    "DELETE FROM vectors WHERE a = 1": f"of the rows (a = 1), {MARKED}",
+    "DELETE FROM vectors WHERE a = 1": f"of the rows (a = 1), {DELETION_VECTOR_TEXT}",
     "MERGE INTO sales t USING plain s ON t.id = s.a WHEN MATCHED THEN DELETE": (
         f"files without any of its values of id are not read; of the rows that change or go, {ONE_BY_ONE}"
     ),
@@ -41,7 +43,7 @@ NOTES = {
         "files with rows that change are written again, with the new values and the rows that stay"
     ),
     "UPDATE sales SET id = (SELECT 1)": f"new values are in new files; of the rows that change, {ONE_BY_ONE}",
-    "UPDATE vectors SET a = 1": f"new values are in new files; of the rows that change, {MARKED}",
+    "UPDATE vectors SET a = 1": f"new values are in new files; of the rows that change, {DELETION_VECTOR_TEXT}",
 }
 
 
@@ -49,8 +51,8 @@ NOTES = {
 def test_what_becomes_of_the_files(planning: PlanningLake, text: str) -> None:
     plan = planning.plan(ExplainPlan, f"EXPLAIN {text}", "a INT, p STRING")
     table = "vectors" if "vectors" in text else "sales"
-    way = "; literals are written without a job" if text.startswith("INSERT") else ""
-    assert plan.note == f"`spark_catalog`.`default`.`{table}`: {NOTES[text]}{way}"
+    path = "; literals are written without a job" if text.startswith("INSERT") else ""
+    assert plan.note == f"`spark_catalog`.`default`.`{table}`: {NOTES[text]}{path}"
 
 
 def test_dynamic_overwriting(planning: PlanningLake) -> None:

@@ -18,7 +18,7 @@ from engine.planning.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.tables.operations import NumberedWrite, TableOperation
+from engine.tables.operations import IdempotentWrite, TableOperation
 from tests.engine.planning.lake import PlanningLake
 
 DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
@@ -131,11 +131,11 @@ def test_only_if_absent(planning: PlanningLake) -> None:
     assert planning.plan(InsertPlan, text.replace(" IF NOT EXISTS", "")).only_if_absent is False
 
 
-def test_a_numbered_write(planning: PlanningLake) -> None:
+def test_idempotent_write(planning: PlanningLake) -> None:
     settings = {"spark.databricks.delta.write.txnAppId": "app", "spark.databricks.delta.write.txnVersion": "3"}
     plan = planning.plan(InsertPlan, "INSERT INTO plain VALUES (1, 'x')", settings=settings)
-    assert plan.numbered == NumberedWrite(app_id="app", version=3)
-    assert planning.plan(InsertPlan, "INSERT INTO plain VALUES (1, 'x')").numbered is None
+    assert plan.idempotent_write == IdempotentWrite(app_id="app", version=3)
+    assert planning.plan(InsertPlan, "INSERT INTO plain VALUES (1, 'x')").idempotent_write is None
 
 
 def test_columns_by_name_and_new_columns(planning: PlanningLake) -> None:

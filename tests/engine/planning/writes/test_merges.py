@@ -6,7 +6,7 @@ import pytest
 
 from engine.planning.plans.writes import MATCHING_SOURCE, MergePlan
 from engine.planning.reads.target_reads import bitmaps
-from engine.tables.operations import NumberedWrite
+from engine.tables.operations import IdempotentWrite
 from engine.tables.scan import FileLayout
 from tests.engine.planning.lake import PlanningLake
 
@@ -46,7 +46,7 @@ def test_the_rows_of_each_clause(planning: PlanningLake) -> None:
         ("WHEN NOT MATCHED BY SOURCE THEN DELETE", None, True),
     ],
 )
-def test_no_more_is_asked_than_the_clauses_need(
+def test_merge_source_has_only_used_columns(
     planning: PlanningLake, clauses: str, sides: str | None, is_once: bool
 ) -> None:
     plan = planning.plan(MergePlan, f"{INTO} {clauses}", SALES)
@@ -89,7 +89,7 @@ def test_a_table_is_read_as_it_lies(planning: PlanningLake, source: str) -> None
         ("(SELECT a AS id FROM small)", "SELECT * FROM (SELECT a AS id FROM `__view_0` AS `small`) s"),
     ],
 )
-def test_the_rows_of_any_other_source_are_kept(planning: PlanningLake, source: str, text: str) -> None:
+def test_volatile_merge_source_is_materialized(planning: PlanningLake, source: str, text: str) -> None:
     plan = planning.plan(MergePlan, INTO.replace("sales", source) + " WHEN MATCHED THEN DELETE", "id BIGINT, X STRING")
     assert plan.source_query is not None and plan.source_query.text == text
     assert plan.source.files.num_rows == 0 and plan.source.schema.names == ("id", "X")
@@ -98,7 +98,7 @@ def test_the_rows_of_any_other_source_are_kept(planning: PlanningLake, source: s
 
 
 @pytest.mark.parametrize(
-    ("clauses", "asked"),
+    ("clauses", "query"),
     [
         ("WHEN MATCHED THEN DELETE", False),
         ("WHEN MATCHED AND t.a > 1 THEN DELETE", True),
@@ -107,9 +107,9 @@ def test_the_rows_of_any_other_source_are_kept(planning: PlanningLake, source: s
         ("WHEN NOT MATCHED THEN INSERT (a) VALUES (1) WHEN NOT MATCHED BY SOURCE THEN DELETE", False),
     ],
 )
-def test_whether_several_rows_of_the_source_may_change_one(planning: PlanningLake, clauses: str, asked: bool) -> None:
+def test_whether_several_rows_of_the_source_may_change_one(planning: PlanningLake, clauses: str, query: bool) -> None:
     plan = planning.plan(MergePlan, f"{INTO} {clauses}", SALES)
-    assert (plan.duplicates is not None) is asked
+    assert (plan.duplicates is not None) is query
 
 
 def test_a_row_with_several_is_shown_by_the_columns_of_the_condition(planning: PlanningLake) -> None:
@@ -167,10 +167,10 @@ def test_whether_other_reads_of_the_table_matter(planning: PlanningLake) -> None
     assert planning.plan(MergePlan, f"{INTO} {condition}", SALES).reads_table
 
 
-def test_a_numbered_merge(planning: PlanningLake) -> None:
+def test_idempotent_merge(planning: PlanningLake) -> None:
     settings = {"spark.databricks.delta.write.txnAppId": "app", "spark.databricks.delta.write.txnVersion": "3"}
     plan = planning.plan(MergePlan, f"{INTO} WHEN MATCHED THEN DELETE", SALES, settings)
-    assert plan.numbered == NumberedWrite(app_id="app", version=3)
+    assert plan.idempotent_write == IdempotentWrite(app_id="app", version=3)
 
 
 REFUSED = {

@@ -21,7 +21,7 @@ def test_rows_that_change_and_others_are_one_query(planning: PlanningLake) -> No
         "SELECT CASE WHEN __place_0.row_index >= 0 THEN (upper(t.b)\n) END, `a`, __place_0.row_index >= 0, `b`"
         " FROM `__scan_0` AS `t`\n) AS given(__value_1, __old_1, __changes_0, __before_0)"
     )
-    assert found.rows.kept is not None and dict(found.rows.kept.before) == {"b": "__before_0"}
+    assert found.rows.copied_columns is not None and dict(found.rows.copied_columns.before) == {"b": "__before_0"}
 
 
 def test_rows_that_stay_keep_the_version_that_changed_them(planning: PlanningLake) -> None:
@@ -31,7 +31,7 @@ def test_rows_that_stay_keep_the_version_that_changed_them(planning: PlanningLak
     assert "__place_0.row_id, __place_0.row_commit_version" in found.values.read.text
 
 
-CARRIED = {
+COPIED_VALUES = {
     "nested SET place.city = 'D'": "place tags m",  # values in nested types may have lengths
     "ruled SET amount = DEFAULT": "day amount",
     "chars SET s = 'x'": "a v s",
@@ -39,11 +39,11 @@ CARRIED = {
 }
 
 
-@pytest.mark.parametrize("text", CARRIED)
-def test_values_of_before_are_carried_where_rules_may_change_them(planning: PlanningLake, text: str) -> None:
+@pytest.mark.parametrize("text", COPIED_VALUES)
+def test_old_values_are_copied_if_constraints_may_change_them(planning: PlanningLake, text: str) -> None:
     found = rewritten(planning, text)
-    assert found is not None and found.rows.kept is not None
-    assert list(found.rows.kept.before) == CARRIED[text].split()
+    assert found is not None and found.rows.copied_columns is not None
+    assert list(found.rows.copied_columns.before) == COPIED_VALUES[text].split()
 
 
 SHUFFLED = {

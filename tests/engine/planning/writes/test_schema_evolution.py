@@ -6,7 +6,7 @@ import pytest
 
 from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.writes import InsertPlan
-from engine.planning.rules.query_columns import given_fields
+from engine.planning.semantics.query_columns import given_fields
 from engine.statements.merge.planning_evolution import assigned_fields
 from engine.types.schema import StructType
 from engine.types.sql_types import format_sql_type

@@ -35,8 +35,8 @@ TWICE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "condition", "told"), TWICE, ids=[row[0] for row in TWICE])
-def test_no_clause_comes_twice(text: str, condition: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "condition", "reported"), TWICE, ids=[row[0] for row in TWICE])
+def test_no_clause_comes_twice(text: str, condition: str, reported: str) -> None:
     with pytest.raises(SqlError) as caught:
         parse(text)
-    assert caught.value.condition.startswith(condition) and told in caught.value.message
+    assert caught.value.condition.startswith(condition) and reported in caught.value.message

@@ -16,13 +16,13 @@ from engine.statements.row_changes.statement import Delete, Update
 
 def shown(query: TargetQuery) -> str:
     """Returns the text, with the table, the source and the list bracketed."""
-    marks = [(query.items, "[items]")]
+    deletes = [(query.items, "[items]")]
     if query.target is not None:
-        marks.append((query.query.relations[query.target].span, "[table]"))
+        deletes.append((query.query.relations[query.target].span, "[table]"))
     if query.source is not None:
-        marks.append((query.source, "[source]"))
+        deletes.append((query.source, "[source]"))
     text = query.query.text
-    for span, mark in sorted(marks, key=lambda each: each[0].start, reverse=True):
+    for span, mark in sorted(deletes, key=lambda each: each[0].start, reverse=True):
         text = text[: span.start] + mark + text[span.end :]
     return text.replace("\n)", ")")
 

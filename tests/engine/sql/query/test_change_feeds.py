@@ -66,7 +66,7 @@ def test_a_name_takes_the_place_of_the_call(text: str, expected: str) -> None:
 
 def test_the_log_does_not_answer_for_the_changes() -> None:
     query = parse("SELECT count(*) FROM table_changes('t', 1)")
-    assert isinstance(query, Query) and query.log_question is None
+    assert isinstance(query, Query) and query.metadata_query is None
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_spans_cover_what_they_say(case: SpliceCase) -> None:
         assert covered.replace("`", "").endswith(qualifier.parts[-1].replace("`", ""))
 
 
-def test_a_qualifier_longer_than_the_name_needs_the_full_name() -> None:
+def test_longer_qualifier_requires_full_name() -> None:
     query = _query("select s.t.c from t")
     assert splice(query, ["r0"]) == "select s.t.c from `r0` AS `t`"
     assert splice(query, ["r0"], [("c", "other", "t")]) == "select s.t.c from `r0` AS `t`"

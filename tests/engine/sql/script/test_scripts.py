@@ -12,8 +12,8 @@ from engine.statements.parse import parse
 from engine.statements.scripting.grammar import NESTING_MAX
 from engine.statements.scripting.grammar_immediate import markers
 from engine.statements.scripting.statement import (
-    Choice,
     Compound,
+    ConditionalPart,
     ExecuteImmediate,
     For,
     HandlerKind,
@@ -46,17 +46,17 @@ END"""
         ("22012",),
         ("UNRESOLVED_COLUMN",),
     )
-    declare, loop, each, choice, block = script.body.body
+    declare, loop, each, part, block = script.body.body
     assert declare == DeclareVariables(text="DECLARE x, y INT DEFAULT 1")
     assert isinstance(loop, Loop) and loop.label == "l" and loop.before is not None and loop.after is None
     (branches,) = loop.body
-    assert isinstance(branches, Choice)
+    assert isinstance(branches, ConditionalPart)
     assert [branch.body[0] for branch in branches.branches] == [Leave(label="l"), Iterate(label="l")]
     assert [relation.name_parts for relation in branches.branches[0].condition.relations] == [("s", "t")]
     assert isinstance(branches.otherwise[0], Insert)
     assert isinstance(each, For) and each.variable == "r" and isinstance(each.body[0], Query)
     assert each.body[0].text == "SELECT ';' AS `end`, r.a"
-    assert isinstance(choice, Choice) and choice.subject is not None
+    assert isinstance(part, ConditionalPart) and part.subject is not None
     assert block == Compound(body=())
 
 
@@ -94,7 +94,7 @@ def test_statements_about_variables() -> None:
         ("EXECUTE IMMEDIATE 'SELECT 1' INTO", 1, 34),
     ],
 )
-def test_a_mistake_is_told_with_its_place(text: str, line: int, column: int) -> None:
+def test_script_error_has_position(text: str, line: int, column: int) -> None:
     with pytest.raises(StatementSyntaxError) as caught:
         parse(text)
     assert place_of(caught.value) == (line, column)

@@ -1,0 +1,71 @@
+"""JVM statistics of the Spark process, and the jobs that ran for a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.runtime.metrics import MetricFamily, MetricKind, counter, gauge, labelled
+from engine.runtime.profile import SparkJob
+
+
+@dataclass(frozen=True, slots=True)
+class JvmStatistics:
+    """The numbers of `GatewayDriver.jvm_statistics`, in its order. Jobs and tasks are counted from the start of the
+    process."""
+
+    heap_used_bytes: int
+    heap_committed_bytes: int
+    heap_max_bytes: int
+    column_cache_bytes: int
+    collecting_ms: int
+    jobs_running: int
+    jobs_succeeded: int
+    jobs_failed: int
+    tasks_running: int
+    tasks_succeeded: int
+    tasks_failed: int
+
+
+def jvm_metrics(jvm_statistics: JvmStatistics) -> Iterator[MetricFamily]:
+    """Yields the JVM statistics as metrics; the counters begin at 0 again when Spark is restarted."""
+    yield gauge("gateway_spark_heap_used_bytes", "Bytes of Spark's heap in use.", jvm_statistics.heap_used_bytes)
+    yield gauge(
+        "gateway_spark_heap_committed_bytes", "Bytes that Spark's heap takes.", jvm_statistics.heap_committed_bytes
+    )
+    yield gauge("gateway_spark_heap_max_bytes", "Bytes that Spark's heap may take.", jvm_statistics.heap_max_bytes)
+    cache_description = "Bytes of Spark's heap for columns of data files as they were decoded."
+    yield gauge("gateway_spark_column_cache_bytes", cache_description, jvm_statistics.column_cache_bytes)
+    collecting_s = jvm_statistics.collecting_ms / 1000
+    yield counter("gateway_spark_gc_seconds_total", "Time that Spark spent in garbage collections.", collecting_s)
+    yield gauge("gateway_spark_jobs_running", "Jobs that Spark runs.", jvm_statistics.jobs_running)
+    yield _by_outcome(
+        "gateway_spark_jobs_total", "Jobs that ended.", jvm_statistics.jobs_succeeded, jvm_statistics.jobs_failed
+    )
+    yield gauge("gateway_spark_tasks_running", "Tasks that Spark runs.", jvm_statistics.tasks_running)
+    yield _by_outcome(
+        "gateway_spark_tasks_total", "Tasks that ended.", jvm_statistics.tasks_succeeded, jvm_statistics.tasks_failed
+    )
+
+
+def _by_outcome(name: str, description: str, succeeded: int, failed: int) -> MetricFamily:
+    values = (({"outcome": "succeeded"}, succeeded), ({"outcome": "failed"}, failed))
+    return labelled(MetricKind.COUNTER, name, description, values)
+
+
+def read_jobs(lines: str) -> tuple[SparkJob, ...]:
+    """Parses the answer of `TaskCounts.jobs`."""
+    return tuple(_job(*map(int, line.split())) for line in lines.splitlines())
+
+
+def _job(id: int, began_ms: int, ended_ms: int, stages: int, *rest: int) -> SparkJob:
+    tasks, failed_tasks, has_succeeded = rest
+    return SparkJob(
+        id=id,
+        began_ms=began_ms,
+        ended_ms=ended_ms,
+        stages=stages,
+        tasks=tasks,
+        failed_tasks=failed_tasks,
+        has_succeeded=bool(has_succeeded),
+    )

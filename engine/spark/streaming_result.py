@@ -1,0 +1,85 @@
+"""Streaming results: rows that may be read before their query has ended.
+
+Java opens a connection to the question server for the first rows that are on disk (`ResultSpool.java`): the request is
+`{"statement": id, "result": header}`, with a result header (`frame.py`), and a line `[path, offset, length]` follows
+for each piece: the segment at `offset` in that file, the last announced one or the next one, has this length in bytes.
+The connection ends with the query, whose response has the complete list; so correctness does not depend on the lines
+that were read.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from engine.runtime.results import ResultStream
+from engine.spark.frame import OnSteps, complete_result, read_answer, read_result_header, steps_of
+from engine.spark.record_batches import RecordBatches, Segment
+from engine.spool.spool import Spool
+
+
+class StreamingResult:
+    """Calls `on_rows` with the result once, on the connection's thread, if rows are available before the query has
+    ended.
+
+    `on_rows` has returned when :meth:`complete` does, or is never called: a stream has one reader, and the caller of
+    `complete` has to know whether another reader already has it. It must not wait for the query.
+    """
+
+    def __init__(self, on_rows: Callable[[ResultStream], None], on_steps: OnSteps, spool: Spool, owner: str) -> None:
+        """The result's files are moved to `spool`, accounted to `owner`; `on_steps` receives step durations."""
+        self._on_rows = on_rows
+        self._on_steps = on_steps
+        self._spool = spool
+        self._owner = owner
+        # Guards the fields below, and is held while `on_rows` runs.
+        self._lock = threading.Lock()
+        self._begun: tuple[ResultStream, RecordBatches] | None = None
+        self._has_ended = False
+        self._is_reported = False
+
+    def follow(self, header: dict[str, Any], lines: Iterable[bytes]) -> None:
+        """Reads Java's announcements until the connection ends."""
+        stream, batches = self._begin(header)
+        with self._lock:
+            if self._has_ended:
+                return
+            self._begun = stream, batches
+        for line in lines:
+            if not line.endswith(b"\n"):
+                return  # Java was killed
+            batches.announce(Segment(*json.loads(line)))
+            if self._is_reported:
+                continue
+            with self._lock:
+                if self._has_ended:
+                    return
+                self._is_reported = True
+                self._on_rows(stream)
+
+    def complete(self, frame: bytes) -> ResultStream:
+        """Returns the whole result from the query's response: the stream that `on_rows` received, or one without a
+        reader.
+        """
+        header, body = read_answer(frame)
+        self._on_steps(steps_of(header))
+        with self._lock:
+            self._has_ended = True
+            stream, batches = self._begun or self._begin(header)
+        return complete_result(stream, batches, header, body)
+
+    def _begin(self, header: dict[str, Any]) -> tuple[ResultStream, RecordBatches]:
+        return read_result_header(header, self._spool, self._owner)
+
+    def fail(self, error: BaseException) -> bool:
+        """Ends the result with the query's error; returns whether `on_rows` was called, whose stream then raises the
+        error.
+        """
+        with self._lock:
+            self._has_ended = True
+            begun, is_reported = self._begun, self._is_reported
+        if begun is not None:
+            begun[1].fail(error)
+        return is_reported

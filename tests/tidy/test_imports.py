@@ -1,0 +1,54 @@
+"""Each library is imported in one place."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+
+import pytest
+
+from tests.paths import ROOT
+from tests.tidy.sources import MODULES, PACKAGES
+
+LIBRARY_IMPORTERS = {
+    "joserfc": r"gateway/authenticators/(issuer|jwt)\.py$",
+    "cryptography": r"gateway/audit/signed_digests\.py$",
+    "ldap3": r"gateway/authenticators/ldap\.py$",
+    "argon2": r"gateway/authenticators/passwords\.py$",
+    "opentelemetry": r"gateway/observability/open_telemetry\.py$",
+    "sqlglot": r"engine/sql/",
+    "pyspark": r"engine/spark/",
+    "py4j": r"engine/spark/",
+    "thrift": r"gateway/hs2/",
+    "flask": r"gateway/(http/|server\.py$)",
+    "werkzeug": r"gateway/http/",
+    "fastavro": r"engine/iceberg/manifests/avro\.py$",
+    "fsspec": r"catalog/store/conditional_put\.py$",
+    "httpx": r"catalog/rest/transport\.py$",
+}
+# Comes with a library that is declared.
+# With the extra that declares it.
+OPTIONAL = {"opentelemetry": "otel"}
+COMES_WITH = {"argon2": "argon2_cffi", "py4j": "pyspark", "werkzeug": "flask"}
+
+
+@pytest.mark.parametrize("library", LIBRARY_IMPORTERS)
+def test_library_is_imported_only_by_its_importer(library: str) -> None:
+    wrong = [
+        f"{module.path}:{line}"
+        for module in MODULES.values()
+        for name, line in module.imports
+        if name.partition(".")[0] == library and not re.match(LIBRARY_IMPORTERS[library], module.path)
+    ]
+    assert not wrong
+
+
+def test_every_imported_library_is_declared_and_every_declared_one_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.split(r"[<>=\[]", line)[0].replace("-", "_") for line in project["dependencies"]}
+    imported = {name.partition(".")[0] for module in MODULES.values() for name, _ in module.imports}
+    libraries = imported - set(sys.stdlib_module_names) - set(PACKAGES) - set(OPTIONAL)
+    assert {COMES_WITH.get(name, name) for name in libraries} == declared
+    for library, extra in OPTIONAL.items():
+        assert library in imported and all(line.startswith(library) for line in project["optional-dependencies"][extra])
