@@ -99,7 +99,7 @@ def explained(plan: ReadPlan, context: ExecutionContext) -> str:
 
 
 def _answers(cached: CachedResult, context: ExecutionContext) -> bool:
-    """Returns whether the statement may use this result, and needs no more information than was cached with it."""
+    """Returns whether the result is within the statement's size limit, with lineage if the statement reports it."""
     return cached.num_bytes <= context.request.result_bytes_max and (
         context.request.on_lineage is None or cached.lineage is not None
     )

@@ -152,7 +152,7 @@ class _Evaluation:
         if known is None or answers is None:
             return _any_value(known, predicate.operand)
         result = _of_values(known, answers)
-        # If a value is null, no value is known to differ from all literals.
+        # If one of the literals is null, no value is known to differ from all literals.
         return (result & ~FALSE) | ((result & FALSE) << np.uint8(1)) if has_null else result
 
     def _starts_with(self, predicate: StartsWith) -> Truths:

@@ -80,7 +80,7 @@ class CountedFiles:
         return _mask(self.files["deletion_vector"].is_valid())
 
     def is_tight(self) -> Mask:
-        """Returns the files whose bounds are actual values: no deletion vector, and no statistics with wide bounds."""
+        """Returns the files whose bounds are actual values: no deletion vector, and tight bounds."""
         return _mask(self.statistics["tight_bounds"].fill_null(True)) & ~self.has_vector()
 
 

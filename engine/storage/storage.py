@@ -110,8 +110,8 @@ class Storage(ABC):
 
     # The table root: an absolute local path, or a URL. Never ends in a slash.
     root: str
-    HAS_FOLDERS = False  # a directory may be empty
-    LISTS_WHOLE_FOLDERS = False  # names after a start cost as much as the whole directory
+    HAS_FOLDERS = False  # whether a directory may be empty
+    LISTS_WHOLE_FOLDERS = False  # whether names after a start cost as much as the whole directory
     # Directories below which the table must be located; None: anywhere.
     allowed_roots: tuple[str, ...] | None = None
     # Returns the other tables' directories that are relevant for this table's files; the same object until they change.

@@ -28,7 +28,7 @@ _ABOVE = {Operator.GREATER, Operator.GREATER_OR_EQUAL, Operator.EQUAL}
 
 
 def with_needed(query: Query, relations: tuple[BoundRelation, ...]) -> tuple[BoundRelation, ...]:
-    """Returns the relations, each table narrowed to the query's needs. Tables hidden by policies are not changed."""
+    """Returns the relations, each table narrowed to the query's needs. A table with a policy is not narrowed."""
     if query.needed is None or len(relations) != 1:
         return relations
     (table,) = relations

@@ -68,9 +68,7 @@ def _group(tree: exp.Select) -> str | None:
 
 
 def _is_whole(tree: exp.Select, items: tuple[Aggregate, ...], group: str | None) -> bool:
-    """Returns whether the grouping was understood, and whether a query with both DISTINCT and GROUP BY groups only
-    once.
-    """
+    """Returns whether the grouping was understood; a query with both DISTINCT and GROUP BY is not accepted."""
     is_grouped = tree.args.get("group") is not None
     is_distinct = tree.args.get("distinct") is not None
     if is_grouped and is_distinct:
