@@ -395,8 +395,8 @@ def _reached(process: SparkProcess, translation: Translation = _NO_TRANSLATION) 
     try:
         with translated(process.gateway.jvm, translation):
             yield
-    except SparkRestarting as loss:
-        process.note_restart(loss)
+    except SparkRestarting as restarting:
+        process.note_restart(restarting)
         raise
 
 

@@ -59,7 +59,7 @@ from tests.gateway.http.conftest import thrift_route
 
 THREADS = 32
 OPEN = 990
-KEPT_S = 120
+LIFETIME_S = 120
 _STATE = "/bench/state"
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -77,7 +77,7 @@ class Served:
 def _serve_ours(served: Served) -> None:
     files = served.certificate
     tls = TlsServer(TlsFiles(certificate=str(files.certificate), key=str(files.key))) if files else None
-    limits = HttpLimits(idle_s=KEPT_S, head_s=KEPT_S, body_s=KEPT_S)
+    limits = HttpLimits(idle_s=LIFETIME_S, head_s=LIFETIME_S, body_s=LIFETIME_S)
     settings = HttpSettings(threads=THREADS, limits=limits, tls=tls)
     HttpServer(served.application, thrift_route(), "127.0.0.1", served.port, settings=settings).start()  # type: ignore[arg-type]
     threading.Event().wait()
@@ -132,7 +132,7 @@ def _serve_h11(served: Served) -> None:
 def _serve_cheroot(served: Served) -> None:
     wsgi = importlib.import_module("cheroot.wsgi")
     server = wsgi.Server(
-        ("127.0.0.1", served.port), served.application, numthreads=THREADS, timeout=KEPT_S, request_queue_size=512
+        ("127.0.0.1", served.port), served.application, numthreads=THREADS, timeout=LIFETIME_S, request_queue_size=512
     )
     server.keep_alive_conn_limit = OPEN + 10
     if served.certificate:
@@ -149,7 +149,7 @@ def _serve_waitress(served: Served) -> None:
         threads=THREADS,
         connection_limit=OPEN + 10,
         backlog=512,
-        channel_timeout=KEPT_S,
+        channel_timeout=LIFETIME_S,
         asyncore_use_poll=True,
     )
 
@@ -157,7 +157,7 @@ def _serve_waitress(served: Served) -> None:
 def _serve_hypercorn(served: Served) -> None:
     config = importlib.import_module("hypercorn.config").Config()
     serve = importlib.import_module("hypercorn.asyncio").serve
-    config.bind, config.backlog, config.keep_alive_timeout = [f"127.0.0.1:{served.port}"], 512, KEPT_S
+    config.bind, config.backlog, config.keep_alive_timeout = [f"127.0.0.1:{served.port}"], 512, LIFETIME_S
     if served.certificate:
         config.certfile, config.keyfile = str(served.certificate.certificate), str(served.certificate.key)
 
@@ -435,7 +435,7 @@ def hang_up(port: int, process_id: int) -> Figures:
     return {"hang_up_cancels": state["cancelled"]}
 
 
-MEASURES = {each.__name__: each for each in (latency, pipelining, slow_clients, long_polls, many_connections, hang_up)}
+METRICS = {each.__name__: each for each in (latency, pipelining, slow_clients, long_polls, many_connections, hang_up)}
 
 
 def both_protocols(name: str) -> str:
@@ -455,7 +455,7 @@ def both_protocols(name: str) -> str:
 def measure(name: str, selected: Sequence[str]) -> Figures:
     """Each in a process of its own, with its peak of memory."""
     found: Figures = {}
-    for each in (MEASURES[key] for key in selected):
+    for each in (METRICS[key] for key in selected):
         with serving(name) as (port, process_id):
             memory = Memory(process_id)
             try:
@@ -476,7 +476,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--repeat", type=int, default=3)
     arguments.add_argument("--only", nargs="*", choices=SERVERS, default=list(SERVERS))
-    arguments.add_argument("--measures", nargs="*", choices=MEASURES, default=list(MEASURES))
+    arguments.add_argument("--measures", nargs="*", choices=METRICS, default=list(METRICS))
     arguments.add_argument("--serve", choices=SERVERS)
     arguments.add_argument("--port", type=int)
     arguments.add_argument("--folder")

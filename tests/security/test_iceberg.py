@@ -78,7 +78,7 @@ def test_table_and_metadata_are_read_with_select_only(lake: GuardedLake, text: s
         ensure_not_visible(lake, who, text, state)
 
 
-def test_join_needs_select_on_both_tables(lake: GuardedLake) -> None:
+def test_join_requires_select_on_both_tables(lake: GuardedLake) -> None:
     assert [lake.outcome(who, JOIN) for who in ("ann", "eve", "mal", "bob")] == ["42P01"] * 4
     lake.do("root", "GRANT SELECT ON shop.d TO ann")
     assert lake.outcome("ann", JOIN) == "R"
@@ -110,7 +110,7 @@ def test_select_alone_allows_no_change(lake: GuardedLake, text: str, state: str)
     ensure_authorized(lake, "ann", text)
 
 
-def test_replacing_a_table_needs_its_ownership_and_create_table(lake: GuardedLake) -> None:
+def test_replacing_a_table_requires_its_ownership_and_create_table(lake: GuardedLake) -> None:
     text = "CREATE OR REPLACE TABLE shop.t (a INT) USING iceberg"
     assert [lake.outcome(who, text) for who in ("ann", "eve", "mal", "bob")] == ["42501", "42501", "42501", "42704"]
     lake.do("root", "GRANT CREATE TABLE ON SCHEMA shop TO ann")

@@ -1,6 +1,6 @@
 """Removes individual rows from their files, for a DELETE, UPDATE, MERGE or INSERT … REPLACE.
 
-The rows were found before (`engine.execution.writes.found_rows`). Untouched files stay, and a file whose rows are all
+The rows were found before (`engine.execution.writes.matched_rows`). Untouched files stay, and a file whose rows are all
 removed is removed. For the others there are two strategies. Copy-on-write: a job copies the remaining rows
 (`engine.execution.writes.copied_rows`); rules for new rows do not apply to them. Merge-on-read: if the table supports
 deletion vectors, its format writes them (`engine.execution.writes.deleted_rows`); a file with an unknown row count is
@@ -27,7 +27,7 @@ from catalog.names import quote
 from engine.binding.bound import BoundTable
 from engine.execution.writes.copied_rows import Copying, copied_rows
 from engine.execution.writes.deleted_rows import RowsOfFiles, count_rows, with_deleted_rows, without
-from engine.execution.writes.found_rows import MatchedRows
+from engine.execution.writes.matched_rows import MatchedRows
 from engine.planning.plans.reads import TargetRead
 from engine.planning.plans.write_plan import Arrangement, TaskPerFile
 from engine.planning.reads.target_reads import places_where

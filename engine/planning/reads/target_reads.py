@@ -1,7 +1,7 @@
 """Reads of a statement's target table: row positions, and the new values.
 
 The target is one relation in the statement's text, with its own scan: subqueries read the table in its original state,
-independent of the files that the scan receives at execution (`engine.execution.writes.found_rows`). The scan's hidden
+independent of the files that the scan receives at execution (`engine.execution.writes.matched_rows`). The scan's hidden
 column with the row position also has a generated name, so that no other relation and no column hides it. A MERGE source
 is handled the same way: its text has a placeholder for it.
 
@@ -149,7 +149,7 @@ def place_columns(scan: Scan, kind: str = "0") -> str:
 
 
 def bitmaps(places: str) -> str:
-    """Returns a query that aggregates a place query's rows into bitmaps, for `engine.execution.writes.found_rows`."""
+    """Returns a query that aggregates a place query's rows into bitmaps, for `engine.execution.writes.matched_rows`."""
     bucket, bits = "bitmap_bucket_number(i)", "bitmap_construct_agg(bitmap_bit_position(i))"
     return joined((f"SELECT f, k, {bucket}, {bits}, count(*) FROM (", places, f"\n) GROUP BY f, k, {bucket}"))
 

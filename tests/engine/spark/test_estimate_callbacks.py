@@ -43,7 +43,13 @@ class Broken(OneFile):
 
 
 SCAN = Scan(
-    relation="r", label="t", table_root="/t", schema=StructType(()), partition_columns=(), files=FILES, pruning=OneFile()
+    relation="r",
+    label="t",
+    table_root="/t",
+    schema=StructType(()),
+    partition_columns=(),
+    files=FILES,
+    pruning=OneFile(),
 )
 REQUEST: dict[str, Any] = {"scan": 0, "filters": [], "zone": "UTC", "estimate": ["n"]}
 

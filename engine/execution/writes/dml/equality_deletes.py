@@ -10,7 +10,7 @@ from dataclasses import replace
 from engine.binding.bound import BoundTable
 from engine.errors.table_errors import naming
 from engine.execution.writes.deleted_rows import RowSet
-from engine.execution.writes.found_rows import answered_places
+from engine.execution.writes.matched_rows import answered_places
 from engine.planning.plans.reads import ReadPlan
 from engine.planning.reads.target_reads import bitmaps
 from engine.spark.execution_context import ExecutionContext

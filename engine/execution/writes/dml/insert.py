@@ -17,7 +17,7 @@ from engine.execution.writes.change_files import DELETED, INSERTED, Change, chan
 from engine.execution.writes.dml.related_rows import SourceRows, related_rows
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
 from engine.execution.writes.file_metrics import counted, with_file_metrics
-from engine.execution.writes.found_rows import find_rows
+from engine.execution.writes.matched_rows import find_rows
 from engine.execution.writes.replaced_rows import RemainingRows, counting_rows, equal_to, removal_tells, without_rows
 from engine.execution.writes.staged_files import new_files, report_drops
 from engine.execution.writes.staged_write import StagedWrite

@@ -26,7 +26,7 @@ from engine.execution.writes.deleted_rows import all_but, count_rows
 from engine.execution.writes.dml.source_keys import source_keys
 from engine.execution.writes.dml.update import changed_rows
 from engine.execution.writes.file_metrics import Stopwatch, num_files
-from engine.execution.writes.found_rows import MatchedRows, find_rows, narrowed
+from engine.execution.writes.matched_rows import MatchedRows, find_rows, narrowed
 from engine.execution.writes.materialized_source import count_materialized, materialized_rows
 from engine.execution.writes.replaced_rows import RemainingRows, live_rows, without_rows
 from engine.execution.writes.staged_files import ensure_can_write, new_files, report_drops

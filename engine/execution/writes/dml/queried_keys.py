@@ -20,7 +20,7 @@ from catalog.errors import SqlError
 from catalog.names import quote
 from engine.binding.bound import BoundTable
 from engine.execution.writes.dml.source_keys import FILES_MIN, source_keys
-from engine.execution.writes.found_rows import MatchedRows, find_rows
+from engine.execution.writes.matched_rows import MatchedRows, find_rows
 from engine.execution.writes.materialized_source import materialized_rows
 from engine.planning.plans.reads import ReadPlan, TargetRead
 from engine.planning.plans.writes import MatchedKey, QueriedKey

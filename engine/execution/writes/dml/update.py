@@ -20,7 +20,7 @@ from engine.execution.writes.change_files import AFTER_UPDATE, BEFORE_UPDATE, Ch
 from engine.execution.writes.deleted_rows import RowsOfFiles, count_rows, flagged_rows, only
 from engine.execution.writes.dml.queried_keys import rows_found
 from engine.execution.writes.file_metrics import Stopwatch, num_files
-from engine.execution.writes.found_rows import MatchedRows
+from engine.execution.writes.matched_rows import MatchedRows
 from engine.execution.writes.replaced_rows import RemainingRows, live_rows, without_files, without_rows
 from engine.execution.writes.staged_files import new_files, report_drops
 from engine.execution.writes.staged_write import StagedWrite
