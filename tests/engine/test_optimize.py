@@ -169,7 +169,7 @@ def test_what_is_told_of_it(session: LakeSession, lake: Path) -> None:
 
 
 def test_bins_become_files_of_their_size(session: LakeSession, lake: Path) -> None:
-    """Without a shuffle; large files stay untouched."""
+    """Nothing is shuffled; large files stay untouched."""
     _made(
         session,
         f"(k INT, s STRING, p INT) TBLPROPERTIES ({SMALL_FILES})",

@@ -121,7 +121,7 @@ PARTITION_VALUES: tuple[tuple[str, str | None, Any], ...] = (
 
 @pytest.mark.parametrize(("data_type", "text", "value"), PARTITION_VALUES)
 def test_partition_values(spark: ExecSession, tmp_path: Path, data_type: str, text: str | None, value: Any) -> None:
-    """As the protocol serializes them; a timestamp without an offset is in the session's time zone."""
+    """The protocol defines the texts; a timestamp without an offset is in the session's time zone."""
     spark.set_setting("spark.sql.session.timeZone", "Europe/Berlin")
     file = DataFile(path="a.parquet", columns={"id": [1]}, partition_values={"p": text})
     scan = write_scan(tmp_path, {"p": data_type, "id": "long"}, [file], partition_columns=["p"])
