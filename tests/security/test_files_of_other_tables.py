@@ -87,7 +87,7 @@ def _query(root: Path) -> str:
 
 
 def _named(spelling: str) -> Attack:
-    """Returns the log's action `add` names the file."""
+    """References the file in an `add` action."""
 
     def build(root: Path, file: Path) -> str:
         write_table(root, _ID, [])

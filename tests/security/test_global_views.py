@@ -94,7 +94,7 @@ def test_view_is_read_with_the_rights_of_the_session(sessions: Sessions) -> None
     text = "SELECT count(*) FROM global_temp.of_group"
     sessions.rows("ann of readers", "CREATE GLOBAL TEMPORARY VIEW of_group AS SELECT * FROM shop.of_group")
     assert sessions.rows("ann of readers", text) == [(2,)]
-    assert sessions.refuse("ann", text).sqlstate in ("42501", "42P01")  # without the group of the other login
+    assert sessions.refuse("ann", text).sqlstate in ("42501", "42P01")  # without the other login's group
     sessions.rows("root", "GRANT SELECT ON shop.of_group TO ann")
     assert sessions.rows("ann", text) == [(2,)]
     sessions.rows("root", "REVOKE SELECT ON shop.of_group FROM ann")

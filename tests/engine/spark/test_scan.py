@@ -28,7 +28,7 @@ SALES = {"id": "long", "day": "date", "amount": "double"}
 
 @pytest.fixture
 def sales(tmp_path: Path) -> Scan:
-    """Returns the partition column in the middle; folder names say nothing, or the wrong thing."""
+    """Returns a scan with the partition column in the middle; folder names are missing or misleading."""
     files = (
         DataFile(path="day=1999-09-09/a.parquet", columns=columns([1, 2]), partition_values={"day": "2024-01-01"}),
         DataFile(path="b.parquet", columns=columns([3]), partition_values={"day": "2024-01-02"}),
