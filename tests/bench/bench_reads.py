@@ -97,7 +97,7 @@ def _delete(table: Path, share: float) -> None:
 
 
 def planning(session: LakeSession, table: Path, files: int, repeat: int) -> None:
-    """Measures a query that needs one file: ours with EXPLAIN, delta-spark's by its executed plan."""
+    """A query that one file of many can answer: ours with EXPLAIN, delta-spark's by its executed plan."""
     conditions = [f"long0 = {(files // 3 + 7 * turn) * 1000}" for turn in range(repeat + 3)]
     ours = [
         median(lambda condition=condition: run(session, f"EXPLAIN SELECT sum(long0) FROM many WHERE {condition}"), 1)

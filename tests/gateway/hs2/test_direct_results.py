@@ -144,7 +144,7 @@ def test_a_session_tells_its_names_and_what_was_asked_about_the_server(client: T
 
 
 def test_a_session_may_begin_in_a_schema_that_it_is_going_to_make(client: ThriftClient) -> None:
-    """dbt-databricks does so; a database named in Hive's way must exist."""
+    """As dbt-databricks does; a database named in Hive's way must exist."""
     begun = client.OpenSession(t.TOpenSessionReq(client_protocol_i64=V9, initialNamespace=t.TNamespace(None, "later")))
     assert begun.status.statusCode == OK and begun.initialNamespace.schemaName == "later"
     refused = client.OpenSession(t.TOpenSessionReq(client_protocol_i64=V9, configuration={"use:database": "later"}))
