@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def deletion_vectors(driver: SparkDriver, session: LakeSession, folder: Path, rows: int, repeat: int) -> None:
-    """A line for each share of deleted rows and each query."""
+    """Prints a line for each share of deleted rows and each query."""
     spark = own_spark(driver)
     for share, table in DELETED.items():
         run(
@@ -73,7 +73,7 @@ def deletion_vectors(driver: SparkDriver, session: LakeSession, folder: Path, ro
 
 
 def _delete(table: Path, share: float) -> None:
-    """Puts a deletion vector, in a file of its own, on every file of the newest commit."""
+    """Adds a deletion vector, in a separate file, to every file in the newest commit."""
     if not share:
         return
     random = np.random.default_rng(0)
@@ -129,7 +129,7 @@ def _delta_spark(texts: list[str]) -> list[float]:
 
 
 def counts(session: LakeSession, repeat: int) -> None:
-    """The log alone, once it is loaded."""
+    """Measures metadata-only queries on a loaded log."""
     first = median(lambda: run(session, "SELECT count(*) FROM million"), 1)
     print(
         f"count(*) over 1,000,000 files: {median(lambda: run(session, 'SELECT count(*) FROM million'), repeat):.0f} ms",

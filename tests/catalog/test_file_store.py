@@ -362,7 +362,7 @@ def test_loading_an_unchanged_catalog_reads_no_file(files: LocalFiles) -> None:
 
 
 def test_an_operator_can_go_back_to_an_older_generation(files: LocalFiles) -> None:
-    """As in the runbook: with all servers stopped, later generations are moved away."""
+    """Follows the runbook: with all servers stopped, later generations are moved away."""
     commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("orders")))
     wanted = commit(files, CreateTable(TableEntry(name=table("orders").name, location="/wanted"), replace=True))
     commit(files, CreateTable(TableEntry(name=table("orders").name, location="/mistake"), replace=True))

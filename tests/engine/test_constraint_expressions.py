@@ -151,7 +151,7 @@ def test_defaults_are_values_of_their_column(
 
 @pytest.mark.parametrize("name", ["__scan_0", "__relation0", "__relation_0", "strict"])
 def test_a_field_is_not_taken_for_the_column_of_its_name(session: LakeSession, name: str) -> None:
-    """With a relation named like the struct, `name.x` would be column x."""
+    """If a relation had the struct's name, `name.x` would be column x."""
     run(session, "DROP TABLE IF EXISTS strict")
     run(session, f"CREATE TABLE strict (x INT, {name} STRUCT<x: INT>)")
     run(session, "INSERT INTO strict VALUES (-1, named_struct('x', 1))")

@@ -118,7 +118,7 @@ def _plain(value: Any) -> Any:
 
 
 def _inserted(text: str) -> str:
-    """Without BY NAME the query's columns have other names, so that fields match by position."""
+    """Renames the query's columns unless BY NAME, so that fields match by position."""
     value = text.removeprefix("BY NAME ")
     return f"SELECT 2, {value}" if value == text else f"BY NAME SELECT 2 AS k, {value} AS v"
 

@@ -219,7 +219,7 @@ def test_cached_execution_can_be_cancelled(session: LakeSession) -> None:
 
 @pytest.mark.slow
 def test_the_same_query_many_times_at_once(engine: LakeEngine, session: LakeSession) -> None:
-    """With one stage, with two and with a join, in separate sessions and in one; some are canceled."""
+    """Queries with one stage, two stages and a join, in separate sessions and in one; some are canceled."""
     run(
         session,
         "CREATE TABLE busy (id BIGINT, k INT, v DOUBLE)",

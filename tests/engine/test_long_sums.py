@@ -294,7 +294,7 @@ def _query(random: Random) -> str:
 
 
 def _ensure_random_queries_are_same(beside: BesideSpark, seeds: range) -> None:
-    """Without ANSI, overflow yields null; integers wrap in both."""
+    """ANSI mode is off: overflow yields null; integers wrap in both."""
     with beside.setting(ANSI, "false"):
         for seed in seeds:
             beside.ensure_same(_query(Random(seed)))

@@ -151,7 +151,7 @@ def keyed(engine: Any) -> Iterator[None]:
 def test_files_without_any_key_are_not_read(
     session: LakeSession, lake: Path, keyed: None, monkeypatch: pytest.MonkeyPatch, listed_max: int
 ) -> None:
-    """With and without lists; the source has nulls and keys that no file has."""
+    """The source has nulls and keys that no file has; with and without lists."""
     found: list[Predicate] = []
 
     def noted(*args: Any) -> Predicate:

@@ -169,7 +169,7 @@ def test_optimize_metrics_match_history(session: LakeSession, lake: Path) -> Non
 
 
 def test_bins_become_files_of_their_size(session: LakeSession, lake: Path) -> None:
-    """Without a shuffle; large files stay untouched."""
+    """Nothing is shuffled; large files stay untouched."""
     _made(
         session,
         f"(k INT, s STRING, p INT) TBLPROPERTIES ({SMALL_FILES})",

@@ -207,7 +207,7 @@ def test_unreadable_changes_are_rejected_with_error(
 
 @pytest.mark.parametrize("versions", ["9, 9", "9, 11"])
 def test_messages_call_the_table_by_its_name(session: LakeSession, versions: str) -> None:
-    """With one scan, and with two."""
+    """Plans with one scan and with two."""
     with pytest.raises(SqlError) as caught:
         rows(session, f"SELECT nope FROM table_changes('vectors', {versions})")
     assert (caught.value.condition, "__" in str(caught.value)) == ("UNRESOLVED_COLUMN.WITH_SUGGESTION", False)

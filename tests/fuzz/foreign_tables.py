@@ -49,7 +49,7 @@ class Table:
         return "name" if Kind.BY_NAME in self.kinds else "id" if Kind.BY_ID in self.kinds else "none"
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns the truth."""
+        """Returns the expected rows."""
         return [row for file in self.live for at, row in enumerate(file.rows) if at not in file.deleted]
 
     def operands(self) -> list[Operand]:

@@ -138,5 +138,5 @@ def skipped(file: str) -> str | None:
 
 
 def matches(file: str, pattern: str) -> bool:
-    """Returns a star at the end stands for anything."""
+    """Returns if the pattern matches; a final star matches any rest."""
     return file.startswith(pattern[:-1]) if pattern.endswith("*") else file == pattern

@@ -244,7 +244,7 @@ class Handler(BaseHTTPRequestHandler):
         self.store.objects[path], self.store.times[path] = data, time.time()
 
     def _time_of(self, path: str) -> float:
-        """Returns a file that somebody else has put is as old as it was when it was first seen."""
+        """Returns the put time; for files put by others, the time when they were first seen."""
         return self.store.times.setdefault(path, time.time())
 
     def _read(self, path: str) -> tuple[int, bytes, dict[str, str]]:

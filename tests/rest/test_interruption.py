@@ -31,7 +31,7 @@ class Early(CancelToken):
 
 @contextmanager
 def cancelled(by: Interruption) -> Iterator[None]:
-    """Yields the block ends by a cancellation, and soon."""
+    """Checks that the block soon ends by a cancellation."""
     began = time.monotonic()
     with interrupted_by(by), pytest.raises(StatementCancelled):
         yield

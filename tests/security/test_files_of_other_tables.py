@@ -87,7 +87,7 @@ def _query(root: Path) -> str:
 
 
 def _named(spelling: str) -> Attack:
-    """Returns the log's action `add` names the file."""
+    """References the file in an `add` action."""
 
     def build(root: Path, file: Path) -> str:
         write_table(root, _ID, [])
@@ -221,7 +221,7 @@ def _iceberg_file(root: Path, file: Path) -> str:
 
 
 def _iceberg_list(root: Path, file: Path) -> str:
-    """Returns the manifest list is located next to the file."""
+    """Moves the manifest list next to the file."""
     made = _iceberg(root)
     made.commit(made.data(pq.read_table(file)))
     (path,) = (root / "metadata").glob("snap-*.avro")

@@ -312,7 +312,7 @@ def test_a_revoked_right_to_grant_grants_nothing_more(lake: GuardedLake) -> None
 
 
 def test_a_change_looks_at_what_its_principal_may_do_by_then(lake: GuardedLake) -> None:
-    """As in a race: bound before the revocation, changed after it."""
+    """Simulates a race: bound before the revocation, changed after it."""
     lake.do("root", "GRANT MANAGE, USE SCHEMA ON SCHEMA shop TO bob", "GRANT SELECT ON shop.t TO ann")
     change = lake.sources.catalog.change_rights
 

@@ -168,7 +168,7 @@ CALLS: tuple[tuple[str, Any], ...] = (
 
 @pytest.mark.parametrize(("text", "expected"), CALLS)
 def test_a_function_reads_tables(people: People, text: str, expected: Any) -> None:
-    """As its owner, through the policies that apply to the caller."""
+    """It reads as its owner, through the policies that apply to the caller."""
     assert _outcome(people, text) == expected
 
 

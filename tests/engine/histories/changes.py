@@ -181,7 +181,7 @@ def merge(history: History) -> Statement | None:
 
 
 def merge_evolving(history: History) -> Statement | None:
-    """Returns the source has a column more; `*` gives it to the table."""
+    """Merges from a source with an additional column, which `*` adds to the table."""
     if history.model.count() > ROWS_MAX:
         return None
     of = history.new_type()

@@ -14,7 +14,7 @@ NO_ROWS = "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION"
 
 
 def _defined(text: str, definition: Definition, *duck: str, commits: Commits = Commits.SOME) -> Statement:
-    """Returns the rows stay."""
+    """Returns a definition change that leaves the rows unchanged."""
 
     def effect(model: Model) -> None:
         for each in duck:

@@ -83,7 +83,7 @@ def insert_from_the_past(history: History) -> Statement | None:
 
 
 def insert_evolving(history: History) -> Statement:
-    """Returns the query has a column that the table lacks."""
+    """Inserts a query with a column that the table lacks."""
     of = history.new_type()
     column, value = Column(history_column(history, "e"), of), history.random.choice(TYPES[of].values)
     names = history.definition.given
@@ -206,7 +206,7 @@ def copy_into(history: History) -> Statement:
 
 
 def violate(history: History) -> Statement | None:
-    """Returns a value for a column that makes its own."""
+    """Inserts a value into a generated column."""
     made = [column.name for column in history.definition.columns if column.name not in history.definition.given]
     if not made:
         return None

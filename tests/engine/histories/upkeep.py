@@ -71,7 +71,7 @@ def _files(history: History) -> set[str]:
 
 
 def vacuum(history: History) -> Statement:
-    """Returns all files are young: every version stays readable."""
+    """Vacuums young files only: every version stays readable."""
     lite = history.random.choice((" LITE", ""))
     return Statement(
         f"VACUUM {history.name}{lite}",

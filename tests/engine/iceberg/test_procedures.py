@@ -141,7 +141,7 @@ def test_expired_snapshots_remove_unshared_files(lake: Lake, table: HandmadeTabl
 
 
 def test_manifests_that_are_as_wanted_are_left_alone(lake: Lake, table: HandmadeTable) -> None:
-    """As in Iceberg's own action: no snapshot if there is at most one data manifest and one delete manifest."""
+    """Iceberg's own action does the same: no snapshot if there is at most one data manifest and one delete manifest."""
     assert lake.rows("CALL system.rewrite_manifests('t')") == [(3, 1)]
     before = current(lake)
     assert lake.rows("CALL system.rewrite_manifests('t')") == [(0, 0)]

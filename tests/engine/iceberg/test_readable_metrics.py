@@ -123,7 +123,7 @@ def test_bounds_of_other_widths(tmp_path: Path) -> None:
     ],
 )
 def test_summaries_of_manifests(tmp_path: Path, transform: str, kind: Kind, value: Any, text: str) -> None:
-    """As the runtime shows them: time units in readable form."""
+    """The runtime shows time units in readable form."""
     spec = {"spec-id": 0, "fields": [{"source-id": 1, "field-id": 1000, "name": "p", "transform": transform}]}
     columns = [{"id": 1, "name": "c", "required": False, "type": kind.value}]
     table = HandmadeTable(tmp_path / "t", columns=columns, specs=[spec])

@@ -154,7 +154,7 @@ IDENTITY = [{"spec-id": 0, "fields": [{"source-id": 2, "field-id": 1000, "name":
 
 
 def test_a_column_that_is_in_the_partition_alone_has_its_value(session: LakeSession, lake: Path) -> None:
-    """As in tables migrated from Hive; an empty string is a value."""
+    """Tables migrated from Hive are stored like this; an empty string is a value."""
     table = new(lake, "migrated", columns=[ID, NAME], specs=IDENTITY, partition=[(1000, "name", "string")])
     table.commit(
         *(table.data({"id": [number]}, partition={"name": name}) for number, name in enumerate(["a", "", None])),

@@ -26,7 +26,9 @@ ABOVE = (
 @pytest.mark.parametrize("text", ABOVE)
 @pytest.mark.parametrize("is_barrier", [True, False])
 def test_conditions_stay_above_it_in_the_optimized_plan(spark: ExecSession, text: str, is_barrier: bool) -> None:
-    """Without a barrier the first two are pushed below, which proves that the check reads the right plan position."""
+    """If no barrier exists, the first two are pushed below, which proves that the check reads the right plan
+    position.
+    """
     rows = "SELECT id AS n, id AS m FROM range(100) WHERE id IN (SELECT explode(sequence(1, 10)))"
     view = ViewScan(relation="hidden", label="t", text=rows, columns=(), is_barrier=is_barrier)
     plan = ReadPlan(text=text, scans=(), views=(view,))

@@ -107,7 +107,7 @@ def test_nobody_guesses_how_often_a_column_is_less_than_another(tables: LakeSess
 
 
 def test_groups_that_are_joined_with_few_are_made_of_their_rows_alone(tables: LakeSession) -> None:
-    """As in TPC-H 17. Unset, this applies only to much larger tables."""
+    """TPC-H 17 is such a query. Unset, this applies only to much larger tables."""
     threshold = "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"
     averages = "(SELECT h, avg(x) AS x FROM big GROUP BY h) g"
     text = f"SELECT f.id, g.x FROM few f JOIN {averages} ON f.h = g.h WHERE f.s = 's1' ORDER BY f.id"

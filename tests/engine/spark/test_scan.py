@@ -28,7 +28,7 @@ SALES = {"id": "long", "day": "date", "amount": "double"}
 
 @pytest.fixture
 def sales(tmp_path: Path) -> Scan:
-    """Returns the partition column in the middle; folder names say nothing, or the wrong thing."""
+    """Returns a scan with the partition column in the middle; folder names are missing or misleading."""
     files = (
         DataFile(path="day=1999-09-09/a.parquet", columns=columns([1, 2]), partition_values={"day": "2024-01-01"}),
         DataFile(path="b.parquet", columns=columns([3]), partition_values={"day": "2024-01-02"}),
@@ -121,7 +121,7 @@ PARTITION_VALUES: tuple[tuple[str, str | None, Any], ...] = (
 
 @pytest.mark.parametrize(("data_type", "text", "value"), PARTITION_VALUES)
 def test_partition_values(spark: ExecSession, tmp_path: Path, data_type: str, text: str | None, value: Any) -> None:
-    """As the protocol serializes them; a timestamp without an offset is in the session's time zone."""
+    """The protocol defines the texts; a timestamp without an offset is in the session's time zone."""
     spark.set_setting("spark.sql.session.timeZone", "Europe/Berlin")
     file = DataFile(path="a.parquet", columns={"id": [1]}, partition_values={"p": text})
     scan = write_scan(tmp_path, {"p": data_type, "id": "long"}, [file], partition_columns=["p"])

@@ -142,7 +142,7 @@ def full(*_: Any) -> int:
 
 
 def some(write: Callable[..., int]) -> Callable[..., int]:
-    """Returns a disk that takes ten bytes at a time and is full at the third."""
+    """Returns a write that takes ten bytes per call and raises disk full at the third."""
     taken: list[int] = []
 
     def pwrite(descriptor: int, content: memoryview, offset: int) -> int:

@@ -90,7 +90,7 @@ def test_no_temporary_file_is_left(tmp_path: Path) -> None:
 
 
 def test_a_link_whose_answer_is_lost_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As over NFS: the link was made, and the repetition reports that it exists."""
+    """NFS may do this: the link was made, and the repetition reports that it exists."""
     link = os.link
 
     def link_and_fail(source: str, target: str) -> None:

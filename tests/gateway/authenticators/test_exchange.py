@@ -1,4 +1,4 @@
-"""Without authentication any name is accepted, from this machine only."""
+"""Anonymous access: any name is accepted, from this machine only."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_a_column_of_nulls_is_a_string_to_databricks_clients(
 
 
 def test_prior_rows_are_those_before_the_rows_fetched_last(client: ThriftClient, session: t.TSessionHandle) -> None:
-    """As in Spark's own server: the offset before the last response's first row, and on from there."""
+    """Spark's own server does the same: the offset before the last response's first row, and on from there."""
     operation = execute(client, session, "ROWS 25")
     seen = []
     for orientation, count in [(0, 10), (0, 10), (1, 4), (0, 4), (1, 100), (0, 1), (4, 2), (1, 3), (0, 30), (1, 1)]:
@@ -125,7 +125,7 @@ def row_ids(response: t.TFetchResultsResp) -> list[int]:
 
 
 def test_clients_before_version_6_that_repeat_the_first_fetch_get_each_row_once(lab: Lab, client: ThriftClient) -> None:
-    """As ADBC's Spark driver reads: FETCH_FIRST, as long as the response has more rows."""
+    """ADBC's Spark driver sends FETCH_FIRST as long as the response has more rows."""
     lab.engine.answers["SELECT slowly"] = streams = Streams()
     streams.give(0, 1)
     operation = execute(client, open_session(client, client_protocol=V5), "SELECT slowly", runAsync=True)

@@ -152,7 +152,7 @@ def test_me_is_who_asks(api: Api) -> None:
 
 
 def test_a_page_of_another_site_ends_nothing(api: Api) -> None:
-    """Without authentication, a browser needs no cookie to act as anybody."""
+    """If authentication is off, a browser needs no cookie to act as anybody."""
     statement = api.submit("SELECT 1", wait_timeout="50s")["statement_id"]
     for path in (f"{STATEMENTS}/{statement}/cancel", f"{QUERIES}/{statement}/cancel"):
         assert api.refuse("POST", path, **{"Sec-Fetch-Site": "cross-site"}) == (403, "PERMISSION_DENIED")

@@ -52,7 +52,7 @@ def ensure_well(live: Live) -> None:
 
 @pytest.mark.parametrize("count", [2, 50])
 def test_pipelined_requests_are_answered_in_their_order(live: Live, count: int) -> None:
-    """Without a principal and immediately, as a connection's first bytes."""
+    """They arrive immediately as a connection's first bytes, and have no principal."""
     with connect(live) as connection:
         connection.sendall(b"".join(post(f"ROWS {n}") for n in range(count)) + HEALTH)
         incoming, answers = connection.makefile("rb"), []

@@ -410,7 +410,7 @@ def test_a_statement_whose_handle_is_known_outlives_its_connection(live: Live) -
 
 
 def test_a_session_without_calls_ends() -> None:
-    """With its statements: no call reports that the client is gone. A client that waits for its statement counts as
+    """Its statements end too: no call reports that the client is gone. A client that waits for its statement counts as
     present.
     """
     with serving_http(limits=Limits(linger_s=0, session_idle_s=1.2, reap_every_s=0.05)) as live:

@@ -142,7 +142,7 @@ def test_no_deferred_checksum_is_written_for_a_table_that_goes(monkeypatch: pyte
 
 
 def test_advanced_snapshots_equal_those_of_the_log() -> None:
-    """With removed files, one of which is added again."""
+    """Includes removed files, one of which is added again."""
     storage = DictStorage()
     cache = SnapshotCache(1 << 30)
     create(storage)

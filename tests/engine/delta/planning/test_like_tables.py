@@ -46,7 +46,7 @@ def test_clustering_and_the_comment(planning: PlanningLake) -> None:
 
 
 def test_properties(planning: PlanningLake) -> None:
-    """Those that a statement may set; the new ones override the other table's."""
+    """Only settable properties are copied; the statement's override the other table's."""
     written = "TBLPROPERTIES ('x' = 'y', 'delta.enableTypeWidening' = 'false')"
     configuration = definition_of(like(planning, f"widening {written}")).metadata.configuration
     assert configuration == {"delta.enableTypeWidening": "false", "x": "y"}

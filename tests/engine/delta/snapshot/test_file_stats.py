@@ -77,7 +77,7 @@ def minimum(name: str, value: Any) -> Any:
     ],
 )
 def test_numbers_of_rows_alone(text: str | None, rows: int | None) -> None:
-    """As with all other statistics: alone, among usual ones, and as a slice."""
+    """Tests each text alone, among usual ones, and as a slice."""
     for texts, expected in (
         ([text], [rows]),
         (['{"numRecords":7}', text, None, '{"numRecords":8,"nullCount":{}}'], [7, rows, None, 8]),

@@ -68,7 +68,7 @@ FILES = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from([None, 1, 2])
 
 @given(FILES, FILES)
 def test_rows_are_found_by_the_whole_of_their_keys(files: list[Any], gone: list[Any]) -> None:
-    """With a scan over many rows or few; deletion vectors are part of the key."""
+    """Scans many rows or few; deletion vectors are part of the key."""
 
     def rows_of(some: list[Any]) -> Any:
         vectors = (None if offset is None else replace(VECTOR, offset=offset) for _, offset in some)

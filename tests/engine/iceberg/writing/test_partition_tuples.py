@@ -38,7 +38,7 @@ def test_a_float_is_the_number_that_is_stored(text: str) -> None:
 
 
 def test_a_decimal_is_as_short_as_it_can_be() -> None:
-    """As in decoded ones, for any type width."""
+    """Decoded manifests have the same, for any type width."""
     assert values_of(SimpleType(Kind.DECIMAL, precision=18, scale=2), "-1.28", "1.28", "0") == [
         b"\x80",
         b"\0\x80",

@@ -32,7 +32,7 @@ def test_the_columns_afterwards(planning: PlanningLake, text: str) -> None:
 
 
 def test_a_column_that_stays_is_the_same_one(planning: PlanningLake) -> None:
-    """With its comment from the list; a new column gets a new physical name."""
+    """It gets its comment from the list; a new column gets a new physical name."""
     before = planning.snapshot("mapped").schema
     text = "ALTER TABLE mapped REPLACE COLUMNS (b STRING COMMENT 'kept', C DATE)"
     assert planning.refused(text) == "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP"

@@ -81,7 +81,7 @@ def test_a_file_comes_for_each_where_rows_stay_in_their_partition(planning: Plan
     ],
 )
 def test_rows_go_to_files_of_their_own(planning: PlanningLake, text: str) -> None:
-    """With deletion vectors, with a feed, and if a value may be a join."""
+    """Cases: deletion vectors, a feed, and a value that may be a join."""
     if text.startswith("fed") and not planning.path("fed").exists():
         planning.make("CREATE TABLE fed (a INT) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
     assert rewritten(planning, text) is None

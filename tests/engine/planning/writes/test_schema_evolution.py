@@ -84,7 +84,7 @@ def test_by_name(planning: PlanningLake, table: str, columns: str, after: str | 
     ],
 )
 def test_by_position(planning: PlanningLake, table: str, columns: str, after: str | None) -> None:
-    """With a column list nothing remains."""
+    """A column list leaves nothing over."""
     assert schema_after(planning, table, columns) == after
 
 
