@@ -327,7 +327,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver)
         yield opened
 
 
-@pytest.mark.diagonals("name", "way", step=2)
+@pytest.mark.diagonals("name", "path", step=2)
 @pytest.mark.parametrize("path", READ_PATHS)
 @pytest.mark.parametrize("name", CASES)
 def test_columns_are_those_of_the_log(readers: Readers, name: str, path: str) -> None:

@@ -20,7 +20,7 @@ MAPPING_REMOVALS = {
 }
 
 
-@pytest.mark.diagonals("way", "mode", "layout", step=3)
+@pytest.mark.diagonals("removal", "mode", "layout", step=3)
 @pytest.mark.parametrize("removal", MAPPING_REMOVALS)
 @pytest.mark.parametrize("mode", ["name", "id"])
 @pytest.mark.parametrize("layout", ["", "PARTITIONED BY (p)"])
