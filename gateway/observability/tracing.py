@@ -204,8 +204,8 @@ def _attempts(stage: StageSpan, trace: Trace) -> Iterator[Span]:
         match what:
             case Commit(relation=relation, version=version):
                 attributes |= {"gateway.commit.table": relation, "gateway.commit.version": version}
-            case RetryReason() as loss:
-                attributes |= {"gateway.commit.conflict": loss}
+            case RetryReason() as reason:
+                attributes |= {"gateway.commit.conflict": reason}
             case _:
                 assert_never(what)
         yield Span(name="commit attempt", began_ns=began_ns, ended_ns=at, attributes=attributes)
