@@ -92,10 +92,11 @@ _HIDDEN = (
     "those who may read all that it reads."
 )
 _MARKERS = ("NamedParameter", "PosParameter")
+# Where the advice begins that Spark appends to its sentence.
 _ADVICE = re.compile(
     r"(?<=[.\]])\s+(?=(?:Use|Did you mean|Add|If|Please|Correct|Rewrite|Try|Consider|Set|To|Perhaps)\b)"
 )
-"""Where the advice begins that Spark appends to its sentence."""
+# Functions of other systems, in lower case, and those of Spark that do the same.
 _SYNONYMS = {
     "getdate": "current_timestamp()",
     "sysdate": "current_timestamp()",
@@ -105,7 +106,6 @@ _SYNONYMS = {
     "isnumeric": "try_cast()",
     "to_clob": "CAST(… AS STRING)",
 }
-"""Functions of other systems, in lower case, and those of Spark that do the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,7 +354,7 @@ def test_the_location_of_a_schema_is_recorded_as_it_really_is(catalog: Catalog, 
     assert catalog.view().schema(schema("s")).location == f"{lake}/shop/new"
 
 
-def test_what_lies_in_a_lake_that_is_gone_is_an_error_and_nothing_is_made(lake: Path) -> None:
+def test_missing_lake_folder_is_an_error_and_is_not_created(lake: Path) -> None:
     own, elsewhere = lake / ".catalog", str(lake.parent / "more")
     make_tables(lake.parent / "more", "t")
     store = FileStore(LocalFiles(str(own)))

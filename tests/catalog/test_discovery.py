@@ -147,7 +147,7 @@ def test_a_table_is_found_by_its_name_in_any_case(lake: Path, schema: str, name:
         ("events", "_delta_log"),
     ],
 )
-def test_what_is_no_table_is_not_found(lake: Path, schema: str, name: str) -> None:
+def test_folder_without_a_log_is_not_a_table(lake: Path, schema: str, name: str) -> None:
     assert ServedFolder(LocalTree(str(lake))).find(schema, name) is None
 
 
@@ -350,7 +350,7 @@ def test_link_loops_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["nothing", "README", "x" * 300, "loop"])
-def test_what_the_file_system_refuses_to_list_is_empty(lake: Path, path: str) -> None:
+def test_unlistable_folder_is_empty(lake: Path, path: str) -> None:
     os.symlink("loop", lake / "loop")
     tree = LocalTree(str(lake))
     assert tree.children(f"{lake}/{path}") == ()

@@ -114,7 +114,7 @@ HOLD: tuple[tuple[CatalogState, Policies], ...] = (
 
 
 @pytest.mark.parametrize(("found", "expected"), HOLD)
-def test_what_holds(found: CatalogState, expected: Policies) -> None:
+def test_effective_policies_of_a_table(found: CatalogState, expected: Policies) -> None:
     assert effective(found) == expected
 
 
@@ -134,7 +134,7 @@ UNREADABLE = (
 
 
 @pytest.mark.parametrize(("found", "condition"), UNREADABLE)
-def test_what_is_not_clear_is_not_read(found: CatalogState, condition: str) -> None:
+def test_ambiguous_policies_prevent_reads(found: CatalogState, condition: str) -> None:
     with pytest.raises(SqlError) as caught:
         effective(found)
     assert caught.value.condition.endswith(condition)

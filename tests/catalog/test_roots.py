@@ -186,7 +186,7 @@ def test_an_operator_may_write_a_relative_path(disk: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("path", ["s3:/bucket", "file:lake", "s3://bucket/../x", "lake\0"])
-def test_what_an_operator_wrote_and_is_no_place_is_named(path: str) -> None:
+def test_invalid_configured_location_is_reported(path: str) -> None:
     with pytest.raises(StorageNotAvailable):
         AllowedRoots([path])
 

@@ -76,7 +76,7 @@ STEPS: list[Change] = [
 ]
 
 
-def test_what_is_swapped_is_loaded_again_after_each_change(reopen: Reopen) -> None:
+def test_swapped_generation_is_loaded_again_after_each_change(reopen: Reopen) -> None:
     expected = INITIAL_STATE
     writer = reopen()
     for step in STEPS:

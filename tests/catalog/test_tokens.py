@@ -52,7 +52,7 @@ def test_a_token_is_found_by_its_secret_alone(store: TokenStore, tmp_path: Path)
 
 
 @pytest.mark.parametrize("change", [str.upper, str.swapcase, lambda t: t[:-1], lambda t: t + "0", lambda t: t[4:]])
-def test_what_looks_like_a_token(store: TokenStore, change: object) -> None:
+def test_token_pattern(store: TokenStore, change: object) -> None:
     token, _ = make(store)
     assert is_well_formed(token) and len(token) == 53
     changed = change(token)  # type: ignore[operator]

@@ -34,7 +34,7 @@ def test_a_million_rows(server: RealServer) -> None:
     assert (len(ids), ids[0], ids[-1]) == (1_000_000, "0", "999999"), done.stderr
 
 
-def test_it_prints_how_far_a_statement_came(server: RealServer) -> None:
+def test_beeline_prints_statement_progress(server: RealServer) -> None:
     done = run(server, "-e", "SELECT count(*) FROM shop.orders WHERE order_date > '2020-01-01' AND order_id < 10")
     for line in ("planned in", "`shop`.`orders`", "finished after", "rows: 1"):
         assert line in done.stderr, done.stderr

@@ -71,7 +71,7 @@ def browse(driver: OdbcDriver, steps: Sequence[Catalog]) -> None:
 
 
 @pytest.mark.parametrize("steps", [TABLEAU_CATALOG, POWER_BI_CATALOG], ids=["Tableau", "Power BI"])
-def test_what_they_browse(connect: Connect, steps: list[Catalog]) -> None:
+def test_metadata_calls_of_bi_tools(connect: Connect, steps: list[Catalog]) -> None:
     with connect() as driver:
         assert re.match(r"\d+\.\d+", driver.info(Info.CLI_DBMS_VER))
         assert [driver.info(kind) for kind, _ in INFO] == [value for _, value in INFO]
@@ -83,17 +83,17 @@ def test_what_they_browse(connect: Connect, steps: list[Catalog]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [TABLEAU_SQL, POWER_BI_SQL], ids=["Tableau", "Power BI"])
-def test_what_they_ask(connect: Connect, steps: list[Sql]) -> None:
+def test_queries_of_bi_tools(connect: Connect, steps: list[Sql]) -> None:
     with connect() as driver:
         replay(driver.query, steps)
 
 
-def test_what_dbeaver_asks_with_databricks_driver(server: RealServer) -> None:
+def test_dbeaver_queries_with_databricks_driver(server: RealServer) -> None:
     with OdbcDriver(server.http_port, "/sql/1.0/warehouses/any", client_protocol_i64=DATABRICKS) as driver:
         replay(driver.query, DBEAVER_DATABRICKS_SQL)
 
 
-def test_what_dbeaver_asks_with_hives_driver(jvm: JavaGateway, server: RealServer) -> None:
+def test_dbeaver_queries_with_hive_driver(jvm: JavaGateway, server: RealServer) -> None:
     driver = JdbcDriver(jvm, f"jdbc:hive2://127.0.0.1:{server.thrift_port}/default")
     metadata = driver.connection.getMetaData()
     assert metadata.getDatabaseProductName() == "Spark SQL" and metadata.getDatabaseMajorVersion() >= 4

@@ -104,7 +104,9 @@ def rows_of(folder: Path) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("name", CUTS)
-def test_it_changes_nothing_and_the_session_goes_on(server: RealServer, client: HttpClient, name: str) -> None:
+def test_cancelled_change_changes_nothing_and_the_session_continues(
+    server: RealServer, client: HttpClient, name: str
+) -> None:
     cut, folder = CUTS[name], made(server.lake, name)
     before, version = rows_of(folder), DeltaTable(folder).version()
     answer = client.submit(cut.text.format(t=folder.name), wait="0s")

@@ -162,7 +162,7 @@ COUNTED = [
 ]
 
 
-def test_what_was_written_is_counted(server: RealServer, folder: Path) -> None:
+def test_written_rows_are_counted(server: RealServer, folder: Path) -> None:
     client = server.http()
     client.run(f"CREATE SCHEMA {folder.name} LOCATION '{folder}'")
     try:

@@ -245,7 +245,7 @@ def test_names_are_completed(page: Page) -> None:
     page.keyboard.press("Escape")
 
 
-def test_what_runs_is_seen_and_ended(page: Page, server: RealServer) -> None:
+def test_running_statement_is_listed_and_ended(page: Page, server: RealServer) -> None:
     run(page, "SELECT sum(a.id * b.id) AS endless FROM range(100000000) a JOIN range(1000) b ON a.id % 1000 = b.id")
     expect(page.locator(".progress")).to_be_visible()
     page.get_by_role("button", name="Activity", exact=True).click()

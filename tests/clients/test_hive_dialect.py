@@ -69,7 +69,7 @@ def test_tables_of_sqlalchemy(dialect: Engine) -> None:
         assert connection.execute(text("SELECT count(*) FROM made WHERE d = :d"), {"d": "2024-02-29"}).scalar() == 1
 
 
-def test_what_superset_asks_of_hive(server: RealServer, dialect: Engine) -> None:
+def test_superset_queries_with_hive_dialect(server: RealServer, dialect: Engine) -> None:
     """In its specification's order: names by the first column, a query with polls and logs, its estimate."""
     cursor = hive.connect("127.0.0.1", server.thrift_port, database="hive_lab", configuration=SETTINGS).cursor()
 

@@ -270,7 +270,7 @@ def test_a_log_names_its_own_files_through_a_linked_lake(place: Path, lake: Path
     assert sorted(rows(session, "SELECT * FROM alias")) == [(1,), (1,), (2,), (2,)]
 
 
-def test_what_was_encoded_twice_is_a_name(lake: Path, session: LakeSession) -> None:
+def test_twice_encoded_path_is_a_file_name(lake: Path, session: LakeSession) -> None:
     parts = [Part(name="%2e%2e/a..b %25.parquet", rows=_IDS, log_path="%252e%252e/a..b%20%2525.parquet")]
     write_table(lake / "twice", [column("id", "long")], parts, table_protocol=LEGACY)
     assert sorted(rows(session, "SELECT * FROM twice")) == [(1,), (2,)]

@@ -172,7 +172,7 @@ def test_every_version_has_the_rows_of_another_reader_or_fails_by_name(
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_what_the_peer_cannot_read_is_as_recorded(session: LakeSession, name: str) -> None:
+def test_peer_fails_to_read_as_recorded(session: LakeSession, name: str) -> None:
     table, pattern = DELTA / name, RECORDED[name]
     *earlier, last = versions_of(table)
     for version in earlier:

@@ -125,7 +125,7 @@ def test_a_temporary_view_changes_its_name_and_its_query(views: LakeSession) -> 
         ("ALTER VIEW information_schema.tables AS SELECT 1", "FORBIDDEN_OPERATION"),
     ],
 )
-def test_what_cannot_be_altered_is_named(views: LakeSession, text: str, condition: str) -> None:
+def test_unsupported_view_change_is_reported(views: LakeSession, text: str, condition: str) -> None:
     assert refuse(views, text).condition == condition
     assert rows(views, "SELECT k FROM v") == [(1,)]
 

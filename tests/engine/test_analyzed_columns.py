@@ -95,7 +95,7 @@ def test_joins_and_groups_are_planned_by_them(table: LakeSession) -> None:
     assert expected(table, groups) > 1000, "of so many rows nobody has counted any"
 
 
-def test_what_became_of_columns(table: LakeSession) -> None:
+def test_columns_after_analysis(table: LakeSession) -> None:
     run(table, "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
     run(table, "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS k, s")
     run(table, "ALTER TABLE t RENAME COLUMN k TO kk")

@@ -207,6 +207,6 @@ def test_each_answer_is_of_the_versions_that_it_names(engine: LakeEngine) -> Non
 
 
 @pytest.mark.slow
-def test_it_is_for_minutes(engine: LakeEngine) -> None:
+def test_result_cache_under_concurrent_writers(engine: LakeEngine) -> None:
     counts = Race(engine).run(120)
     assert counts["from the cache"] and counts["versions"] > 50, counts

@@ -151,7 +151,7 @@ REFUSED = [
 ]
 
 
-def test_what_cannot_be_cloned_is_refused_and_leaves_nothing(session: LakeSession, lake: Path) -> None:
+def test_impossible_clone_is_rejected_and_leaves_nothing(session: LakeSession, lake: Path) -> None:
     run(session, "CREATE OR REPLACE TABLE base AS SELECT 1 AS a")
     run(session, "INSERT INTO base VALUES (2)")
     run(session, "INSERT OVERWRITE base VALUES (3)")

@@ -211,7 +211,7 @@ def test_replacing_without_columns_ends_clustering_and_says_so(session: LakeSess
 
 
 @pytest.mark.parametrize("statement", ["CLUSTER BY NONE", "CLUSTER BY (ID, n)"])
-def test_what_changes_nothing_makes_no_version(session: LakeSession, lake: Path, statement: str) -> None:
+def test_unchanged_clustering_commits_no_version(session: LakeSession, lake: Path, statement: str) -> None:
     clause = "CLUSTER BY (id, n)" if "ID" in statement else ""
     run(session, "DROP TABLE IF EXISTS still")
     run(session, f"CREATE TABLE still (id INT, n INT) {clause}")
@@ -358,7 +358,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("statement", "condition"), REFUSED, ids=[text[:70] for text, _ in REFUSED])
-def test_what_is_refused_leaves_no_trace(session: LakeSession, lake: Path, statement: str, condition: str) -> None:
+def test_rejected_clustering_leaves_no_trace(session: LakeSession, lake: Path, statement: str, condition: str) -> None:
     if not (lake / "default" / "kept").exists():
         run(session, f"CREATE TABLE kept {COLUMNS} CLUSTER BY (s.a, id) {MAPPED}")
         run(session, "CREATE TABLE parts (id INT, p INT) PARTITIONED BY (p)")

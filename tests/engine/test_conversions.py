@@ -86,7 +86,7 @@ REFUSED = [
 ]
 
 
-def test_what_cannot_be_converted_is_refused_and_left_as_it_is(session: LakeSession, lake: Path) -> None:
+def test_impossible_conversion_is_rejected_and_changes_nothing(session: LakeSession, lake: Path) -> None:
     folder = lake / "refused"
     put(folder, "parted/p=x/1.parquet", {"a": [1]})
     put(folder, "names/1.parquet", {"a b": [1]})

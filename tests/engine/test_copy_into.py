@@ -165,7 +165,7 @@ REFUSED: list[tuple[str, str]] = [
 ]
 
 
-def test_what_is_not_read(session: LakeSession, lake: Path, source: Path) -> None:
+def test_files_that_copy_into_does_not_read(session: LakeSession, lake: Path, source: Path) -> None:
     run(session, "CREATE TABLE target (k INT)")
     run(session, "INSERT INTO target VALUES (1)")
     (source / "p=1").mkdir()

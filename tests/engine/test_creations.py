@@ -53,7 +53,7 @@ CASES: dict[str, tuple[Commit, bool, type[Exception] | None]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_a_creation_that_failed_says(case: str, tmp_path: Path) -> None:
+def test_error_of_a_failed_creation(case: str, tmp_path: Path) -> None:
     committed, is_taken, expected = CASES[case]
     entry = TableEntry(name=NAME, location=str(tmp_path / "t"), format="iceberg")
     catalog = Catalog(MemoryStore(), None, [str(tmp_path)])

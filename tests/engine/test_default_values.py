@@ -65,7 +65,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
-def test_what_the_table_cannot_make_is_refused(
+def test_default_that_cannot_be_computed_is_rejected(
     session: LakeSession, lake: Path, many: None, text: str, condition: str
 ) -> None:
     assert refuse(session, f"INSERT INTO many {text}").condition == condition

@@ -159,7 +159,7 @@ REFUSED = [
 ]
 
 
-def test_what_fails_leaves_all_as_it_was(session: LakeSession, lake: Path) -> None:
+def test_failed_delete_changes_nothing(session: LakeSession, lake: Path) -> None:
     _made(session, "", (FEED,))
     folder = lake / "default" / "things"
     before = version_of(lake, "things"), _files(folder)

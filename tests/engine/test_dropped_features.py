@@ -364,7 +364,7 @@ def test_rows_that_others_insert_meanwhile_are_there(
     assert PEERS["deltalake"](folder, table(session, "SELECT * FROM freed").column_names) == content(session)
 
 
-def test_what_others_delete_meanwhile_is_gone(
+def test_rows_deleted_concurrently_stay_deleted(
     session: LakeSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(session, folder, CASES["vectors in partitions"])

@@ -323,7 +323,7 @@ HELD = [
 
 
 @pytest.mark.parametrize(("columns", "text", "condition"), HELD)
-def test_what_is_computed_from_a_column_stays_what_it_is(
+def test_expressions_on_a_widened_column_keep_their_values(
     session: LakeSession, lake: Path, columns: str, text: str, condition: str | None
 ) -> None:
     run(session, "DROP TABLE IF EXISTS held")

@@ -81,7 +81,7 @@ AGAIN = (
 
 
 @pytest.mark.parametrize(("text", "again"), AGAIN, ids=[row[0] for row in AGAIN])
-def test_which_queries_run_again(session: LakeSession, text: str, again: bool) -> None:
+def test_queries_that_are_executed_again(session: LakeSession, text: str, again: bool) -> None:
     expected = afresh(session, text)
     assert run_query(session, text) == (expected, False)
     for _ in range(3):

@@ -215,7 +215,7 @@ def test_views_keep_what_they_name_and_hide_the_rest(session: LakeSession) -> No
         ("SELECT _metadata.nothing FROM by_none", "FIELD_NOT_FOUND", "nothing"),
     ],
 )
-def test_what_no_file_tells_is_refused(session: LakeSession, text: str, condition: str, part: str) -> None:
+def test_unavailable_file_metadata_is_rejected(session: LakeSession, text: str, condition: str, part: str) -> None:
     with pytest.raises(SqlError, match=part) as raised:
         rows(session, text)
     assert raised.value.condition == condition

@@ -86,11 +86,11 @@ def test_autocommit_off_is_rejected_since_transactions_are_not_supported(lake: B
         *("SET gateway.result_cahe = on", "RESET spark.driver.memory", "SET spark.driver.memory"),
     ],
 )
-def test_what_might_have_mattered_is_refused(lake: BareLake, text: str) -> None:
+def test_reserved_setting_is_rejected(lake: BareLake, text: str) -> None:
     assert lake.refuse(text).condition in ("CONFIG_NOT_AVAILABLE", "INVALID_CONF_VALUE")
 
 
-def test_what_a_session_keeps_is_bounded(lake: BareLake) -> None:
+def test_foreign_settings_are_bounded(lake: BareLake) -> None:
     value = "é" * ((FOREIGN_BYTES_MAX - len("hive.x")) // 2)
     assert lake.rows(f"SET hive.x = {value}") == [("hive.x", value)]
     assert lake.refuse(f"SET hive.x = {value}xx").condition == "INVALID_CONF_VALUE"

@@ -25,7 +25,7 @@ def number(session: LakeSession, app: str, version: int) -> None:
 SENT = [("loader", 0, 1), ("loader", 0, 0), ("other", 0, 1), ("loader", 5, 1), ("loader", 4, 0), ("loader", 6, 1)]
 
 
-def test_what_the_table_has_is_left_out(session: LakeSession, lake: Path) -> None:
+def test_repeated_idempotent_insert_is_skipped(session: LakeSession, lake: Path) -> None:
     run(session, "CREATE TABLE sent (a STRING)")
     for app, version, count in SENT:
         number(session, app, version)

@@ -81,7 +81,7 @@ REFUSED_DEFINITIONS = [
 
 
 @pytest.mark.parametrize(("columns", "condition"), REFUSED_DEFINITIONS)
-def test_what_no_identity_column_can_be(
+def test_invalid_identity_columns_are_rejected(
     session: LakeSession, lake: Path, table: str, columns: str, condition: str
 ) -> None:
     assert refuse(session, f"CREATE TABLE numbered ({columns})").condition == condition

@@ -184,7 +184,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED, ids=[text for text, _ in REFUSED])
-def test_what_cannot_be_a_key_is_refused(shop: BareLake, text: str, condition: str) -> None:
+def test_invalid_key_is_rejected(shop: BareLake, text: str, condition: str) -> None:
     shop.answer("CREATE TABLE plain (a BIGINT NOT NULL, b INT)")
     for table in ("orders", "customers"):
         shop.answer(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
@@ -204,7 +204,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_what_others_wrote_may_be_no_key(shop: BareLake, text: str) -> None:
+def test_invalid_key_by_another_writer_is_ignored(shop: BareLake, text: str) -> None:
     log = shop.folder / "shop" / "customers" / "_delta_log" / f"{0:020}.json"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for line in lines:

@@ -206,7 +206,7 @@ def test_files_and_log_are_those_of_a_job(session: LakeSession, lake: Path, case
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused_is_refused_as_by_a_job(session: LakeSession, lake: Path, case: str) -> None:
+def test_literal_rows_fail_with_the_error_of_a_job(session: LakeSession, lake: Path, case: str) -> None:
     columns, values = REFUSED[case]
     name = f"refused_{case.replace(' ', '_')}"
     run(session, f"CREATE TABLE {name} ({columns})")

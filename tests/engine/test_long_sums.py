@@ -187,7 +187,7 @@ def test_sums_are_those_of_spark(beside: BesideSpark, text: str, form: str) -> N
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
-def test_they_are_with_ansi_and_without(beside: BesideSpark, ansi: str) -> None:
+def test_long_sums_with_and_without_ansi(beside: BesideSpark, ansi: str) -> None:
     with beside.setting(ANSI, ansi):
         for text, _ in CASES[:6]:
             beside.ensure_same(text)

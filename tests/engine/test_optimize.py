@@ -297,7 +297,7 @@ REFUSED = [
 ]
 
 
-def test_what_is_refused(session: LakeSession, lake: Path) -> None:
+def test_invalid_optimize_is_rejected(session: LakeSession, lake: Path) -> None:
     run(session, "DROP TABLE IF EXISTS things")
     run(
         session,

@@ -357,7 +357,7 @@ VIEW_REFUSALS = [
 
 
 @pytest.mark.parametrize(("text", "condition"), VIEW_REFUSALS)
-def test_what_makes_no_view_is_refused(session: LakeSession, text: str, condition: str) -> None:
+def test_invalid_view_is_rejected(session: LakeSession, text: str, condition: str) -> None:
     rows(session, "CREATE OR REPLACE VIEW base AS SELECT id FROM items")
     rows(session, "CREATE OR REPLACE VIEW top AS SELECT id + 1 AS id FROM base")
     rows(session, "CREATE OR REPLACE TEMP VIEW mine AS SELECT 1 AS x")

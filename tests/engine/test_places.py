@@ -267,7 +267,7 @@ MAKING = [form for form in FORMS if "{} LIKE" not in form]
 
 
 @pytest.mark.parametrize("left", LEFT, ids=["nothing", "temporary", "rows"])
-def test_what_a_killed_create_left_is_no_table(session: LakeSession, lake: Path, left: list[str]) -> None:
+def test_leftovers_of_a_killed_create_are_no_table(session: LakeSession, lake: Path, left: list[str]) -> None:
     """Neither folder nor file that it left is in anybody's way."""
     for number, form in enumerate(MAKING):
         name = f"killed_{number}"

@@ -319,7 +319,7 @@ def test_settings_that_may_mean_something_leave_the_rows_to_spark(session: LakeS
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused_is_refused_as_by_spark(session: LakeSession, lake: Path, case: str) -> None:
+def test_plain_rows_fail_with_the_error_of_spark(session: LakeSession, lake: Path, case: str) -> None:
     columns, values = REFUSED[case]
     name = f"plain_refused_{case.replace(' ', '_')}"
     frozen = "TBLPROPERTIES ('delta.appendOnly' = 'true')" if case == "frozen" else ""

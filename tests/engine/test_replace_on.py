@@ -236,7 +236,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("things", [""], indirect=True)
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
-def test_what_cannot_decide_changes_nothing(
+def test_ambiguous_replace_on_changes_nothing(
     session: LakeSession, lake: Path, things: None, text: str, condition: str
 ) -> None:
     before = sorted((lake / "default" / "things").rglob("*.parquet"))

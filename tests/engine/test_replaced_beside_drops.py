@@ -39,7 +39,7 @@ def servers(tmp_path: Path, spark_driver: SparkDriver) -> Iterator[list[LakeSess
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
-def test_what_is_replaced_and_dropped_at_once_is_whole(servers: list[LakeSession], kind: str) -> None:
+def test_concurrent_replace_and_drop_leave_a_whole_table(servers: list[LakeSession], kind: str) -> None:
     ended, reported = threading.Event(), Counter[str]()
 
     def replaced(number: int) -> str:

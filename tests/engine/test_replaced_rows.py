@@ -230,7 +230,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
-def test_what_cannot_be_replaced_changes_nothing(
+def test_impossible_replacement_changes_nothing(
     session: LakeSession, lake: Path, things: None, text: str, condition: str
 ) -> None:
     assert refuse(session, f"INSERT INTO things {text}").condition == condition

@@ -42,7 +42,7 @@ def keys(lake: BareLake) -> list[int]:
     return sorted(lake.table("back").column("k").to_pylist())
 
 
-def test_it_answers_and_records_what_it_did(lake: BareLake, back: Path) -> None:
+def test_restore_returns_and_records_its_metrics(lake: BareLake, back: Path) -> None:
     older, newer = (load_snapshot(str(back), version) for version in (1, 2))
     answer = lake.answer(f"RESTORE '{back}' TO VERSION AS OF 1")
     assert answer.to_pylist() == [
@@ -99,7 +99,7 @@ def test_clustering_columns_come_back(lake: BareLake) -> None:
         assert lake.answer("DESCRIBE DETAIL back").column("clusteringColumns").to_pylist() == [columns]
 
 
-def test_what_is_said_of_other_versions_stays(lake: BareLake, back: Path) -> None:
+def test_restore_keeps_the_history(lake: BareLake, back: Path) -> None:
     lake.answer("ALTER TABLE back SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     lake.answer("ALTER TABLE back DROP FEATURE deletionVectors")
     lake.answer("ALTER TABLE back SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')")

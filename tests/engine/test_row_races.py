@@ -113,7 +113,7 @@ def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], obj
 
 
 @pytest.mark.parametrize(("ours", "theirs", "table", "expected"), with_slow(RUNS, SLOW))
-def test_what_concerns_each_other(
+def test_conflicting_row_changes(
     session: LakeSession,
     other: LakeSession,
     before_commit: Callable[[Callable[[], object]], None],

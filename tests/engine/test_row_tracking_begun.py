@@ -115,7 +115,7 @@ def drop_all(lake: BareLake) -> None:
 
 @pytest.mark.parametrize("step", range(3))
 @pytest.mark.parametrize("event", [add_rows, drop_file, drop_all])
-def test_what_others_commit_before_a_step_counts(
+def test_commits_between_row_tracking_steps_are_included(
     lake: BareLake, monkeypatch: pytest.MonkeyPatch, step: int, event: Callable[[BareLake], None]
 ) -> None:
     commit, calls = Transaction.commit, iter(range(100))

@@ -153,6 +153,6 @@ def test_a_definition_changes_and_is_replaced(plain: LakeSession) -> None:
         ("INSERT INTO plain VALUES ('x', 'y', NULL)", "CAST_INVALID_INPUT"),
     ],
 )
-def test_what_the_format_does_not_have_is_refused_by_name(plain: LakeSession, text: str, condition: str) -> None:
+def test_unsupported_statement_of_a_format_is_rejected(plain: LakeSession, text: str, condition: str) -> None:
     assert refuse(plain, text).condition == condition
     assert rows(plain, "SELECT count(*) FROM plain") == [(3,)]

@@ -187,7 +187,7 @@ PLAIN = [
 @example(PLAIN[3])
 @example(PLAIN[4])
 @example(PLAIN[5])
-def test_what_is_shown_makes_the_same_table(text: str) -> None:
+def test_show_create_makes_the_same_table(text: str) -> None:
     with open_lake() as lake:
         try:
             lake.run(text)
@@ -213,7 +213,7 @@ SHOWN = [name for name, table in FEATURE_TABLES.items() if table.is_appended and
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_what_is_shown_of_a_table_of_each_feature_runs(name: str) -> None:
+def test_show_create_runs_for_each_feature(name: str) -> None:
     def shown_of() -> tuple[frozenset[str], list[tuple[str, Any, dict[str, Any]]]]:
         config = load_snapshot(str(lake.root / "default/t")).config
         columns = [

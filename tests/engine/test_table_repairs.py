@@ -26,7 +26,7 @@ def lake(tmp_path: Path) -> Iterator[BareLake]:
 # --- FSCK -------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_missing_is_taken_out_of_the_log(lake: BareLake) -> None:
+def test_repair_removes_missing_files_from_the_log(lake: BareLake) -> None:
     for k in range(3):
         lake.append("torn", {"k": [k]})
     assert lake.rows("FSCK REPAIR TABLE torn") == []
@@ -113,7 +113,7 @@ def test_manifests_follow_each_commit_where_the_table_says_so(lake: BareLake) ->
     assert refused.condition.endswith(".PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION")
 
 
-def test_what_a_manifest_cannot_say_is_refused(lake: BareLake) -> None:
+def test_manifest_of_unsupported_table_is_rejected(lake: BareLake) -> None:
     lake.answer("CREATE TABLE mapped (k INT) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
     refused = lake.refuse("GENERATE symlink_format_manifest FOR TABLE mapped")
     assert refused.condition == "DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING"
@@ -178,7 +178,7 @@ def test_statistics_that_are_missing_come_from_the_footers(
     assert DeltaTable(lake.path("bare")).version() == version
 
 
-def test_what_the_log_says_stays(lake: BareLake) -> None:
+def test_repair_keeps_existing_files(lake: BareLake) -> None:
     lake.append("bare", {"k": pa.array([1, 2]), "s": ["a", "b"]})
     spark_file(lake, "bare")
     text = next(iter(load_snapshot(str(lake.path("bare"))).files.column("stats").to_pylist()))

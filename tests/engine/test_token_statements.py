@@ -70,7 +70,7 @@ def test_the_grammar(text: str, statement: object) -> None:
         "SHOW TOKENS x",
     ],
 )
-def test_what_is_no_such_statement(lake: BareLake, text: str) -> None:
+def test_malformed_token_statements(lake: BareLake, text: str) -> None:
     assert lake.refuse(text).condition == "PARSE_SYNTAX_ERROR"
 
 
@@ -102,7 +102,7 @@ def test_a_token_is_made_shown_and_revoked(lake: BareLake, store: TokenStore) ->
         (replace(ANN, expires_ms=1), "TOKEN_LIFETIME_INVALID"),
     ],
 )
-def test_who_may_make_none(lake: BareLake, identity: Identity, condition: str) -> None:
+def test_principals_that_may_not_create_tokens(lake: BareLake, identity: Identity, condition: str) -> None:
     assert as_user(lake, identity).refuse("CREATE TOKEN").condition == condition
 
 

@@ -164,7 +164,7 @@ def test_every_retained_version_stays_readable(lake: BareLake, partition_by: lis
             keys(lake, version, "lived")
 
 
-def test_what_stops_it_is_recorded(lake: BareLake, worn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_vacuum_is_recorded(lake: BareLake, worn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remove = LocalStorage.delete
 
     def refuse_data(self: LocalStorage, name: str) -> None:
@@ -199,7 +199,7 @@ def test_a_cancelled_one_leaves_the_table_as_it_was(
     assert lake.sources.pins.of(str(worn)) == frozenset()
 
 
-def test_what_another_table_of_the_catalog_refers_to_stays(lake: BareLake, worn: Path) -> None:
+def test_files_of_shallow_clones_are_retained(lake: BareLake, worn: Path) -> None:
     clone = lake.path("borrowed")
     shutil.copytree(worn / "_delta_log", clone / "_delta_log", ignore=shutil.ignore_patterns("*.tmp"))
     (clone / "_delta_log/00000000000000000002.json").unlink()  # it has all rows still

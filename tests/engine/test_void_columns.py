@@ -89,7 +89,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("statement", "condition"), REFUSED, ids=[row[0] for row in REFUSED])
-def test_what_no_file_can_hold_is_refused(session: LakeSession, statement: str, condition: str) -> None:
+def test_void_column_in_a_file_is_rejected(session: LakeSession, statement: str, condition: str) -> None:
     run(session, f"CREATE TABLE IF NOT EXISTS good (a INT) {ALLOWED}")
     run(session, "CREATE TABLE IF NOT EXISTS hollow (a VOID)")
     assert refuse(session, statement).condition == condition

@@ -92,7 +92,7 @@ def test_none_starts_while_a_client_s_statement_runs(tmp_path: Path) -> None:
     assert tuple(session.texts) == STATEMENTS
 
 
-def test_it_ends_where_clients_ask_all_the_time(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_warm_up_ends_under_constant_load(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     clients, session = RunningStatements(), Session()
     with clients.another(), caplog.at_level(logging.INFO, "engine.warm_up"):
         WarmUp(session.opened, clients, str(tmp_path), lasting_s=0.0).start()
@@ -124,7 +124,9 @@ def test_the_server_s_end_ends_the_statement_that_runs(tmp_path: Path, caplog: p
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), ValueError("whatever")])
-def test_what_fails_ends_the_rest_only(error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_warm_up_ends_only_the_warm_up(
+    error: Exception, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     session = Session()
 
     def at(text: str, request: StatementRequest) -> None:

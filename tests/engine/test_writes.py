@@ -174,7 +174,7 @@ DEFINITION_REFUSALS = [
 
 
 @pytest.mark.parametrize(("text", "condition"), DEFINITION_REFUSALS)
-def test_what_no_table_can_be_is_refused(session: LakeSession, lake: Path, text: str, condition: str) -> None:
+def test_invalid_table_is_rejected(session: LakeSession, lake: Path, text: str, condition: str) -> None:
     assert refuse(session, text).condition == condition
     assert not (lake / "default" / "bad").exists()
     assert refuse(session, "SELECT * FROM bad").condition == "TABLE_OR_VIEW_NOT_FOUND"
@@ -291,7 +291,7 @@ def checked(engine: LakeEngine) -> None:
     session.close()
 
 
-def test_what_a_table_adds_to_rows(session: LakeSession, lake: Path, checked: None) -> None:
+def test_columns_that_a_table_computes(session: LakeSession, lake: Path, checked: None) -> None:
     run(session, "CREATE TABLE added (id INT, g INT GENERATED ALWAYS AS (id * 2), d STRING DEFAULT concat('n', 'o'))")
     run(session, "INSERT INTO added (id) VALUES (4), (NULL)")
     run(session, "INSERT INTO added VALUES (5, 10, 'x'), (6, 12, DEFAULT)")

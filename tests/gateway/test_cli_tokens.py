@@ -43,5 +43,5 @@ def test_a_token_of_a_user_whom_nobody_knows(file: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     "arguments", [["create", "a:b"], ["create", "ann", "--days", "366"], ["create", "ann", "--groups", "*"]]
 )
-def test_what_is_refused(file: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_cli_tokens_are_rejected(file: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert tokens(file, *arguments) == 1 and capsys.readouterr().err and not file.exists()

@@ -57,7 +57,7 @@ def test_users_come_change_and_go(
         ("", ["list"], "no such file"),
     ],
 )
-def test_what_is_refused(
+def test_invalid_cli_users_are_rejected(
     file: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -71,7 +71,7 @@ def log() -> Iterator[io.StringIO]:
     logging.captureWarnings(False)
 
 
-def test_what_ends_a_thread_is_logged(log: io.StringIO) -> None:
+def test_error_that_ends_a_thread_is_logged(log: io.StringIO) -> None:
     thread = threading.Thread(target=lambda: 1 // 0, name="lost")
     thread.start()
     thread.join()

@@ -148,7 +148,7 @@ def test_the_child_ends_with_its_parent(tmp_path: Path, hangs: bool) -> None:
         assert eventually(lambda: not is_running(child))
 
 
-def test_what_a_crashed_child_had_started_is_killed_before_the_next_one(tmp_path: Path) -> None:
+def test_processes_of_a_crashed_child_are_killed_first(tmp_path: Path) -> None:
     text = """
 if count == 1:
     Path(sys.argv[1], "left").write_text(str(subprocess.Popen(["sleep", "600"]).pid))

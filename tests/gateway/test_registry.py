@@ -469,9 +469,7 @@ def test_a_session_that_its_client_closed_does_not_retire_as_well(make: Maker) -
     assert operation.state is OperationState.CLOSED and registry.operations() == ()
 
 
-def test_what_cannot_be_closed_does_not_end_the_expiry_of_the_rest(
-    make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failing_close_does_not_stop_expiry(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     registry = make(session_idle_s=0.2, reap_every_s=0.02)
     first, second = registry.open_session(ANN), registry.open_session(Identity("bob"))
 

@@ -164,7 +164,7 @@ def test_a_start_that_fails_is_one_line_that_says_why(
     assert last.startswith(f"delta-gateway: [{condition}]") and "Traceback" not in process.output
 
 
-def test_what_a_start_says_may_be_objects(start: Any) -> None:
+def test_start_messages_as_json(start: Any) -> None:
     process = start("/no/such/lake", "--log-format", "json")
     assert process.end() == 2
     (line,) = process.output.splitlines()
@@ -240,6 +240,6 @@ def test_files_have_the_modes_of_the_setting(
 
 
 @pytest.mark.parametrize("setting", ["27", "0727", "0028", "rw", "00027"])
-def test_what_no_umask_may_be(start: Any, setting: str) -> None:
+def test_invalid_umask(start: Any, setting: str) -> None:
     process = start(LAKE, GATEWAY_LAKE_UMASK=setting)
     assert process.end() == 2 and "lake.umask" in process.output

@@ -92,7 +92,7 @@ def test_a_failure_after_the_first_rows_is_the_statements() -> None:
 
 
 @pytest.mark.parametrize("end", ["cancel", "close", "timer"])
-def test_what_ends_a_statement_ends_one_that_is_read(end: str) -> None:
+def test_cancel_ends_a_streaming_statement(end: str) -> None:
     answer = Streams()
     answer.give(1)
     running, thread = started(answer)

@@ -108,7 +108,7 @@ def test_a_session_in_bytes(
     pair.server.end()
 
 
-def test_what_is_no_handshake_fails_with_an_alert(tls: TlsServer) -> None:
+def test_invalid_handshake_fails_with_an_alert(tls: TlsServer) -> None:
     session = tls.begin()
     with pytest.raises(TlsFailed):
         session.receive(HELLO + b"\0" * 600)
@@ -270,7 +270,7 @@ def test_handshakes_that_dawdle_hold_up_nobody_and_end(
             dawdler.close()
 
 
-def test_what_is_no_handshake_ends_with_an_alert(live: Live) -> None:
+def test_invalid_handshake_ends_with_an_alert(live: Live) -> None:
     for port in (live.port, live.thrift_port):
         with plain_to(port) as connection:
             connection.sendall(b"\x16\x03\x01\x00\x05hello" + b"\0" * 100)

@@ -90,7 +90,7 @@ def test_a_commit_goes_into_no_other_table(
         assert not os.path.lexists(storage.root)
 
 
-def test_what_others_built_upon_is_not_taken_back() -> None:
+def test_version_with_later_commits_is_not_removed() -> None:
     """The new table's log would have a gap, and could not be read."""
     storage = DictStorage()
     create(storage)

@@ -158,7 +158,7 @@ def test_before_the_clean_up_a_new_table_gets_another_folder(tmp_path: Path) -> 
     assert all("default/t-" in path for path in lake.left())
 
 
-def test_what_was_written_by_path_after_the_kill_is_not_removed(tmp_path: Path) -> None:
+def test_table_written_by_path_after_a_kill_is_retained(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     lake.run("CREATE TABLE t (a INT)")
     kill_before_removal(lake, "DROP TABLE t")

@@ -171,7 +171,7 @@ def ensure_whole(storage: DictStorage) -> None:
         assert storage.exists(path)
 
 
-def test_nobody_loses_a_file_to_a_vacuum() -> None:
+def test_vacuum_removes_no_file_in_use() -> None:
     for kind in (inserts, replaces):
         runs, vacuumed = 0, 0
         for run, storage in explored(vacuums, kind):

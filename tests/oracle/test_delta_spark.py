@@ -49,7 +49,7 @@ def test_we_read_what_it_writes(oracle: Oracle, spark_driver: SparkDriver, tmp_p
 
 
 @pytest.mark.spark
-def test_it_reads_what_we_write(oracle: Oracle, spark_driver: SparkDriver, tmp_path: Path) -> None:
+def test_peer_reads_what_we_write(oracle: Oracle, spark_driver: SparkDriver, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     ensure_sample_lake(str(root))
     tables = ["weather", "shop/customers", "shop/products", "shop/orders", "shop/order_items", "shop/stock"]
@@ -65,9 +65,7 @@ def test_it_reads_what_we_write(oracle: Oracle, spark_driver: SparkDriver, tmp_p
 
 
 @pytest.mark.spark
-def test_it_clusters_the_tables_that_we_make_and_we_write_on(
-    oracle: Oracle, spark_driver: SparkDriver, tmp_path: Path
-) -> None:
+def test_peer_clusters_our_table_and_we_write_again(oracle: Oracle, spark_driver: SparkDriver, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     root.mkdir()
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(root))), spark_driver)

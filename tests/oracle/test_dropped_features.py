@@ -16,7 +16,7 @@ from tests.oracle.conftest import Oracle
 pytestmark = [pytest.mark.oracle, pytest.mark.spark, pytest.mark.timeout(3000)]
 
 
-def test_it_reads_and_rearranges_them(oracle: Oracle, session: LakeSession, lake: Path) -> None:
+def test_peer_reads_and_optimizes_tables_without_the_feature(oracle: Oracle, session: LakeSession, lake: Path) -> None:
     cases = {**CASES, **{name: mapped(*steps) for name, steps in MAPPED.items()}}
     requested, expected = [], []
     for number, (name, case) in enumerate(cases.items()):

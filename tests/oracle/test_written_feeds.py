@@ -35,7 +35,7 @@ STEPS = (
 COLUMNS = "id, s, p, _change_type, _commit_version"
 
 
-def test_it_reads_the_changes_that_we_read(oracle: Oracle, session: LakeSession, lake: Path) -> None:
+def test_peer_reads_the_changes_that_we_read(oracle: Oracle, session: LakeSession, lake: Path) -> None:
     ours, reads = [], []
     for name, clauses in TABLES.items():
         run(session, f"CREATE TABLE {name} (id BIGINT, s STRING, p INT) {clauses}")

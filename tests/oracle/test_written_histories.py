@@ -23,7 +23,7 @@ _FIRST, _, _LAST = os.environ.get("HISTORY_SEEDS", "500:520").partition(":")
 _STATEMENTS = int(os.environ.get("HISTORY_STATEMENTS", "20"))
 
 
-def test_it_reads_tables_of_random_histories(answers: Answers, session: LakeSession, lake: Path) -> None:
+def test_peer_reads_tables_of_random_histories(answers: Answers, session: LakeSession, lake: Path) -> None:
     histories = [live(session, lake.parent, str(seed), _STATEMENTS) for seed in range(int(_FIRST), int(_LAST))]
     requested = [(history, *query) for history in histories for query in _queries(history)]
     found = answers([theirs for _, _, theirs in requested])

@@ -13,7 +13,7 @@ from tests.oracle.conftest import Oracle
 pytestmark = [pytest.mark.oracle, pytest.mark.timeout(3000)]
 
 
-def test_it_reads_every_form_of_log(oracle: Oracle, tmp_path: Path) -> None:
+def test_peer_reads_every_form_of_log(oracle: Oracle, tmp_path: Path) -> None:
     expected, reads = [], []
     for number, case in enumerate(CASES.values()):
         root = tmp_path / f"t{number}"

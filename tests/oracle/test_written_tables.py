@@ -60,7 +60,7 @@ def _text(name: str, kind: str) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def test_it_reads_what_was_written_and_counts_the_same(oracle: Oracle, session: LakeSession, lake: Path) -> None:
+def test_peer_reads_what_was_written_and_counts_the_same(oracle: Oracle, session: LakeSession, lake: Path) -> None:
     """Every kind of table in every way: the rows, and the statistics in delta-spark's copy."""
     reads, copies, truths = [], [], []
     for number, (feature, path) in enumerate(CASES):
@@ -175,7 +175,7 @@ THEIR_CONDITIONS: Mapping[str, str | None] = {
 }
 
 
-def test_it_goes_on_where_we_stopped(answers: Answers, session: LakeSession, lake: Path) -> None:
+def test_peer_continues_our_table(answers: Answers, session: LakeSession, lake: Path) -> None:
     """Our definition makes delta-spark write and reject as we do; then we write again."""
     inserts, refused = [], []
     for number, feature in enumerate(FEATURES.values()):
@@ -211,7 +211,7 @@ CHANGES_OF_CLONES = {
 
 
 @pytest.mark.parametrize("vectors", [True, False])
-def test_it_changes_shallow_clones(oracle: Oracle, session: LakeSession, lake: Path, vectors: bool) -> None:
+def test_peer_changes_our_shallow_clone(oracle: Oracle, session: LakeSession, lake: Path, vectors: bool) -> None:
     """The clone is ours; partition values need encoding in paths; ours and its clone have the same rows afterward."""
     values = "(1, 'a', 'x y'), (2, 'b', 'ü%20'), (3, 'c', NULL), (4, 'd', 'a=b'), (5, 'e', 'x y'), (6, 'f', 'p#q')"
     source = f"clonable_{vectors}".lower()

@@ -41,7 +41,7 @@ def run_twice(lake: CachedLake, spark: CountingSpark, text: str) -> tuple[int, i
     return found
 
 
-def test_what_another_client_commits_is_seen(lake: CachedLake, server: RestServer) -> None:
+def test_commit_by_another_client_is_visible(lake: CachedLake, server: RestServer) -> None:
     spark, table = CountingSpark(), server.other_client().load_table("a.counted")
     assert run_twice(lake, spark, SUM) == (1, 1)
     table.append(some(2))

@@ -55,7 +55,7 @@ POLICY = RestPolicy(urls=("https://open.example.com/a",), secrets=SECRETS)
         {"uri": "file:///etc"},
     ],
 )
-def test_what_a_statement_may_not_connect_to(given: dict[str, str]) -> None:
+def test_forbidden_catalog_addresses(given: dict[str, str]) -> None:
     with pytest.raises(RestOptionInvalid) as error:
         options_of("x", tuple(given.items()), POLICY)
     assert "s3cret" not in str(error.value)

@@ -206,7 +206,7 @@ CASES: dict[str, tuple[dict[str, Any], type[SqlError], bool]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_a_commit_that_failed_has_done(server: RestServer, case: str) -> None:
+def test_outcome_of_a_failed_commit(server: RestServer, case: str) -> None:
     fault, error, is_there = CASES[case]
     client = server.client()
     server.faults({"method": "POST", "contains": "/tables/", **fault})

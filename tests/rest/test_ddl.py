@@ -116,7 +116,7 @@ def test_a_table_out_of_the_roots_is_not_made(tmp_path: Path, server: RestServer
     assert ("a", "out") not in other.list_tables("a")
 
 
-def test_who_makes_a_table_owns_it(lake: GuardedLake, other: RestCatalog) -> None:
+def test_creator_owns_the_table(lake: GuardedLake, other: RestCatalog) -> None:
     lake.do("root", *(f"GRANT USE SCHEMA, CREATE TABLE ON SCHEMA elsewhere.b TO {who}" for who in ("ann", "bob")))
     lake.do("ann", "CREATE TABLE elsewhere.b.own (id INT)")
     assert lake.outcome("ann", "SELECT * FROM elsewhere.b.own") == "R"

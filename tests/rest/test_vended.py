@@ -74,7 +74,7 @@ TOKEN = {"s3.access-key-id": "k", "s3.secret-access-key": "the-s3cret"}
         ("/local/t", TOKEN, None, None),
     ],
 )
-def test_what_fsspec_is_given(location: str, config: dict[str, str], expected: Any, ends_ms: int | None) -> None:
+def test_options_for_fsspec(location: str, config: dict[str, str], expected: Any, ends_ms: int | None) -> None:
     found = storage_options("t", location, GivenCredentials(config=config))
     assert (found and (dict(found.options), found.ends_ms)) == (expected and (expected, ends_ms))
     assert "s3cret" not in repr(found)
@@ -351,7 +351,7 @@ def test_a_catalog_has_nothing_of_another_one_of_its_name(server: RestServer, bu
     server.other_client().drop_table("b.same")
 
 
-def test_what_was_decoded_with_keys_is_not_shown_without_them() -> None:
+def test_decoded_files_require_credentials() -> None:
     decoded = Decoded(1000)
     one, two = decoded.apart("one"), decoded.apart("two")
     key = ("manifest", "s3://b/t", "s3://b/t/metadata/m.avro", 10)

@@ -83,7 +83,7 @@ def test_objects_of_a_statement(lake: GuardedLake, text: str, objects: list[tupl
         ("GRANT CREATE CATALOG ON SERVER TO bob", (), ("CREATE CATALOG TO USER bob",)),
     ],
 )
-def test_what_a_statement_did_to_rights(
+def test_privilege_changes_of_a_statement(
     lake: GuardedLake, text: str, removed: tuple[str, ...] | None, added: tuple[str, ...] | None
 ) -> None:
     found: list[RightDifference] = []

@@ -53,7 +53,7 @@ def test_a_program_acts_for_its_users(server: SecureServer) -> None:
 @pytest.mark.parametrize(
     ("program", "user"), [("hue", "zoë"), ("hue", "eve"), ("hue", "*"), ("ann", "bob"), ("bob", "ann"), ("hue", "")]
 )
-def test_who_acts_for_nobody(server: SecureServer, program: str, user: str) -> None:
+def test_login_without_impersonation(server: SecureServer, program: str, user: str) -> None:
     """Not for administrators, unknown users and users without a rule; nor from other addresses than the rule's."""
     with server.client(program) as client:
         answer = client.OpenSession(t.TOpenSessionReq(client_protocol=V10, configuration={PROXY: user}))

@@ -61,7 +61,7 @@ def test_only_administrators_know_of_it(lake: GuardedLake, name: str) -> None:
     assert lake.outcome(Identity("ann"), texts[0]) == "R"  # privileges do not count there
 
 
-def test_it_is_listed_for_administrators(lake: GuardedLake) -> None:
+def test_audit_table_is_listed_for_administrators(lake: GuardedLake) -> None:
     assert [row[1] for row in lake.rows("root", "SHOW TABLES IN system.access")] == ["audit"]
     for text in ("SHOW TABLES IN system.{}", "USE SCHEMA system.{}", "SHOW VIEWS IN system.{}"):
         assert lake.outcome("ann", text.format("access")) == lake.outcome("ann", text.format("accesses")) != "R"

@@ -136,7 +136,7 @@ def test_the_certificate_says_who_it_is(server: SecureServer, tls: Certificate, 
     assert (identity.method, identity.groups) == ("certificate", {"staff", "Ops"})
 
 
-def test_who_is_refused(server: SecureServer, tls: Certificate, authority: Authority, tmp_path: Path) -> None:
+def test_rejected_logins(server: SecureServer, tls: Certificate, authority: Authority, tmp_path: Path) -> None:
     for certificate in (
         "",
         authority.issue(email("eve@example.com")),

@@ -38,7 +38,7 @@ READS_ROWS = (
 
 
 @pytest.mark.parametrize("text", READS_ROWS)
-def test_what_stored_rows_decide_takes_select(lake: GuardedLake, text: str) -> None:
+def test_row_dependent_statement_requires_select(lake: GuardedLake, text: str) -> None:
     by_path = text.replace("shop.t", f"delta.`{lake.folder}/shop/t`")
     for each in (text, by_path):
         error = lake.error("eve", each)

@@ -37,7 +37,7 @@ def test_grant_on_a_view_is_shown_with_the_object_type_table(lake: GuardedLake) 
     assert lake.rows("root", "SHOW GRANTS ON VIEW shop.v") == [("eve", "SELECT", "TABLE", "spark_catalog.shop.v")]
 
 
-def test_what_is_granted_may_be_taken_back(lake: GuardedLake) -> None:
+def test_granted_privilege_can_be_revoked(lake: GuardedLake) -> None:
     lake.do("root", "GRANT SELECT, MODIFY ON TABLE shop.t TO eve")
     assert lake.outcome("eve", READ) == "R"
     assert lake.rows("eve", "SHOW GRANTS ON shop.t") == [
@@ -169,14 +169,14 @@ def test_an_unknown_name_takes_its_kind(lake: GuardedLake, text: str, on: str) -
         "ALTER GROUP staff ADD USER {who}",
     ],
 )
-def test_nobody_has_a_name_of_another_form(lake: GuardedLake, text: str, name: str) -> None:
+def test_principal_names_with_invalid_characters(lake: GuardedLake, text: str, name: str) -> None:
     lake.do("root", "CREATE GROUP staff")
     error = lake.error("root", text.format(who=f"`{name}`"))
     assert error is not None and error.sqlstate == "42602"
     assert "\n" not in error.message and len(error.message) < 400
 
 
-def test_what_was_granted_to_a_name_of_another_form_may_be_taken_back(lake: GuardedLake) -> None:
+def test_grant_to_an_invalid_name_can_be_revoked(lake: GuardedLake) -> None:
     for kind in ("", "USER ", "GROUP "):
         lake.do("root", f"REVOKE SELECT ON TABLE shop.t FROM {kind}`eve\nbob`", f"SHOW GRANTS {kind}stranger ON shop.t")
 
@@ -211,7 +211,7 @@ def test_refused_by_name(lake: GuardedLake, text: str, condition: str, sqlstate:
     assert (error.condition, error.sqlstate) == (condition, sqlstate)
 
 
-def test_what_is_hidden_and_what_is_not_there_answer_alike(lake: GuardedLake) -> None:
+def test_hidden_and_missing_objects_have_the_same_error(lake: GuardedLake) -> None:
     """Probes 1 and 41: only the name differs, also with a similar name nearby."""
     lake.table("shop/orders")
     lake.do("root", "GRANT SELECT ON shop.t TO eve")
@@ -274,7 +274,7 @@ def test_browse_shows_without_use(lake: GuardedLake) -> None:
     assert lake.outcome("bob", READ) == "42501"
 
 
-def test_who_manages_may_grant_to_itself_and_not_just_read(lake: GuardedLake) -> None:
+def test_manager_must_grant_itself_select(lake: GuardedLake) -> None:
     lake.do("root", "GRANT MANAGE ON SCHEMA shop TO ann")
     assert lake.outcome("ann", READ) == "42501"
     lake.do("ann", "GRANT SELECT ON shop.t TO ann")

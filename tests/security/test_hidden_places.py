@@ -82,7 +82,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize(("text", "row"), QUERIES)
-def test_who_may_not_read_the_table_finds_no_places(people: People, text: str, row: tuple[Any, ...]) -> None:
+def test_locations_are_hidden_without_select(people: People, text: str, row: tuple[Any, ...]) -> None:
     found = people.rows("eve", text)
     assert set(found) == {row}
     allowed = people.rows("bob", text)

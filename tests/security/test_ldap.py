@@ -92,7 +92,7 @@ def test_a_user_is_the_principal_of_the_directory_with_groups_of_groups(
         ("cn=ann", "annann"),
     ],
 )
-def test_who_is_refused(ldap: LdapDirectory, user: str, password: str) -> None:
+def test_rejected_logins(ldap: LdapDirectory, user: str, password: str) -> None:
     with pytest.raises(CredentialsRefused):
         ldap.log_in(user, password)
 

@@ -36,7 +36,7 @@ def test_user_is_same_principal_with_every_login(server: SecureServer) -> None:
     ("user", "password"),
     [("ann", "x"), ("eve", "x"), ("ann ", "annann"), ("*", "x"), ("", "annann"), ("ann", ""), ("a" * 10_000, "x")],
 )
-def test_whoever_else_hears_the_same(server: SecureServer, user: str, password: str) -> None:
+def test_failed_logins_have_the_same_error(server: SecureServer, user: str, password: str) -> None:
     connection, status, text = server.negotiate((1, b"PLAIN"), (5, f"\0{user}\0{password}".encode()))
     assert status == 4 and REFUSED in text and read_all(connection) == b""
     answer = server.ask("POST", STATEMENTS, SELECT, **basic(user, password))
@@ -111,7 +111,7 @@ def test_a_header_that_says_two_things_is_no_request(server: SecureServer) -> No
 
 
 @pytest.mark.parametrize("key", ["hive.server2.proxy.user", "set:hiveconf:hive.server2.proxy.user"])
-def test_nobody_acts_for_another(server: SecureServer, key: str) -> None:
+def test_impersonation_is_denied(server: SecureServer, key: str) -> None:
     with server.client("ann") as client:
         refused = client.OpenSession(t.TOpenSessionReq(client_protocol=V10, configuration={key: "bob"}))
         assert (refused.status.sqlState, refused.sessionHandle) == ("42501", None)
@@ -181,7 +181,7 @@ def test_a_browser_logs_in_by_a_form_and_out_again(server: SecureServer) -> None
 
 
 @pytest.mark.slow
-def test_nobody_is_logged_out_by_another_s_log_ins(server: SecureServer) -> None:
+def test_logins_of_others_keep_a_cookie_valid(server: SecureServer) -> None:
     cookie = browser_log_in(server)
     form = urlencode({"user": "bob", "password": "bobbob"}).encode()
     headers = {name.replace("_", "-"): value for name, value in (FORM | OWN).items()}

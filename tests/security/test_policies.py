@@ -135,7 +135,7 @@ def test_a_mapping_table_decides(people: People, query: str) -> None:
     assert found == expected
 
 
-def test_what_a_mapping_table_says_is_what_its_newest_version_says(people: People) -> None:
+def test_policy_reads_the_newest_mapping_table(people: People) -> None:
     assert people.refuse("eve", "SELECT * FROM shop.tenants").sqlstate == "42P01"
     assert people.rows("ann", "SELECT count(*), max(ssn) FROM shop.by_map") == [(3, "999")]
     people.rows("ann", "DELETE FROM shop.tenants WHERE who = 'eve'")
@@ -179,7 +179,7 @@ def test_a_function_reads_tables_in_changes(people: People) -> None:
     assert people.rows("eve", "SELECT other FROM shop.by_map WHERE secret = 1") == [(30,)]
 
 
-def test_what_a_function_reads_its_owner_has_to_be_allowed(people: People) -> None:
+def test_policy_function_requires_its_owners_privileges(people: People) -> None:
     """Probe 51."""
     assert people.rows("ann", "SELECT shop.total('b'), shop.total('a')") == [(42, 3)]
     assert (
@@ -201,7 +201,7 @@ def _outcome(people: People, text: str) -> Any:
         return error.condition
 
 
-def test_who_may_see_more_does(people: People) -> None:
+def test_exempt_principals_see_all_rows(people: People) -> None:
     assert people.rows("ann", "SELECT count(*), max(secret), max(ssn) FROM shop.t") == [(4, 42, "999")]
     assert people.rows("ann", "SELECT count(*) FROM shop.v") == [(4,)]
 
@@ -217,7 +217,7 @@ def test_variables_of_the_process_stay_text(people: People) -> None:
     assert people.rows("eve", "SELECT '${env:HOME}', '${system:user.name}'") == [("${env:HOME}", "${system:user.name}")]
 
 
-def test_what_is_copied_is_what_is_seen(people: People) -> None:
+def test_copies_contain_visible_rows_only(people: People) -> None:
     """Probes 44 and 47."""
     people.rows("eve", "INSERT INTO shop.seen SELECT tenant, secret, ssn FROM shop.t")
     people.rows("eve", "CREATE TABLE shop.copied AS SELECT * FROM shop.t")
@@ -301,7 +301,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("who", "text", "condition"), REFUSED)
-def test_what_would_tell_is_refused(people: People, who: str, text: str, condition: str) -> None:
+def test_revealing_statement_is_rejected(people: People, who: str, text: str, condition: str) -> None:
     """Probes 14, 35, 37, 43, 45, 46, 49 and 54."""
     error = people.refuse(who, text)
     assert error.condition == condition
@@ -462,7 +462,7 @@ def test_no_table_is_made_with_what_is_no_policy_of_it(people: People) -> None:
         assert error.condition == condition, (text, error)
 
 
-def test_who_may_not_execute_a_function_makes_no_table_with_it(people: People) -> None:
+def test_function_in_a_table_requires_execute(people: People) -> None:
     text = "CREATE TABLE shop.x (a STRING) WITH ROW FILTER shop.mine ON (a)"
     assert people.refuse("eve", text).condition == "ROUTINE_NOT_FOUND"
     people.rows("ann", "GRANT EXECUTE ON FUNCTION shop.of_int TO eve")

@@ -225,7 +225,7 @@ REPLACED = (
 
 
 @pytest.mark.parametrize(("text", "others", "what"), REPLACED)
-def test_what_others_make_in_between_is_not_replaced(
+def test_table_created_concurrently_is_not_replaced(
     people: People, monkeypatch: pytest.MonkeyPatch, text: str, others: str, what: str
 ) -> None:
     change = Catalog._change
@@ -294,7 +294,7 @@ OVER_VIEWS = (
 
 
 @pytest.mark.parametrize("query", OVER_VIEWS)
-def test_what_may_fail_does_not_fail_on_rows_that_a_view_hides(people: People, views: None, query: str) -> None:
+def test_expression_does_not_fail_on_hidden_rows(people: People, views: None, query: str) -> None:
     assert len(people.rows("eve", query)) == 1
 
 
@@ -331,7 +331,7 @@ FAILING = (
 
 
 @pytest.mark.parametrize(("query", "expected"), FAILING)
-def test_what_fails_below_tells_its_condition_alone(people: People, views: None, query: str, expected: str) -> None:
+def test_error_on_hidden_rows_shows_only_its_condition(people: People, views: None, query: str, expected: str) -> None:
     do(people, "ann", "GRANT MODIFY ON shop.b TO eve")
     error = people.refuse("eve", query)
     assert error.condition == expected

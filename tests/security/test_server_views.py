@@ -149,7 +149,7 @@ def test_server_views_change_with_each_statement(server: ViewServer) -> None:
     assert after == before + 1
 
 
-def test_they_are_joined_with_others(server: ViewServer) -> None:
+def test_server_views_can_be_joined(server: ViewServer) -> None:
     found = server.rows(
         "ann",
         "SELECT t.table_name, c.n FROM system.tables t JOIN (SELECT table_name, count(*) AS n FROM"

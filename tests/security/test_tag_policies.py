@@ -175,7 +175,7 @@ def test_policies_are_created_and_shown(lake: GuardedLake) -> None:
     assert lake.rows("ann", "SHOW POLICIES ON SCHEMA shop") == []
 
 
-def test_what_a_policy_looks_at_stays(lake: GuardedLake) -> None:
+def test_tags_used_by_a_policy_cannot_be_removed(lake: GuardedLake) -> None:
     """A tagged column keeps its name, and a table the schema whose policies hold for it."""
     _function(lake, "keep", "boolean")
     lake.do("root", "CREATE SCHEMA other", "ALTER SCHEMA other OWNER TO ann")

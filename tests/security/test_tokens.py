@@ -111,11 +111,11 @@ def test_a_token_makes_none_that_can_do_more(server: SecureServer) -> None:
 
 
 @pytest.mark.parametrize("body", [{"lifetime_seconds": 0}, {"lifetime_seconds": "1"}, {"scope": "all"}, {"x": 1}, []])
-def test_what_is_no_request_for_a_token(server: SecureServer, body: object) -> None:
+def test_malformed_token_requests(server: SecureServer, body: object) -> None:
     assert server.ask("POST", f"{TOKENS}/create", body, **basic("ann")).status == 400
 
 
-def test_who_is_nobody_has_no_tokens(server: SecureServer, folder: Path) -> None:
+def test_anonymous_principal_has_no_tokens(server: SecureServer, folder: Path) -> None:
     for method, path in (("POST", "create"), ("GET", "list"), ("POST", "delete")):
         assert server.ask(method, f"{TOKENS}/{path}", {}).status == 401
     assert server.ask("POST", f"{TOKENS}/create", b"{}", Content_Type="text/plain", **basic("ann")).status == 415

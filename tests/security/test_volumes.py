@@ -259,7 +259,7 @@ def test_a_place_in_a_volume_is_reached_by_its_volume_only(lake: GuardedLake, st
     assert lake.outcome("root", statement.format(**places)) == expected
 
 
-def test_who_may_not_know_of_a_volume_learns_nothing_by_its_place(lake: GuardedLake) -> None:
+def test_invisible_volume_is_not_revealed_by_its_path(lake: GuardedLake) -> None:
     outside = lake.folder.parent / "outside"
     for name in ("raw", "empty"):
         (outside / name).mkdir()
@@ -286,7 +286,7 @@ def test_who_may_not_know_of_a_volume_learns_nothing_by_its_place(lake: GuardedL
         ("ALTER VOLUME shop.files SET TAGS ('a' = 'b')", "0A000"),
     ],
 )
-def test_what_is_not_possible_is_said(lake: GuardedLake, statement: str, expected: str) -> None:
+def test_impossible_volume_statements_are_reported(lake: GuardedLake, statement: str, expected: str) -> None:
     assert lake.outcome("root", statement) == expected
 
 
@@ -339,7 +339,7 @@ def test_files_are_read_below_the_folder_of_their_volume(lake: GuardedLake, path
     assert lake.outcome("root", f"COPY INTO shop.t FROM '{path}' FILEFORMAT = CSV") == expected
 
 
-def test_who_may_not_read_a_volume_does_not_learn_what_it_holds(lake: GuardedLake) -> None:
+def test_unreadable_volume_is_not_revealed(lake: GuardedLake) -> None:
     lake.do("root", "GRANT WRITE VOLUME ON VOLUME shop.files TO eve", "GRANT SELECT, MODIFY ON TABLE shop.t TO eve")
     for text in ("SELECT * FROM csv.`{}`", "COPY INTO shop.t FROM '{}' FILEFORMAT = CSV"):
         there, none = (str(lake.error("eve", text.format(path))) for path in (IN, f"{IN}/none"))

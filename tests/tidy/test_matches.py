@@ -33,7 +33,7 @@ def test_a_default_of_a_match_says_why_it_is_there() -> None:
 
 
 @pytest.mark.parametrize(("cases", "is_allowed"), IN_MATCH.items())
-def test_which_defaults_are_explained(cases: str, is_allowed: bool) -> None:
+def test_explained_default_cases(cases: str, is_allowed: bool) -> None:
     indented = "".join(f"    {line}\n" for line in cases.splitlines())
     module = Module("module", "module.py", f"match value:\n    case 1:\n        pass\n{indented}")
     assert list(_unexplained(module)) == ([] if is_allowed else [module.text.splitlines().index(_default(cases)) + 1])

@@ -59,7 +59,7 @@ def files_of(spool: OwnedSpool) -> int:
     return len(list(spool.folder.glob("rows-*")))
 
 
-def test_what_was_put_is_found_by_everybody() -> None:
+def test_cached_result_is_found_by_all_readers() -> None:
     cache = ResultCache(10 * SIZE, SIZE)
     cache.put(b"a", cached_result("a"))
     assert [names_in(claimed(cache, b"a")) for _ in range(3)] == ["a"] * 3
@@ -94,7 +94,7 @@ def test_memory_stays_flat() -> None:
     assert held == cache.counts.bytes and len(cache._entries) == cache.counts.entries
 
 
-def test_what_is_known_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facts_about_query_texts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_cache, "_TEXTS_MAX", 3)
     cache = ResultCache(SIZE, SIZE)
     for name in (b"a", b"b", b"c"):
@@ -104,7 +104,7 @@ def test_what_is_known_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     assert [cache.repeatable(name) for name in (b"a", b"b", b"d")] == [Repeatable.SESSION, None, Repeatable.NEVER]
 
 
-def test_what_does_not_fit_in_memory_moves_to_files_and_comes_back(spool: OwnedSpool) -> None:
+def test_results_over_the_memory_limit_move_to_files_and_back(spool: OwnedSpool) -> None:
     cache = ResultCache(2 * SIZE, SIZE, spool, 3 * SIZE)
     for name in "abcd":
         cache.put(name.encode(), cached_result(name))
@@ -178,7 +178,7 @@ FAILURES = [OSError("a disk"), MemoryError(), pa.ArrowMemoryError("memory"), pa.
 
 
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
-def test_what_cannot_be_written_only_loses_the_entry(error: Exception) -> None:
+def test_failed_write_loses_the_entry_only(error: Exception) -> None:
     cache = ResultCache(SIZE, SIZE, cast(OwnedSpool, Broken(error)), 3 * SIZE)
     for name in "ab":
         cache.put(name.encode(), cached_result(name))
@@ -186,7 +186,7 @@ def test_what_cannot_be_written_only_loses_the_entry(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
-def test_what_cannot_be_read_back_is_computed_again(
+def test_unreadable_stored_result_is_computed_again(
     spool: OwnedSpool, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(_: object) -> CachedResult:
@@ -244,7 +244,7 @@ def led(cache: ResultCache) -> InFlightQuery:
     return in_flight
 
 
-def test_those_who_ask_for_the_same_wait_for_it(pool: ThreadPoolExecutor) -> None:
+def test_identical_queries_wait_for_the_first(pool: ThreadPoolExecutor) -> None:
     cache = ResultCache(10 * SIZE, SIZE)
     in_flight = led(cache)
     others = waiting(cache, 5, pool)
@@ -277,7 +277,9 @@ def test_where_the_leader_is_cancelled_one_of_the_others_leads(pool: ThreadPoolE
 
 
 @pytest.mark.parametrize("reason", [StatementCancelled(), StatementTimedOut(1.0)])
-def test_who_waits_can_be_ended(pool: ThreadPoolExecutor, reason: StatementCancelled | StatementTimedOut) -> None:
+def test_waiting_query_can_be_cancelled(
+    pool: ThreadPoolExecutor, reason: StatementCancelled | StatementTimedOut
+) -> None:
     cache, cancel = ResultCache(10 * SIZE, SIZE), CancelToken()
     in_flight = led(cache)
     (ended,) = waiting(cache, 1, pool, cancel)

@@ -22,7 +22,7 @@ def test_cancelling_ends_a_pause() -> None:
         cancel.pause(3600.0)
 
 
-def test_what_comes_while_it_is_sealed_takes_effect_when_it_is_reopened() -> None:
+def test_cancel_while_sealed_takes_effect_when_reopened() -> None:
     cancel, reported = CancelToken(), list[str]()
     cancel.on_cancel(lambda: reported.append("told"))
     cancel.seal()
@@ -35,7 +35,7 @@ def test_what_comes_while_it_is_sealed_takes_effect_when_it_is_reopened() -> Non
     assert cancel.cancel()  # thrown already
 
 
-def test_it_is_not_sealed_once_it_is_thrown() -> None:
+def test_cancelled_token_cannot_be_sealed() -> None:
     cancel = CancelToken()
     cancel.seal()
     cancel.reopen()

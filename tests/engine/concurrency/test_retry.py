@@ -58,7 +58,7 @@ def test_pauses_differ_so_that_two_losers_part() -> None:
     assert one != other and len(set(one)) == 10
 
 
-def test_it_gives_up_with_the_conflict() -> None:
+def test_retries_end_with_the_conflict() -> None:
     with pytest.raises(MetadataChanged):
         RetryPolicy(cancel=Pauses([])).run_again(losing(RUNS_MAX), is_lost)
 

@@ -32,7 +32,7 @@ def test_one_holds_a_key_at_a_time_and_who_waits_can_be_cancelled() -> None:
     assert held.is_set()
 
 
-def test_who_has_waited_long_enough_goes_on_and_takes_nothing_from_the_holder() -> None:
+def test_waiter_times_out_and_leaves_the_lock_to_its_holder() -> None:
     locks = TableLocks()
     with locks.hold("t", CancelToken()):
         with locks.hold("t", CancelToken(), 0.01) as has_waited:

@@ -108,7 +108,7 @@ def _log() -> LogBuilder:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("case", TWICE)
-def test_what_says_a_thing_twice_is_not_believed(case: str, form: str) -> None:
+def test_checkpoint_with_duplicates_is_not_trusted(case: str, form: str) -> None:
     log = _log()
     FORMS[form](log, TWICE[case])
     snapshot = Snapshot.load(log.storage)
@@ -121,7 +121,7 @@ def test_what_says_a_thing_twice_is_not_believed(case: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_says_each_thing_once_is_believed(form: str) -> None:
+def test_checkpoint_without_duplicates_is_trusted(form: str) -> None:
     log = _log()
     FORMS[form](log, ONCE)
     for cleaned in (False, True):

@@ -99,7 +99,7 @@ STAND_INS: Mapping[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", STAND_INS)
 @pytest.mark.parametrize("case", CUTS)
-def test_what_stands_in_for_commits_is_done_without(case: str, name: str) -> None:
+def test_compacted_logs_are_optional(case: str, name: str) -> None:
     log = _log()
     if name.startswith("_sidecars"):
         sidecar = log.sidecar("s.parquet", [add("b"), add("c"), remove("a")])

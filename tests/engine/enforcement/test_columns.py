@@ -55,6 +55,6 @@ def test_a_static_partition_is_a_constant() -> None:
     ],
     ids=str,
 )
-def test_what_matches_nothing_is_refused(parts: Mapping[str, Any], error: type[SqlError]) -> None:
+def test_unmatched_columns_are_rejected(parts: Mapping[str, Any], error: type[SqlError]) -> None:
     with pytest.raises(error):
         match_columns(table(**parts))

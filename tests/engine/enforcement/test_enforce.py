@@ -43,6 +43,6 @@ def test_without_a_column_list_all_are_given() -> None:
         enforce_write(plan(*COLUMNS, table_config=CONSTRAINTS))
 
 
-def test_what_is_missing_is_refused_before_anything_runs() -> None:
+def test_missing_columns_are_rejected_before_execution() -> None:
     with pytest.raises(NotNullColumnMissing):
         enforce_write(plan(column("a", nullable=False), column("b"), insert_columns=("b",)))

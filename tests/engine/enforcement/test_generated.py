@@ -9,7 +9,7 @@ COLUMNS = (column("t"), column("day", DATE), column("a b"))
 CONSTRAINTS = {"generations": {"day": "CAST(t AS DATE)", "a b": "t + 1 -- a comment", "gone": "t"}}
 
 
-def test_what_is_missing_is_computed_as_its_type() -> None:
+def test_missing_generated_column_is_computed_with_its_type() -> None:
     computed = compute_generated(plan(*COLUMNS, given="t", table_config=CONSTRAINTS))
     assert computed.generated == {
         "day": "CAST((CAST(t AS DATE)\n) AS date)",
@@ -18,7 +18,7 @@ def test_what_is_missing_is_computed_as_its_type() -> None:
     assert computed.checks == ()
 
 
-def test_what_is_given_is_checked() -> None:
+def test_supplied_generated_value_is_checked() -> None:
     """By the query or by the PARTITION clause; null equals null."""
     write = plan(*COLUMNS, given="t day", constants={"a b": "1"}, table_config=CONSTRAINTS)
     computed = compute_generated(write)

@@ -79,7 +79,7 @@ def test_checks_are_evaluated_before_anything_is_made_of_them() -> None:
     assert texts(raising)["a"].endswith(" ELSE `a` END")
 
 
-def test_what_is_stored_as_another_type_is_checked_as_it_is_shown() -> None:
+def test_value_stored_as_another_type_is_checked_as_shown() -> None:
     values = {"u": StoredValue("uuid", "unhex(`u`)", "`u` RLIKE 'x'"), "f": StoredValue("fixed[3]", None, "`f` = 3")}
     columns = (column("id"), column("u", STRING), column("f"))
     write = enforce_write(plan(*columns, table_config={"stored_values": values}, given="id u f"))

@@ -39,7 +39,7 @@ def test_table_format_plans_first(planning: PlanningLake, text: str) -> None:
     assert plan_by(analyzed, {"delta": Planner()}) == FormatPlan(format="delta", own=analyzed.bound.statement)
 
 
-def test_what_is_not_its_own_means_what_it_means_of_every_table(planning: PlanningLake) -> None:
+def test_common_statement_is_planned_for_every_format(planning: PlanningLake) -> None:
     analyzed = planning.analyzed("ALTER TABLE plain ADD COLUMN c INT")
     assert isinstance(plan_by(analyzed, {"delta": Planner()}), AlterPlan)
     assert isinstance(plan_by(analyzed, {}), AlterPlan)
@@ -50,7 +50,7 @@ def test_a_format_that_has_not_the_statement(planning: PlanningLake) -> None:
         plan_by(planning.analyzed("OPTIMIZE plain"), {"other": Planner()})
 
 
-def test_what_follows_a_write(planning: PlanningLake) -> None:
+def test_compaction_after_a_write(planning: PlanningLake) -> None:
     plan = planning.plan(DeletePlan, "DELETE FROM plain")
     assert follow_up_of({"delta": Planner()}, plan) == Optimize(table_parts=(plan.table.label,))
     assert follow_up_of({"other": Planner()}, plan) is None

@@ -146,7 +146,7 @@ UNREAD = "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
         ),
     ],
 )
-def test_what_spark_would_read_otherwise_is_refused_alone(
+def test_file_that_spark_reads_differently_is_rejected(
     session: LakeSession, lake: Path, name: str, added: dict[str, Any], stored: Any, value: Any, expected: str
 ) -> None:
     """Queries over other columns succeed, and so do tables whose Avro files lack the column."""

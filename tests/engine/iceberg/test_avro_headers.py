@@ -51,7 +51,7 @@ def test_a_record_may_be_used_again_by_its_name(definition: Any, reference: Any,
     assert again.field("a").type == again.field("b").type == STRUCT
 
 
-def test_it_is_used_again_inside_of_lists_maps_and_unions() -> None:
+def test_named_type_is_reused_in_lists_maps_and_unions() -> None:
     found = columns(
         {"name": "u", "type": ["null", "int", POINT]},
         {"name": "l", "type": {"type": "array", "items": "point"}},
@@ -97,7 +97,7 @@ TREE = {"type": "record", "name": "tree", "fields": [{"name": "left", "type": ["
     ],
     ids=lambda schema: str(schema)[:60],
 )
-def test_what_makes_no_sense_is_a_malformed_file(schema: Any) -> None:
+def test_inconsistent_header_is_a_malformed_file(schema: Any) -> None:
     with pytest.raises(MalformedIcebergFile, match=r"a\.avro"):
         read_avro_columns(header(schema), "a.avro")
 

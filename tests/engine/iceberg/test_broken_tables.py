@@ -96,7 +96,7 @@ def deletes_in_avro(table: HandmadeTable) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "make", "condition"), BROKEN, ids=[each[0] for each in BROKEN])
-def test_what_is_broken_or_not_supported_is_refused_by_name(
+def test_broken_or_unsupported_table_is_rejected_with_its_name(
     table: HandmadeTable, name: str, make: Any, condition: str
 ) -> None:
     make(table, first_file(table))

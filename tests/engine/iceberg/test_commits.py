@@ -168,7 +168,7 @@ def test_a_dropped_table_is_not_made_again_by_a_commit(tmp_path: Path) -> None:
         store.commit(base, (), [SetProperties({"a": "1"})])
 
 
-def test_what_no_store_can_do_is_refused() -> None:
+def test_unsupported_store_operation_is_rejected() -> None:
     store = new_store()
     base = store.load()
     with pytest.raises(IcebergUpdateRefused):
@@ -318,7 +318,7 @@ def test_metadata_of_version_1_becomes_one_of_version_2() -> None:
     assert "schema" not in found and old["format-version"] == 1
 
 
-def test_what_updates_are_applied_to_stays_as_it_is() -> None:
+def test_updates_do_not_modify_their_base() -> None:
     """Versions share all parts that no update changes."""
     one_by_one: tuple[Update, ...] = (
         snapshot(1),

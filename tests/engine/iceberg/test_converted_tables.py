@@ -257,7 +257,7 @@ REFUSED: list[tuple[Callable[[HandmadeTable], None], str]] = [
 
 
 @pytest.mark.parametrize(("make", "reason"), REFUSED)
-def test_what_no_delta_table_can_have(bare: BareLake, make: Callable[[HandmadeTable], None], reason: str) -> None:
+def test_properties_that_no_delta_table_has(bare: BareLake, make: Callable[[HandmadeTable], None], reason: str) -> None:
     make(table_of(bare, column(1, "id", "long")))
     error = bare.refuse("CONVERT TO DELTA t")
     condition = "LOG_PATH_NOT_ALLOWED" if make is _outside else "FILES_NOT_CONVERTIBLE"
@@ -420,7 +420,7 @@ def test_a_fault_leaves_nothing(bare: BareLake, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("error", [CatalogOutcomeUnknown(9, "timed out"), MemoryError()])
-def test_what_may_be_converted_keeps_its_vectors(
+def test_converted_table_keeps_its_deletion_vectors(
     bare: BareLake, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """The error comes when the log exists, and may follow the name's change."""

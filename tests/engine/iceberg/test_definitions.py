@@ -141,7 +141,7 @@ def test_columns_keep_their_ids_whatever_is_changed(tmp_path: Path) -> None:
     assert (table.metadata["current-schema-id"], table.metadata["last-column-id"]) == (1, 15)
 
 
-def test_what_is_as_it_was_is_no_new_schema(tmp_path: Path) -> None:
+def test_unchanged_schema_gets_no_new_id(tmp_path: Path) -> None:
     table = make(tmp_path)
     table.alter(RenameColumn(path=("day",), name="date"))
     table.alter(RenameColumn(path=("date",), name="day"))
@@ -284,9 +284,7 @@ def test_a_void_field_gives_its_name_away(tmp_path: Path, version: str) -> None:
         ("write.metadata.path", "file:///elsewhere", False),
     ],
 )
-def test_what_data_files_are_to_be_keeps_none_from_changing_it(
-    tmp_path: Path, key: str, value: str, is_changed: bool
-) -> None:
+def test_file_format_property_can_be_changed(tmp_path: Path, key: str, value: str, is_changed: bool) -> None:
     made = HandmadeTable(tmp_path / "t", properties={key: value})
     made.commit(made.data({"id": [1]}))
     own = IcebergFormat(open_storage, 1 << 24)

@@ -28,7 +28,7 @@ def _new(session: LakeSession, name: str, version: int = 3) -> None:
     run(session, f"DELETE FROM {name} WHERE id = 1")
 
 
-def test_they_tell_where_a_row_lies(session: LakeSession, lake: Path) -> None:
+def test_hidden_columns_have_a_rows_position(session: LakeSession, lake: Path) -> None:
     _new(session, "places")
     files = dict(rows(session, "SELECT file_path, spec_id FROM places.data_files"))
     found = rows(session, "SELECT _file, _pos, _spec_id, _partition, id, kind FROM places")
@@ -118,7 +118,7 @@ def test_a_column_of_the_table_comes_first(session: LakeSession, lake: Path) -> 
     assert rows(session, "SELECT _file, _pos, _spec_id FROM taken") == [(7, "here", 0)]
 
 
-def test_they_are_there_beside_equality_deletes(session: LakeSession, lake: Path) -> None:
+def test_hidden_columns_with_equality_deletes(session: LakeSession, lake: Path) -> None:
     table = HandmadeTable(lake / "keyed")
     table.commit(table.data({"id": pa.array([5, 6, 7])}))
     table.commit(table.equality({"id": [6]}, [1]), operation="delete")

@@ -89,7 +89,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("statement", "condition"), REFUSED)
-def test_what_one_format_has_alone(bare: BareLake, statement: str, condition: str) -> None:
+def test_properties_of_one_format_are_not_copied(bare: BareLake, statement: str, condition: str) -> None:
     bare.answer("CREATE TABLE b (id BIGINT) USING iceberg PARTITIONED BY (bucket(4, id))")
     bare.answer("CREATE TABLE g (id BIGINT GENERATED ALWAYS AS IDENTITY) USING delta")
     bare.answer("CREATE TABLE c (id BIGINT) USING delta CLUSTER BY (id)")

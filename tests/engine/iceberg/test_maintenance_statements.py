@@ -35,7 +35,7 @@ def bare(tmp_path: Path) -> BareLake:
         ("ANALYZE TABLE t COMPUTE DELTA STATISTICS", "statistics"),
     ],
 )
-def test_what_is_refused_says_what_to_do(bare: BareLake, text: str, advice: str) -> None:
+def test_rejected_maintenance_suggests_an_alternative(bare: BareLake, text: str, advice: str) -> None:
     error = bare.refuse(text)
     assert error.condition == "ICEBERG_STATEMENT_NOT_SUPPORTED" and advice in str(error)
 

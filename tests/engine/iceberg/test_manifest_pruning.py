@@ -118,7 +118,7 @@ TABLES: list[tuple[str, str, Any, list[list[Any]]]] = [
 
 
 @pytest.mark.parametrize(("transform", "type_name", "sql_type", "manifests"), TABLES)
-def test_what_is_left_out_has_no_row(
+def test_pruned_manifests_have_no_matching_row(
     tmp_path: Path, transform: str, type_name: str, sql_type: Any, manifests: list[list[Any]]
 ) -> None:
     """Files with one value each that satisfy a condition remain."""
@@ -203,7 +203,7 @@ def test_deletes_are_always_read(tmp_path: Path, decoded: list[str]) -> None:
     ],
     ids=["none", "empty", "no numbers", "unknown spec"],
 )
-def test_what_a_list_does_not_say_leaves_nothing_out(tmp_path: Path, listed: dict[str, Any]) -> None:
+def test_manifest_list_without_bounds_prunes_nothing(tmp_path: Path, listed: dict[str, Any]) -> None:
     table = partitioned(tmp_path, "identity", "long", TEN)
     add_manifest(table, "identity", parse_type("long", ""), [99], **listed)
     table.commit()

@@ -92,7 +92,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "condition"), REFUSED, ids=[each[0] for each in REFUSED])
-def test_what_cannot_be_is_refused_and_changes_nothing(
+def test_impossible_procedure_call_is_rejected_and_changes_nothing(
     lake: Lake, table: HandmadeTable, call: str, condition: str
 ) -> None:
     lake.append("delta_one", {"id": [1]})
@@ -161,7 +161,7 @@ def test_age_and_number_say_which_snapshots_stay(lake: Lake, table: HandmadeTabl
     assert [snapshot_id for _, snapshot_id in found.snapshot_log] == [1003]
 
 
-def test_what_a_statement_reads_stays(lake: Lake, table: HandmadeTable) -> None:
+def test_files_in_use_by_a_statement_are_retained(lake: Lake, table: HandmadeTable) -> None:
     before = files(table)
     del table.refs["audit"]
     table.write()

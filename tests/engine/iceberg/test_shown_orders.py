@@ -67,7 +67,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "sqlstate"), REFUSED)
-def test_what_no_table_is_made_with(tmp_path: Path, text: str, sqlstate: str) -> None:
+def test_invalid_sort_orders_of_a_new_table(tmp_path: Path, text: str, sqlstate: str) -> None:
     bare = BareLake(tmp_path)
     assert bare.refuse(f"CREATE TABLE t ({text}").sqlstate == sqlstate
     assert not bare.path("t").exists()

@@ -243,7 +243,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("statement", "condition"), REFUSED)
-def test_what_is_refused(bare: BareLake, statement: str, condition: str) -> None:
+def test_invalid_snapshot_tables_are_rejected(bare: BareLake, statement: str, condition: str) -> None:
     bare.append("d", {"id": [1]})
     bare.append("odd", {"id": pa.array([1], pa.int32())})
     (log,) = (bare.path("odd") / "_delta_log").glob("*.json")

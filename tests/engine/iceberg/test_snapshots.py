@@ -291,7 +291,7 @@ def test_counts_are_known_but_with_equality_deletes(table: HandmadeTable) -> Non
     assert (found.live_rows().tolist(), found.is_tight().tolist()) == ([-1], [False])
 
 
-def test_what_was_decoded_stays_within_its_limit(table: HandmadeTable) -> None:
+def test_decoded_manifests_stay_within_the_limit(table: HandmadeTable) -> None:
     for number in range(20):
         table.commit(table.data({"id": pa.array([number], pa.int64())}))
     opened = IcebergFormat(open_storage, 20_000)

@@ -407,7 +407,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
-def test_what_is_no_value_of_the_type_is_refused(session: LakeSession, lake: Path, ansi: str) -> None:
+def test_value_of_another_type_is_rejected(session: LakeSession, lake: Path, ansi: str) -> None:
     table = made(lake, f"refusing_{ansi}", V2)
     run(session, f"SET spark.sql.ansi.enabled = {ansi}")
     for name, value in REFUSED:

@@ -129,7 +129,7 @@ def test_counts_of_another_time(distinct: int, rows: int, among: int, expected: 
     assert DistinctCount(distinct, rows).among(among) == expected
 
 
-def test_what_was_counted_and_bounds_limit_each_other() -> None:
+def test_distinct_counts_and_bounds_limit_each_other() -> None:
     counted, pruning = _files(
         [10, 20], {"n": ([1, 5], [4, 9], [0, 0]), "s": (["a", "b"], ["c", "d"], [0, 0])}, partitions=["1", "2"]
     )

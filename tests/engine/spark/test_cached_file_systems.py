@@ -53,7 +53,7 @@ def cached_at(driver: SparkDriver, folder: Path, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_over_is_closed(spark_driver: SparkDriver, tmp_path: Path, name: str) -> None:
+def test_file_systems_over_the_limit_are_closed(spark_driver: SparkDriver, tmp_path: Path, name: str) -> None:
     case = CASES[name]
     systems = spark_driver.process.gateway.jvm.deltagateway.KeptFileSystems(MANY)
     for key, (ends, used) in case.expirations.items():

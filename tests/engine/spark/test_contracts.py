@@ -138,7 +138,7 @@ def test_we_implement_all_there_is(spark_driver: SparkDriver, class_name: str) -
 
 
 @pytest.mark.parametrize("class_name", CALLED)
-def test_what_we_call_is_there(spark_driver: SparkDriver, class_name: str) -> None:
+def test_called_spark_internals_exist(spark_driver: SparkDriver, class_name: str) -> None:
     assert CALLED[class_name] in signatures(spark_driver, class_name)
 
 

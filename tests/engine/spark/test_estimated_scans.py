@@ -94,7 +94,7 @@ COMPARED = (
 )
 
 
-def test_nobody_guesses_how_often_a_column_is_less_than_another(tables: LakeSession) -> None:
+def test_column_comparison_is_not_estimated(tables: LakeSession) -> None:
     run(tables, "CREATE TABLE compared (id BIGINT, low INT, high INT, other INT)")
     run(tables, "INSERT INTO compared SELECT id, int(id), int(id), int(id) FROM range(60)")
     found = {}

@@ -107,7 +107,7 @@ OPENED: list[tuple[str, set[tuple[str, ...]]]] = [
 
 
 @pytest.mark.parametrize(("text", "opened"), OPENED, ids=[text for text, _ in OPENED])
-def test_what_is_opened(spark: ExecSession, text: str, opened: set[tuple[str, ...]]) -> None:
+def test_opened_row_sources(spark: ExecSession, text: str, opened: set[tuple[str, ...]]) -> None:
     objects, every = Objects(), Objects()
     found = run(spark, objects.plan(text))
     assert set(objects.opened) == opened and len(objects.opened) == len(opened)
@@ -178,7 +178,7 @@ def test_every_type_in_few_and_in_many_rows(spark: ExecSession, count: int) -> N
     assert run(spark, ReadPlan(text=text, scans=(), given=(given,))).to_pylist() == [{"n": count // 2}]
 
 
-def test_what_fails_while_rows_are_made_fails_the_query(spark: ExecSession) -> None:
+def test_failing_row_source_fails_the_query(spark: ExecSession) -> None:
     def make(_: Sequence[int] | None) -> Iterator[Row]:
         yield from ((n,) for n in range(10_000))
         raise MalformedLogEntry("t", "it ends")

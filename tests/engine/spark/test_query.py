@@ -242,7 +242,7 @@ def test_spark_errors(
         ("SELECT array_repeat('x', int(id) + 2000000000) FROM range(1)", "OUT_OF_MEMORY"),
     ],
 )
-def test_what_spark_has_no_condition_for_has_one(spark: ExecSession, text: str, condition: str) -> None:
+def test_spark_error_without_condition_gets_one(spark: ExecSession, text: str, condition: str) -> None:
     with pytest.raises(SqlError) as failed:
         rows(spark, text)
     assert failed.value.condition == condition

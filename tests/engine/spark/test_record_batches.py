@@ -173,7 +173,7 @@ def test_a_result_with_other_rows_than_were_made_is_none(
         next(rows)
 
 
-def test_what_comes_after_the_end_is_ignored(spool: Spool, made: Callable[[str], Growing]) -> None:
+def test_data_after_the_end_is_ignored(spool: Spool, made: Callable[[str], Growing]) -> None:
     batches, file = RecordBatches(SCHEMA, spool), made("0.1")
     segment = file.write(1)
     batches.complete([segment], NOTHING, 1)

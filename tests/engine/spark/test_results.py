@@ -225,7 +225,7 @@ def test_unread_rows_are_not_produced(
     assert not list(spark_driver.spool_dir.iterdir())
 
 
-def test_what_would_fail_behind_the_wanted_rows_is_not_reached(spark: ExecSession) -> None:
+def test_failure_after_the_requested_rows_is_not_reached(spark: ExecSession) -> None:
     text = "SELECT id, IF(id > 900000, raise_error('late'), repeat('x', 10)) AS s FROM range(0, 1000000, 1, 100)"
     for wanted in ({"rows_wanted": 1000}, {"bytes_wanted": 1000}, {"bytes_wanted": 1 << 20}):
         result = spark.stream_query(
@@ -265,7 +265,7 @@ def test_rows_of_a_small_limit_count_on_the_disk(spark: ExecSession, tmp_path: P
         "array(id, 1) AS l, struct(id, array('x', NULL)) AS t, map('k', id % 2 = 0) AS m",
     ],
 )
-def test_who_reads_a_result_of_limited_bytes_sees_that_rows_were_left_out(spark: ExecSession, columns: str) -> None:
+def test_byte_limited_result_is_marked_truncated(spark: ExecSession, columns: str) -> None:
     """Java's byte count drops rows, and pyarrow's detects it: three of ten parts have that many."""
     rows_made = 20_010
     plan = ReadPlan(text=f"SELECT {columns} FROM range(0, {rows_made}, 1, 10)", scans=())

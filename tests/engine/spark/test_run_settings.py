@@ -89,7 +89,7 @@ def test_small_queries_exchange_nothing(small: LakeSession, text: str, exchanges
     assert ("Exchange" in plan.replace("BroadcastExchange", "")) == exchanges
 
 
-def test_what_a_session_sets_stays(small: LakeSession) -> None:
+def test_session_settings_persist(small: LakeSession) -> None:
     text = "SELECT p, sum(x) FROM facts GROUP BY p"
     run(small, f"SET {PARTITIONS} = 3")
     assert "hashpartitioning(p" in _plan(small, text) and ", 3)" in _plan(small, text)

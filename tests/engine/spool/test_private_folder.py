@@ -13,7 +13,7 @@ SERVER = (
 )
 
 
-def test_what_a_killed_server_left_goes_with_the_next_start(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_server_are_removed_at_start(tmp_path: Path) -> None:
     unknown = tmp_path / "delta-gateway-unknown"
     unknown.mkdir()
     with subprocess.Popen(
@@ -33,5 +33,5 @@ def test_what_a_killed_server_left_goes_with_the_next_start(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [unknown]
 
 
-def test_nobody_else_may_enter(tmp_path: Path) -> None:
+def test_others_cannot_enter(tmp_path: Path) -> None:
     assert PrivateFolder(str(tmp_path)).path.stat().st_mode & 0o777 == 0o700

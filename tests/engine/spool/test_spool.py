@@ -81,7 +81,7 @@ def test_a_closed_file_has_no_rows(spool: Spool) -> None:
 @pytest.mark.parametrize(
     ("owner", "refusal"), [("ann", SpoolFullOfOwner), ("bob", SpoolFullOfOwner), ("eve", SpoolFull)]
 )
-def test_what_is_over_a_limit_is_refused_and_not_counted(tmp_path: Path, owner: str, refusal: type[SqlError]) -> None:
+def test_write_over_the_limit_is_rejected_and_not_counted(tmp_path: Path, owner: str, refusal: type[SqlError]) -> None:
     message = batch(0, 100).serialize().size
     spool = Spool(tmp_path, SpoolBudget(5 * message, 2 * message, setting="all", owner_setting="of one"))
     writers = {name: spool.writer(SCHEMA, name) for name in ("ann", "bob", "eve")}
@@ -209,7 +209,7 @@ def test_file_over_spool_limit_is_not_spooled(spool: Spool, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "content", [b"", b"\xff\xff\xff\xff", bytes(64), b"\xff\xff\xff\xff\x10\0\0\0" + bytes(16), b"\xff" * 64]
 )
-def test_what_are_no_messages_is_refused(spool: Spool, tmp_path: Path, content: bytes) -> None:
+def test_malformed_messages_are_rejected(spool: Spool, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other"
     path.write_bytes(content)
     with pytest.raises(SpooledRowsLost):

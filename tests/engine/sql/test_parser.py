@@ -414,7 +414,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "error"), REFUSED, ids=[text[:80] for text, _ in REFUSED])
-def test_what_may_not_run_is_refused_by_name(text: str, error: type[SqlError]) -> None:
+def test_forbidden_statement_is_rejected_with_its_name(text: str, error: type[SqlError]) -> None:
     with pytest.raises(error):
         parse(text)
 
@@ -438,7 +438,7 @@ def test_what_may_not_run_is_refused_by_name(text: str, error: type[SqlError]) -
         "select * from t@v1",
     ],
 )
-def test_what_only_looks_like_something_refused_runs(text: str) -> None:
+def test_allowed_statement_that_resembles_a_forbidden_one(text: str) -> None:
     assert isinstance(parse(text), Query)
 
 

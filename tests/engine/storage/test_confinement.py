@@ -93,14 +93,14 @@ REFUSED: dict[str, tuple[Confinement, str]] = {
 
 
 @pytest.mark.parametrize("case", ALLOWED)
-def test_what_is_allowed_is_resolved(case: str) -> None:
+def test_allowed_path_is_resolved(case: str) -> None:
     confinement, path, place = ALLOWED[case]
     assert confinement.resolve(path) == place
     confinement.ensure_paths(pa.array(["a", path]))
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_leads_elsewhere_is_refused(case: str) -> None:
+def test_path_outside_the_root_is_rejected(case: str) -> None:
     confinement, path = REFUSED[case]
     with pytest.raises(LogPathNotAllowed):
         confinement.resolve(path)

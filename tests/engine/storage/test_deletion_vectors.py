@@ -156,7 +156,7 @@ GOOD = format_rows(rows_of(1, 5, 70_000))
         "descending",
     ],
 )
-def test_what_is_no_bitmap_is_named(data: bytes) -> None:
+def test_invalid_bitmap_is_rejected(data: bytes) -> None:
     with pytest.raises(MalformedLogEntry, match="test"):
         parse_rows(data, "test")
 

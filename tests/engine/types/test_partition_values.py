@@ -77,7 +77,7 @@ def test_a_local_time_is_in_the_readers_zone() -> None:
         ("x", P.VOID),
     ],
 )
-def test_what_is_no_value_is_named(text: str, data_type: DataType) -> None:
+def test_invalid_value_is_rejected(text: str, data_type: DataType) -> None:
     with pytest.raises(PartitionValueNotCastable, match="DELTA_FAILED_CAST_PARTITION_VALUE"):
         parse_partition_value(text, data_type)
 
@@ -101,7 +101,7 @@ VALUES: st.SearchStrategy[tuple[DataType, Any]] = st.one_of(
 
 
 @given(VALUES)
-def test_what_is_written_is_read_back(pair: tuple[DataType, Any]) -> None:
+def test_written_value_is_read_back(pair: tuple[DataType, Any]) -> None:
     data_type, value = pair
     text = format_partition_value(value, data_type)
     assert parse_partition_value(text, data_type, LOS_ANGELES) == value

@@ -48,7 +48,7 @@ TYPES: st.SearchStrategy[DataType] = st.recursive(
 
 
 @given(structs(TYPES))
-def test_what_is_written_is_read_back(schema: StructType) -> None:
+def test_written_value_is_read_back(schema: StructType) -> None:
     assert parse_schema(schema.to_json()) == schema
 
 
@@ -100,7 +100,7 @@ def test_an_unknown_type_is_refused_by_name(name: str) -> None:
         '{"type":"map","keyType":"long"}',
     ],
 )
-def test_what_is_no_schema_is_named(text: str) -> None:
+def test_invalid_schema_is_rejected(text: str) -> None:
     with pytest.raises(MalformedLogEntry):
         parse_schema(text)
 

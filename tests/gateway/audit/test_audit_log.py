@@ -24,7 +24,7 @@ def held(folder: Path) -> int:
     return chain_end.seq
 
 
-def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+def test_others_cannot_read_it(tmp_path: Path) -> None:
     audit_log = AuditLog(tmp_path / "audit")
     audit_log.write({"event": "e"})
     assert stat.S_IMODE((tmp_path / "audit").stat().st_mode) == 0o700
@@ -32,7 +32,7 @@ def test_nobody_else_may_read_it(tmp_path: Path) -> None:
     audit_log.close()
 
 
-def test_it_goes_on_after_a_restart(tmp_path: Path) -> None:
+def test_audit_log_continues_after_a_restart(tmp_path: Path) -> None:
     for _ in range(3):
         audit_log = AuditLog(tmp_path)
         audit_log.write({"event": "e"})

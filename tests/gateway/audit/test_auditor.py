@@ -150,7 +150,7 @@ def end_of(server: AuditedServer, by: Identity, what: str) -> None:
 
 
 @pytest.mark.parametrize(("what", "event"), [("statement", "statement.cancel"), ("session", "session.end")])
-def test_who_ends_what_is_of_others_is_recorded_before(server: AuditedServer, what: str, event: str) -> None:
+def test_ending_another_users_statement_is_recorded_first(server: AuditedServer, what: str, event: str) -> None:
     end_of(server, ADMIN, what)
     assert eventually(lambda: ("statement.end", "cancelled") in server.events())
     names = [name for name, _ in server.events()]
@@ -168,7 +168,7 @@ def test_users_end_their_own_without_another_line(server: AuditedServer, what: s
     assert not {"statement.cancel", "session.end"} & {name for name, _ in server.events()}
 
 
-def test_what_is_of_others_is_not_ended_where_that_cannot_be_recorded(
+def test_another_users_statement_is_not_ended_without_a_record(
     server: AuditedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = server.registry.open_session(ANN, origin=ORIGIN)
@@ -182,7 +182,7 @@ def test_what_is_of_others_is_not_ended_where_that_cannot_be_recorded(
     assert not operation.state.is_terminal
 
 
-def test_what_cannot_be_recorded_is_not_done(server: AuditedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unrecordable_statement_does_not_run(server: AuditedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     session = server.registry.open_session(ANN, origin=ORIGIN)
     monkeypatch.setattr(log_module.os, "write", lambda *_: 0)
     operation = session.execute("INSERT")
@@ -246,7 +246,7 @@ def test_a_token_that_is_sent_as_the_name_is_not_recorded(server: AuditedServer,
     assert line["user"] == shown
 
 
-def test_what_was_denied_is_recorded_with_the_privilege(server: AuditedServer) -> None:
+def test_denial_is_recorded_with_the_privilege(server: AuditedServer) -> None:
     server.engine.answers["DENIED"] = fails(InsufficientPermissions("SELECT", "Table 'c.s.t'"))
     server.engine.answers["OWNER"] = fails(ViewOwnerLacksPrivileges("View 'c.s.v'"))
     server.run("DENIED")

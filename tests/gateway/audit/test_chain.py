@@ -38,7 +38,7 @@ def test_hash_chain_continues_across_files() -> None:
 
 
 @pytest.mark.parametrize("change", ["text", "remove", "swap", "repeat", "insert", "number", "no json"])
-def test_what_was_changed_is_found_where_it_was_changed(change: str) -> None:
+def test_changed_record_is_located(change: str) -> None:
     lines = audit_log(6)
     match change:
         case "text":

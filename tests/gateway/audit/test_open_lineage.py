@@ -143,7 +143,7 @@ def test_a_statement_has_a_start_and_an_end(tmp_path: Path, collector: Collector
         assert event["schemaURL"].endswith("#/$defs/RunEvent") and event["eventTime"].endswith("Z")
 
 
-def test_what_the_collector_does_not_take_is_sent_again(tmp_path: Path, collector: Collector) -> None:
+def test_rejected_lineage_event_is_sent_again(tmp_path: Path, collector: Collector) -> None:
     collector.statuses = [500, 429, 503]
     run(tmp_path, collector, "INSERT 1")
     assert [each["eventType"] for each in collector.events] == ["START", "COMPLETE"]
@@ -158,7 +158,7 @@ def test_permanently_rejected_events_are_stored_separately(tmp_path: Path, colle
     assert len(list((tmp_path / "lineage").glob("*.refused"))) == 1
 
 
-def test_what_a_killed_server_had_not_sent_is_sent_after_the_next_start(tmp_path: Path, collector: Collector) -> None:
+def test_unsent_events_are_sent_after_a_restart(tmp_path: Path, collector: Collector) -> None:
     away = LineageSender("http://127.0.0.1:9/", tmp_path / "lineage", pause_s=60)
     away.send({"eventType": "START"})
     assert eventually(lambda: len(list((tmp_path / "lineage").glob("*.json"))) == 1)

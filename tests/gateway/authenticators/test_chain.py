@@ -188,7 +188,7 @@ def test_guesses_are_throttled(users: Path) -> None:
         (ChainPolicy(admin_groups=frozenset({"admins"})), True),
     ],
 )
-def test_who_administers(rules: ChainPolicy, is_admin: bool) -> None:
+def test_administrators(rules: ChainPolicy, is_admin: bool) -> None:
     assert by_plain(Chain(Methods(password=Passwords()), rules), "ann", "x").is_admin is is_admin
     tokens = Tokens(Method.TOKEN)
     tokens.log_in = lambda _: Identity("Ann", frozenset({"admins"}), scopes=frozenset({Scope.READ_ONLY}))  # type: ignore[method-assign]

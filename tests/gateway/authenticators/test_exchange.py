@@ -21,7 +21,7 @@ def test_any_name_from_this_machine(peer: str) -> None:
 
 @pytest.mark.parametrize("mechanism", Anonymous().mechanisms)
 @pytest.mark.parametrize("peer", ["10.0.0.1", "::ffff:10.0.0.1", "fe80::1%eth0", "localhost", "", "0.0.0.0"])
-def test_nobody_from_elsewhere(peer: str, mechanism: Mechanism) -> None:
+def test_foreign_realm_is_rejected(peer: str, mechanism: Mechanism) -> None:
     assert log_in(Anonymous(is_open=True), mechanism, b"\0ada\0x", Peer(peer)).is_admin
     with pytest.raises(AuthenticationFailed, match="no authentication configured"):
         log_in(Anonymous(), mechanism, b"\0ada\0whatever", Peer(peer))
@@ -33,7 +33,7 @@ def test_a_plain_message_and_back(user: str) -> None:
 
 
 @pytest.mark.parametrize("message", [b"", b"ada", b"\0a\0b\0c", b"\0\xff\0x", plain_message("a\0b", "c")])
-def test_what_is_no_plain_message(message: bytes) -> None:
+def test_malformed_plain_messages(message: bytes) -> None:
     with pytest.raises(AuthenticationFailed, match="no PLAIN message"):
         parse_plain(message)
 

@@ -51,7 +51,7 @@ def tokens(idp: Provider, issuer: Issuer | None = None, **rules: Any) -> JwtToke
     )
 
 
-def test_who_a_token_is_of(idp: Provider) -> None:
+def test_principal_of_a_token(idp: Provider) -> None:
     found = tokens(idp).log_in(idp.token(exp=NOW + 300, azp="superset", iat=NOW, nbf=NOW))
     assert found == Identity(
         "ann", frozenset({"staff"}), method=Method.JWT, client_id="superset", expires_ms=(NOW + 330) * 1000
@@ -75,7 +75,7 @@ def test_who_a_token_is_of(idp: Provider) -> None:
         ({"appid": "a"}, {"clients": ("a",)}, "ann", {"staff"}),
     ],
 )
-def test_what_a_token_may_say(
+def test_valid_token_claims(
     idp: Provider, claims: dict[str, Any], rules: dict[str, Any], principal: str, groups: set[str]
 ) -> None:
     found = tokens(idp, **rules).log_in(idp.token(**claims))
@@ -114,7 +114,7 @@ def test_what_a_token_may_say(
         {"groups": None, "_claim_names": {"groups": "src1"}},
     ],
 )
-def test_what_it_may_not_say(idp: Provider, claims: dict[str, Any]) -> None:
+def test_invalid_token_claims(idp: Provider, claims: dict[str, Any]) -> None:
     with pytest.raises(CredentialsRefused):
         tokens(idp).log_in(idp.token(**claims))
 

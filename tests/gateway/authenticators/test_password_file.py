@@ -58,7 +58,7 @@ def test_a_user_is_one_principal_however_the_name_is_typed(
         ("staff", "annann"),
     ],
 )
-def test_who_is_refused(users: Path, user: str, password: str) -> None:
+def test_rejected_logins(users: Path, user: str, password: str) -> None:
     with pytest.raises(CredentialsRefused):
         PasswordFile(users).log_in(user, password)
 
@@ -138,7 +138,7 @@ def test_a_file_that_others_may_read_or_change_is_refused(users: Path, mode: int
         load_users(users)
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_malformed_password_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SecretUnusable, match="no such file"):
         PasswordFile(tmp_path / "missing")
     with pytest.raises(SecretUnusable, match="directory"):
@@ -160,19 +160,19 @@ def test_a_changed_file_is_private_and_whole(users: Path) -> None:
 
 
 @pytest.mark.parametrize("password", ["", "a\0b", "x" * 1025])
-def test_what_no_password_may_be(password: str) -> None:
+def test_invalid_passwords(password: str) -> None:
     with pytest.raises(PasswordInvalid):
         hash_password(password)
 
 
 @pytest.mark.parametrize("name", ["", " ann", "a:b", "a,b", "*", "a\nb", "a\u200bb", "ACCOUNT USERS", "x" * 257])
-def test_what_no_name_may_be(name: str) -> None:
+def test_invalid_user_names(name: str) -> None:
     with pytest.raises(UserNameInvalid):
         ensure_name(name)
 
 
 @pytest.mark.parametrize("name", ["ann", "Ann Lee", "ann@corp.example", "zoë", "a" * 256, "CORP\\ann"])
-def test_what_a_name_may_be(name: str) -> None:
+def test_valid_user_names(name: str) -> None:
     assert ensure_name(name) == name
 
 

@@ -68,7 +68,7 @@ def test_a_good_configuration(users: Path) -> None:
         ({"server__tls_certificate": "{folder}/lake/key.pem"}, "SECRET_IN_LAKE"),
     ],
 )
-def test_what_keeps_the_server_from_starting(users: Path, flags: dict[str, object], condition: str) -> None:
+def test_settings_that_prevent_the_start(users: Path, flags: dict[str, object], condition: str) -> None:
     (users.parent / "lake").mkdir()
     (users.parent / "open").mkdir(mode=0o755)
     (users.parent / "link").symlink_to(users.parent / "lake")

@@ -149,7 +149,7 @@ def test_attempts_that_do_not_end_keep_others_waiting_for_a_while_only() -> None
         pass
 
 
-def test_what_says_nothing_about_the_password_is_no_failure(world: World) -> None:
+def test_unrelated_error_is_not_a_failed_login(world: World) -> None:
     assert [world.guess(error=TooManyLogIns) for _ in range(50)] == ["failed"] * 50
     assert world.slept == []
 

@@ -134,7 +134,7 @@ def test_the_schema_and_the_batches_are_a_stream(
         ("true", t.TSparkArrowTypes(timestampAsArrow=True), pa.string()),
     ],
 )
-def test_who_wants_timestamps_as_text(
+def test_timestamps_as_text_on_request(
     lab: Lab, client: ThriftClient, overlay: str | None, types: Any, kind: pa.DataType
 ) -> None:
     lab.engine.answers["zoned"] = rows(pa.table({"ts": pa.array([0], INSTANT)}))

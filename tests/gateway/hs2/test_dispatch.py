@@ -43,7 +43,7 @@ def test_an_unknown_method_is_an_exception_and_the_connection_lives(
     assert execute(client, session, "SELECT 1")
 
 
-def test_what_follows_an_answer_does_not_cost_it(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
+def test_error_after_an_answer_does_not_lose_it(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
     client = Client(Peer("127.0.0.1"), afterwards=lambda: 1 / 0)  # type: ignore[arg-type,return-value]
     dispatcher = Dispatcher(lab.service, client)
     dispatcher.follow_up()

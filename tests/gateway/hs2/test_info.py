@@ -17,7 +17,7 @@ def test_every_type_has_one_value(info_type: TGetInfoType) -> None:
     assert sum(getattr(value, member) is not None for member in value.__slots__) == 1
 
 
-def test_what_drivers_rely_on() -> None:
+def test_info_values_that_drivers_use() -> None:
     assert info_value(TGetInfoType.CLI_DBMS_NAME, "ada").stringValue == "Spark SQL"
     assert re.match(r"\d+\.\d+", info_value(TGetInfoType.CLI_DBMS_VER, "ada").stringValue)
     assert info_value(TGetInfoType.CLI_USER_NAME, "ada").stringValue == "ada"

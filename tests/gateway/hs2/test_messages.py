@@ -114,7 +114,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("content", MALFORMED, ids=range(len(MALFORMED)))
-def test_what_is_no_message_is_refused_before_it_costs_anything(content: bytes) -> None:
+def test_malformed_message_is_rejected_early(content: bytes) -> None:
     with pytest.raises(MalformedMessage):
         read_message(taker(content), MAX)
 

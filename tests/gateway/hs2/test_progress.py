@@ -49,7 +49,7 @@ def test_the_tasks_of_a_script_are_those_of_its_statement_that_runs() -> None:
     assert progress_update(script, 5, has_ended=False).rows[0][2] == "PLANNING"
 
 
-def test_who_asks_for_it_gets_it(client: ThriftClient, session: t.TSessionHandle) -> None:
+def test_progress_on_request(client: ThriftClient, session: t.TSessionHandle) -> None:
     operation = execute(client, session, "SLEEP 0.1", runAsync=True)
     assert settle(client, operation).progressUpdateResponse is None
     answer = client.GetOperationStatus(t.TGetOperationStatusReq(operation, getProgressUpdate=True))

@@ -108,7 +108,7 @@ def test_a_message_may_come_byte_by_byte_and_two_may_come_at_once(port: int, eng
     ],
     ids=range(11),
 )
-def test_what_is_no_client_is_answered_shortly_and_left(
+def test_foreign_protocol_gets_a_short_answer(
     port: int, content: bytes, answer: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     with connect(port) as connection:

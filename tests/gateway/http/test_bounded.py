@@ -37,7 +37,7 @@ def recover(api: Api) -> None:
 @pytest.mark.parametrize(
     ("path", "body"), [(STATEMENTS, {"statement": "SELECT 1", "wait_timeout": "0s"}), (SESSIONS, {})]
 )
-def test_what_cannot_be_opened_in_time_is_refused_and_undone(stalled: Api, path: str, body: dict[str, str]) -> None:
+def test_late_session_is_rejected_and_closed(stalled: Api, path: str, body: dict[str, str]) -> None:
     for _ in range(3):
         assert stalled.refuse("POST", path, body) == (503, "TEMPORARILY_UNAVAILABLE")
     recover(stalled)

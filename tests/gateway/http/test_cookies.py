@@ -37,7 +37,7 @@ def test_a_cookie_is_good_for_a_time_and_an_address(identity: Identity, later_s:
 
 
 @pytest.mark.parametrize("value", ["", "!", "ada", "ada!9999999999!é", "x" * 43])
-def test_what_is_no_cookie_of_ours(value: str) -> None:
+def test_foreign_cookies_are_ignored(value: str) -> None:
     cookies = Cookies()
     cookies.give(ANN, PEER)
     assert cookies.identity(value, PEER) is None
@@ -52,7 +52,7 @@ def test_a_withdrawn_cookie_is_unknown_and_another_takes_its_place() -> None:
     assert cookies.identity(cookies.give(ANN, PEER), PEER) == ANN
 
 
-def test_who_sends_no_cookie_is_given_the_same_again_for_half_of_its_time() -> None:
+def test_login_cookie_is_reissued_for_half_of_its_lifetime() -> None:
     clock = Clock()
     cookies = Cookies(lifetime_s=4, clock=clock)
     first = cookies.give(ANN, PEER)

@@ -34,7 +34,7 @@ def test_ended_statements_are_counted(api: Api) -> None:
     assert found["gateway_result_bytes_total"] > 0
 
 
-def test_what_runs_is_a_gauge(api: Api) -> None:
+def test_running_statements_gauge(api: Api) -> None:
     api.engine.answers["SELECT slow"] = sleeps(30)
     statement = api.submit("SELECT slow", wait_timeout="0s")["statement_id"]
     assert eventually(lambda: metrics(api)['gateway_statements{state="running"}'] == 1)

@@ -94,7 +94,7 @@ def test_a_statement_request(body: dict[str, object], expected: dict[str, object
         ({"session_id": 5}, "session_id"),
     ],
 )
-def test_what_is_wrong_is_named(body: dict[str, object], named: str) -> None:
+def test_malformed_input_is_reported(body: dict[str, object], named: str) -> None:
     with pytest.raises(SqlError) as caught:
         parse(**{"statement": "SELECT 1", **body})
     assert caught.value.condition == "INVALID_PARAMETER_VALUE.HTTP_FIELD"
@@ -102,7 +102,7 @@ def test_what_is_wrong_is_named(body: dict[str, object], named: str) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"1", b'"x"', b"null", b"\xff", b"[" * 100_000, b"{'a': 1}"])
-def test_what_is_no_object_is_malformed(content: bytes) -> None:
+def test_json_that_is_not_an_object_is_malformed(content: bytes) -> None:
     with pytest.raises(SqlError) as caught:
         parse_statement_request(content)
     assert caught.value.condition == "MALFORMED_REQUEST"

@@ -100,7 +100,7 @@ def test_databricks_jdbc_driver_gets_the_counts_of_changed_rows_as_a_row(
 @pytest.mark.parametrize(
     "path", ["/api/2.0/connector-service/feature-flags/PYTHON/4.9.0", "/.well-known/databricks-config"]
 )
-def test_what_databricks_clients_ask_beside_is_not_found_at_once(live: Live, path: str) -> None:
+def test_other_databricks_routes_are_not_found(live: Live, path: str) -> None:
     with connection_to(live) as connection:
         connection.request("GET", path)
         response = connection.getresponse()
@@ -326,7 +326,7 @@ def test_a_cookie_is_taken_from_no_page_of_another_site(
         assert post(connection, path=path, Host="localhost", **basic("ada"), **headers)[0] == 200
 
 
-def test_nobody_s_page_is_taken_for_anybody() -> None:
+def test_page_token_of_another_user_is_rejected() -> None:
     with serving_http() as live, connection_to(live) as connection:
         assert post(connection, Origin="http://evil.example")[0] == 403
         assert post(connection)[0] == 200

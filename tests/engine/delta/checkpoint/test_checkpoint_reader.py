@@ -214,7 +214,7 @@ GOOD = parquet_bytes(STATE, compression="none")
         with_column("metaData", STRING_MAP, [("a", "b")]),
     ],
 )
-def test_what_is_no_checkpoint_is_named_with_its_file(data: bytes) -> None:
+def test_invalid_checkpoint_is_rejected_with_its_file(data: bytes) -> None:
     checkpoint = classic(data)
     with pytest.raises(MalformedLogEntry, match=checkpoint_name(3)):
         checkpoint.read_small_actions()

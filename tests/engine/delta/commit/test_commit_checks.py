@@ -134,7 +134,9 @@ LEGAL: list[tuple[str, dict[str, str], str, tuple[Any, ...]]] = [
 @pytest.mark.parametrize(
     ("configuration", "features", "actions"), [row[1:] for row in LEGAL], ids=[row[0] for row in LEGAL]
 )
-def test_what_looks_alike_and_is_legal(configuration: dict[str, str], features: str, actions: tuple[Any, ...]) -> None:
+def test_similar_legal_commits_are_accepted(
+    configuration: dict[str, str], features: str, actions: tuple[Any, ...]
+) -> None:
     transaction = begin(configuration, features)
     transaction.stage(*actions)
     assert transaction.commit().version == 2

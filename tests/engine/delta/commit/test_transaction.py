@@ -166,7 +166,7 @@ def test_writers_of_one_server_are_serialized(tmp_path: Path) -> None:
     assert Snapshot.load(storage).num_files == 8
 
 
-def test_who_has_waited_knows_what_came_first(tmp_path: Path) -> None:
+def test_waiting_writer_sees_the_commit_before_its_own(tmp_path: Path) -> None:
     """It takes the next version at its first attempt, or conflicts without one."""
     storage = Synced(open_storage(str(tmp_path)))
     create(storage)
@@ -208,7 +208,7 @@ def test_waiting_writer_is_cancelled(tmp_path: Path) -> None:
     assert Snapshot.load(storage).num_files == 0
 
 
-def test_nobody_waits_for_long_behind_one_who_gets_no_answer(tmp_path: Path) -> None:
+def test_writers_wait_briefly_for_a_writer_without_an_answer(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path))
     create(storage)
     write_queue = WriteQueue()

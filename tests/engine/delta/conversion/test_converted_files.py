@@ -107,7 +107,7 @@ def test_names_of_folders(path: str, columns: tuple[StructField, ...], expected:
         assert refused.value.condition == expected
 
 
-def test_what_is_no_parquet_is_named(tmp_path: Path) -> None:
+def test_invalid_parquet_is_rejected(tmp_path: Path) -> None:
     put(tmp_path, "1.parquet", {"a": [1]})
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(SqlError, match="notes.txt cannot be read as Parquet") as refused:

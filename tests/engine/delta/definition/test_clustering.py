@@ -214,7 +214,9 @@ NEW = [
 
 
 @pytest.mark.parametrize(("columns", "options", "refusal"), NEW)
-def test_what_no_new_table_is_clustered_by(columns: tuple[str, ...], options: Any, refusal: type[Exception]) -> None:
+def test_invalid_clustering_columns_of_a_new_table(
+    columns: tuple[str, ...], options: Any, refusal: type[Exception]
+) -> None:
     with pytest.raises(refusal):
         clustered(*columns, **options)
 
@@ -248,7 +250,9 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("before", "wrong", "refusal"), CHANGES, ids=[str(row[1]) for row in CHANGES])
-def test_what_is_refused_of_a_table(before: Definition, wrong: MetadataChange, refusal: type[Exception]) -> None:
+def test_invalid_clustering_changes_are_rejected(
+    before: Definition, wrong: MetadataChange, refusal: type[Exception]
+) -> None:
     with pytest.raises(refusal):
         change(before, wrong)
 
@@ -263,7 +267,7 @@ def test_what_is_refused_of_a_table(before: Definition, wrong: MetadataChange, r
         (change(MAPPED, by()), DropColumn(path=("s", "a"))),
     ],
 )
-def test_what_leaves_clustering_alone_is_allowed(before: Definition, allowed: MetadataChange) -> None:
+def test_changes_that_keep_clustering_are_allowed(before: Definition, allowed: MetadataChange) -> None:
     assert change(before, allowed).clustering == before.clustering
 
 

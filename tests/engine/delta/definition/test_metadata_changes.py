@@ -190,7 +190,9 @@ REFUSED: list[tuple[Definition, MetadataChange, type[Exception]]] = [
 
 
 @pytest.mark.parametrize(("before", "wrong", "expected"), REFUSED, ids=[str(row[1]) for row in REFUSED])
-def test_what_is_refused(before: Definition, wrong: MetadataChange, expected: type[Exception]) -> None:
+def test_invalid_metadata_changes_are_rejected(
+    before: Definition, wrong: MetadataChange, expected: type[Exception]
+) -> None:
     with pytest.raises(expected):
         change(before, wrong)
 

@@ -105,7 +105,7 @@ def test_a_feature_in_use_allows_what_its_row_says(name: str, operation: TableOp
         ("icebergCompatV2", {"delta.enableIcebergCompatV2": "true"}, {}, TableOperation.APPEND),
     ],
 )
-def test_what_is_not_enforced_is_refused_only_where_it_is_used(
+def test_unenforced_feature_is_rejected_only_if_in_use(
     feature: str, configuration: dict[str, str], column: dict[str, Any], operation: TableOperation
 ) -> None:
     schema = StructType((StructField("id", PrimitiveType.LONG, True, column),))

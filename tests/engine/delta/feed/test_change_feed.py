@@ -114,7 +114,7 @@ def test_every_commit_tells_just_the_rows_that_it_changed(seed: int) -> None:
     assert len(feed.change_files) == 0
 
 
-def test_what_the_log_says_of_a_file_are_its_constants() -> None:
+def test_file_constants_come_from_the_log() -> None:
     log = feed_log()
     log.commit(add("a%20b", size=7, partition_values={"day": "x"}, stats='{"numRecords":1}'))
     log.commit(remove("a%20b", size=7, partition_values={"day": "x"}))

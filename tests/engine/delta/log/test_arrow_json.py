@@ -34,7 +34,7 @@ def arrow(row: dict[str, Any] | None) -> Any:
 
 
 @given(st.lists(rows, max_size=20), st.integers(0, 5))
-def test_what_is_read_back_is_what_was_there(values: list[dict[str, Any] | None], start: int) -> None:
+def test_json_round_trip(values: list[dict[str, Any] | None], start: int) -> None:
     array = pa.array(map(arrow, values), ROW).slice(start)
     parsed = [None if text is None else json.loads(text) for text in format_json(array).to_pylist()]
     expected = [

@@ -93,7 +93,7 @@ def test_odd_adds_are_read(body: dict[str, Any]) -> None:
         b'{"txn":3}',
     ],
 )
-def test_what_is_no_commit_is_named_with_its_file(data: bytes) -> None:
+def test_invalid_commit_is_rejected_with_its_file(data: bytes) -> None:
     with pytest.raises(MalformedLogEntry, match="00000000000000000003.json"):
         parse_commits([("00000000000000000003.json", data)])
 

@@ -124,13 +124,13 @@ def test_selected_log_files(files: str, version: int | None, expected: str) -> N
         ("0 1 5 c5", 3, VersionNotFound("t", 3, 0, 1)),
     ],
 )
-def test_what_is_missing_is_named(files: str, version: int | None, error: DeltaError) -> None:
+def test_missing_log_files_are_reported(files: str, version: int | None, error: DeltaError) -> None:
     with pytest.raises(type(error)) as caught:
         select_segment(listing(files), version, "t")
     assert vars(caught.value) == vars(error)
 
 
-def test_what_is_corrupt_is_avoided() -> None:
+def test_corrupt_checkpoints_are_skipped() -> None:
     files = listing("0 1 c1 2 c2 3 1-3")
     assert shown(select_segment(files, None, "t")) == "c2 3"
     assert shown(select_segment(files, None, "t", {checkpoint_name(2)})) == "c1 2 3"

@@ -81,7 +81,7 @@ def test_a_version_that_has_a_checkpoint_gets_no_second() -> None:
     assert storage.files[f"_delta_log/{10:020}.checkpoint.parquet"] == before
 
 
-def test_what_fails_is_logged_and_the_rest_is_done(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_post_commit_task_is_logged_and_others_run(caplog: pytest.LogCaptureFixture) -> None:
     storage = history(10)
 
     def around(method: str, name: str, do: Any) -> Any:

@@ -98,7 +98,7 @@ NAMES = {
 }
 
 
-def test_what_no_version_has_had_may_be_younger_than_the_storage_says(storage: Storage) -> None:
+def test_file_of_no_version_may_be_newer_than_its_modification_time(storage: Storage) -> None:
     """A statement that began after the cutoff may have written it, if its clock is slow."""
     create(storage, metadata(configuration={}))
     append(storage, "removed")
@@ -224,7 +224,7 @@ def old_history(storage: Storage) -> None:
         age_commit(storage, version, OLD_S - version, NOW)
 
 
-def test_what_a_pinned_version_names_stays(storage: Storage) -> None:
+def test_files_of_a_pinned_version_are_retained(storage: Storage) -> None:
     old_history(storage)
     assert unused(storage, NOW) == {"first"}
     assert unused(storage, NOW, 1) == set()

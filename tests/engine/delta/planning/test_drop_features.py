@@ -72,7 +72,7 @@ def test_files_and_names_of_columns_go_in_one_version(planning: PlanningLake) ->
     assert "columnMapping" in (first.definition.protocol.writer_features or ())
 
 
-def test_what_a_column_was_is_forgotten_with_type_widening(planning: PlanningLake) -> None:
+def test_dropping_type_widening_removes_earlier_types(planning: PlanningLake) -> None:
     plan = drop(planning, "grown DROP FEATURE typeWidening")
     assert shown_columns(plan.definition) == "a bigint" and "typeChanges" not in plan.definition.metadata.schema_string
 
@@ -118,7 +118,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_drop_features_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(f"ALTER TABLE {text}") == REFUSED[text]
 
 

@@ -100,7 +100,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_like_tables_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text) == REFUSED[text]
     elsewhere = f"CREATE TABLE another LIKE sales LOCATION '{planning.path('plain')}'"
     assert planning.refused(elsewhere) == "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"

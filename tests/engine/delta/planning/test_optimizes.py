@@ -73,7 +73,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_optimizes_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text) == REFUSED[text]
 
 

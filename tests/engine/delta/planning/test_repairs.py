@@ -40,5 +40,5 @@ def test_statistics(planning: PlanningLake, clause: str, no_scan: bool) -> None:
         ("FSCK REPAIR TABLE small", "EXPECT_TABLE_NOT_VIEW"),
     ],
 )
-def test_what_is_refused(planning: PlanningLake, text: str, condition: str) -> None:
+def test_invalid_repairs_are_rejected(planning: PlanningLake, text: str, condition: str) -> None:
     assert planning.refused(text) == condition

@@ -44,5 +44,5 @@ def test_a_version_before_row_tracking_was_dropped(planning: PlanningLake) -> No
         ("small TO VERSION AS OF 0", "EXPECT_TABLE_NOT_VIEW"),
     ],
 )
-def test_what_is_refused(planning: PlanningLake, text: str, condition: str) -> None:
+def test_invalid_restore_is_rejected(planning: PlanningLake, text: str, condition: str) -> None:
     assert planning.refused(f"RESTORE TABLE {text}") == condition

@@ -65,5 +65,5 @@ def test_how_files_are_found(planning: PlanningLake, clauses: str, lite: bool, d
         ("unreadable", "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"),
     ],
 )
-def test_what_is_refused(planning: PlanningLake, text: str, condition: str) -> None:
+def test_invalid_vacuum_is_rejected(planning: PlanningLake, text: str, condition: str) -> None:
     assert planning.refused(f"VACUUM {text}") == condition

@@ -114,6 +114,6 @@ def test_no_checksum_is_no_opinion() -> None:
         checksum(protocol=...),
     ],
 )
-def test_what_is_no_checksum_is_named(data: bytes) -> None:
+def test_invalid_checksum_is_rejected(data: bytes) -> None:
     with pytest.raises(MalformedLogEntry, match="0.crc"):
         parse_checksum(data, "0.crc")

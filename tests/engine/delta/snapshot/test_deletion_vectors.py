@@ -78,7 +78,7 @@ def test_absolute_and_inline() -> None:
         ({"storage_type": "x"}, MalformedLogEntry),
     ],
 )
-def test_what_does_not_fit_is_named(fields: dict[str, Any], error: type[Exception]) -> None:
+def test_mismatching_deletion_vector_is_reported(fields: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         load_deleted_rows(RELATIVE, descriptor(**fields))
 

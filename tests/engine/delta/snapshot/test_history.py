@@ -102,7 +102,7 @@ def test_the_commits_own_time_is_shown() -> None:
     assert load_history(Snapshot.load(log.storage))["timestamp"].to_pylist() == [datetime.fromtimestamp(5, UTC)]
 
 
-def test_what_was_cleaned_up_is_no_history() -> None:
+def test_history_ends_at_cleaned_up_versions() -> None:
     log, table = LogBuilder(), NaiveTable()
     log.create(add("a"))
     log.commit(add("b"))

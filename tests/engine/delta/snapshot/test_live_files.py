@@ -81,7 +81,7 @@ def test_rows_are_found_by_the_whole_of_their_keys(files: list[Any], gone: list[
         assert found.tolist() == [at for at, each in enumerate(all_files) if each in gone]
 
 
-def test_what_stays_is_shared() -> None:
+def test_remaining_files_share_memory() -> None:
     before = LiveFiles.of([batch([f"a{i}" for i in range(1000)]), batch(["b"])])
     after = before.change(pa.array(["a500", "new"]), [batch(["new"])])
     assert [(run.start, run.stop) for run in after.runs] == [(0, 500), (501, 1000), (0, 1), (0, 1)]

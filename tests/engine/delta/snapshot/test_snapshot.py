@@ -91,7 +91,7 @@ def state_at(version: int) -> list[Any]:
     return table.actions()
 
 
-def test_what_a_snapshot_says() -> None:
+def test_snapshot_properties() -> None:
     log, _ = four_versions()
     snapshot = Snapshot.load(log.storage)
     assert (snapshot.version, snapshot.table_root) == (3, "dict://table")
@@ -422,7 +422,7 @@ def test_tables_on_fsspec() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda path: None, Path.mkdir, lambda path: path.write_text("a file")])
-def test_what_is_no_table(tmp_path: Path, make: Callable[[Path], Any]) -> None:
+def test_folder_without_a_table_is_rejected(tmp_path: Path, make: Callable[[Path], Any]) -> None:
     make(tmp_path / "x")
     with pytest.raises(DeltaTableNotFound, match="DELTA_TABLE_NOT_FOUND"):
         load_snapshot(str(tmp_path / "x"))

@@ -189,7 +189,7 @@ def test_a_text_of_another_form_is_read_as_itself(old: str, new: str, row: int) 
         lambda texts: [text.replace(":", " : ") for text in texts],
     ],
 )
-def test_what_makes_up_for_another_is_seen(change: Callable[[list[str]], list[str]]) -> None:
+def test_compensating_differences_are_detected(change: Callable[[list[str]], list[str]]) -> None:
     assert_as_alone(change([small(row) for row in range(ROWS)]))
 
 

@@ -112,7 +112,7 @@ ACTIONS: st.SearchStrategy[Action] = st.one_of(
 
 
 @given(st.lists(ACTIONS, max_size=4))
-def test_what_is_written_is_read_back(actions: list[Action]) -> None:
+def test_written_value_is_read_back(actions: list[Action]) -> None:
     data = format_actions(actions)
     assert [parse_action(value) for value in parse_json_stream(data, "test")] == actions
     assert data.count(b"\n") == len(actions)
@@ -169,7 +169,7 @@ def test_every_kind_of_action_is_generated() -> None:
         ({}, None),
     ],
 )
-def test_what_writers_do_is_tolerated(value: dict[str, Any], expected: Action | None) -> None:
+def test_deviations_of_known_writers_are_accepted(value: dict[str, Any], expected: Action | None) -> None:
     assert parse_action(value) == expected
 
 
@@ -200,7 +200,7 @@ VECTOR = {"storageType": "u", "pathOrInlineDv": "x", "sizeInBytes": 1, "cardinal
         ),
     ],
 )
-def test_what_is_wrong_is_named(value: Any, detail: str) -> None:
+def test_malformed_input_is_reported(value: Any, detail: str) -> None:
     with pytest.raises(MalformedLogEntry) as caught:
         parse_action(value)
     assert caught.value.detail == detail
@@ -225,7 +225,7 @@ def test_json_is_read_as_a_stream(data: bytes, count: int) -> None:
 
 
 @pytest.mark.parametrize("data", [b"{", b'{"a":1} x', b"\xff", b'{"a":"\\ud83d"}', b"[" * 100_000])
-def test_what_is_no_json_is_named_with_its_file(data: bytes) -> None:
+def test_invalid_json_is_rejected_with_its_file(data: bytes) -> None:
     with pytest.raises(MalformedLogEntry) as caught:
         list(parse_json_stream(data, "00000000000000000007.json"))
     assert "00000000000000000007.json" in str(caught.value)

@@ -72,7 +72,7 @@ def test_rows_are_consistent(feature: Feature) -> None:
         assert feature.allows >= READS, "a writer feature never blocks a read"
 
 
-def test_what_cannot_be_dropped() -> None:
+def test_features_that_cannot_be_dropped() -> None:
     assert all(FEATURES[name].removal is Removal.NO for name in NOT_REMOVABLE)
     assert FEATURES["checkConstraints"].removal is Removal.YES
     assert FEATURES["deletionVectors"].removal is Removal.WITH_HISTORY

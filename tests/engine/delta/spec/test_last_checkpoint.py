@@ -107,7 +107,7 @@ JSON = st.recursive(
         ),
     )
 )
-def test_what_is_written_is_read_back(hint: LastCheckpoint) -> None:
+def test_written_value_is_read_back(hint: LastCheckpoint) -> None:
     value: dict[str, Any] = hint.to_json()
     assert parse_last_checkpoint(json.dumps(value).encode()) == hint
     value["version"] += 1

@@ -33,7 +33,7 @@ COLUMNS = st.dictionaries(st.text(), VALUES, max_size=3)
         extra=st.dictionaries(st.text().map(lambda name: f"x{name}"), VALUES, max_size=1),
     )
 )
-def test_what_is_written_is_read_back(stats: FileStats) -> None:
+def test_written_value_is_read_back(stats: FileStats) -> None:
     assert parse_file_stats(stats.to_json()) == stats
 
 
@@ -51,7 +51,7 @@ def test_the_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"numRecords":"x"}', '{"tightBounds":1}', '{"minValues":[1]}'])
-def test_what_is_no_statistics_is_named(text: str) -> None:
+def test_invalid_statistics_is_rejected(text: str) -> None:
     with pytest.raises(MalformedLogEntry):
         parse_file_stats(text)
 

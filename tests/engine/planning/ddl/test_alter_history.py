@@ -78,7 +78,7 @@ def test_operation_and_parameters(planning: PlanningLake, text: str) -> None:
     }
 
 
-def test_what_changes_no_definition_is_refused_by_name(planning: PlanningLake) -> None:
+def test_action_without_definition_change_is_rejected(planning: PlanningLake) -> None:
     with pytest.raises(StatementNotSupported, match="ALTER TABLE … DROP FEATURE"):
         operation_of((DropFeature(feature="x"),), planning.snapshot("plain"), StructType(()))
 

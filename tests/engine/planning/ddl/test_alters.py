@@ -136,11 +136,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_alters_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text) == REFUSED[text]
 
 
-def test_what_a_plan_changes(planning: PlanningLake) -> None:
+def test_definition_changes_of_a_plan(planning: PlanningLake) -> None:
     plan = planning.plan(AlterPlan, "ALTER TABLE plain SET TBLPROPERTIES ('x' = 'y')")
     assert plan.description.operation is TableOperation.METADATA and plan.description.user_name == "ann"
     assert plan.is_last and not plan.description.exclusive and plan.table.snapshot.version == 1

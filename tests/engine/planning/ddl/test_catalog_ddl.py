@@ -145,7 +145,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_catalog_ddl_is_rejected(planning: PlanningLake, text: str) -> None:
     if "above_small" in text:
         planning.make_view("above_small", "SELECT * FROM small", "a INT")
     assert planning.refused(text, "a INT, b STRING") == REFUSED[text]

@@ -27,5 +27,5 @@ def test_identity_sync_reads_min_and_max(planning: PlanningLake) -> None:
         ("readable ALTER COLUMN id", "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"),
     ],
 )
-def test_what_is_refused(planning: PlanningLake, text: str, condition: str) -> None:
+def test_invalid_identity_sync_is_rejected(planning: PlanningLake, text: str, condition: str) -> None:
     assert planning.refused(f"ALTER TABLE {text} SYNC IDENTITY") == condition

@@ -74,7 +74,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(text: str) -> None:
+def test_invalid_keys_are_rejected(text: str) -> None:
     with pytest.raises(SqlError) as caught:
         keys_of(text)
     assert caught.value.condition == REFUSED[text]

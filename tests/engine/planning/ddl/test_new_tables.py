@@ -49,7 +49,7 @@ def test_a_column(text: str) -> None:
     assert table_schema(create(f"({text})").columns).fields == (StructField("x", data_type, nullable, metadata),)
 
 
-def test_what_is_said_besides_columns() -> None:
+def test_table_clauses_besides_columns() -> None:
     statement = create(
         "(a INT CHECK (a > 0), CHECK (a > 1), CONSTRAINT n CHECK (a > 2)) CLUSTER BY (a)"
         " COMMENT 'c' TBLPROPERTIES ('DELTA.APPENDONLY' = 'false', 'x' = 'y')"
@@ -92,7 +92,7 @@ def test_only_what_is_new_is_checked() -> None:
         ("x INTERVAL DAY", "DELTA_UNSUPPORTED_DATA_TYPES"),
     ],
 )
-def test_what_is_refused(text: str, condition: str) -> None:
+def test_invalid_new_tables_are_rejected(text: str, condition: str) -> None:
     with pytest.raises(SqlError) as caught:
         table_schema(create(f"({text})").columns)
     assert caught.value.condition == condition

@@ -65,7 +65,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_replace_columns_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(f"ALTER TABLE {text}") == REFUSED[text]
 
 

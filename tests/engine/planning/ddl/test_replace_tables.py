@@ -47,7 +47,7 @@ def test_identity_columns_begin_again(planning: PlanningLake) -> None:
     assert plan.definition.metadata.configuration == {}
 
 
-def test_what_is_not_there_is_created(planning: PlanningLake) -> None:
+def test_replace_creates_a_missing_table(planning: PlanningLake) -> None:
     plan = planning.plan(CreateTablePlan, "CREATE OR REPLACE TABLE fresh (a INT)")
     assert plan.description is not None and plan.description.name == "CREATE OR REPLACE TABLE"
 
@@ -68,5 +68,5 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_replace_tables_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text, "a INT") == REFUSED[text]

@@ -112,7 +112,7 @@ def test_dates_that_are_compared_as_texts_are_read(sources: Sources) -> None:
 
 
 @pytest.mark.parametrize(("text", "row"), ANSWERED)
-def test_what_the_log_knows_is_answered_from_it(sources: Sources, text: str, row: tuple[Any, ...]) -> None:
+def test_metadata_query_is_answered_from_the_log(sources: Sources, text: str, row: tuple[Any, ...]) -> None:
     found = plan(sources, text)
     assert isinstance(found, AnswerPlan) and found.rows == (row,)
 
@@ -165,7 +165,7 @@ READ = [
 
 
 @pytest.mark.parametrize("text", READ)
-def test_what_the_log_does_not_know_exactly_is_read(sources: Sources, text: str) -> None:
+def test_inexact_metadata_query_reads_files(sources: Sources, text: str) -> None:
     assert isinstance(plan(sources, text), ReadPlan)
 
 

@@ -78,7 +78,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED)
 @pytest.mark.parametrize("head", ["", "EXPLAIN ", "DESCRIBE QUERY "])
-def test_what_is_refused(planning: PlanningLake, head: str, text: str) -> None:
+def test_invalid_read_plan_is_rejected(planning: PlanningLake, head: str, text: str) -> None:
     assert planning.refused(head + text) == REFUSED[text]
 
 

@@ -87,7 +87,7 @@ REFUSED: list[tuple[Callable[[str], ExpressionCheck], dict[Dependency, str]]] = 
 @pytest.mark.parametrize(
     ("check", "refused"), REFUSED, ids=["a default", "a generated column", "a constraint", "a condition"]
 )
-def test_what_an_expression_may_not_depend_on(
+def test_expression_with_forbidden_dependency_is_rejected(
     check: Callable[[str], ExpressionCheck], refused: dict[Dependency, str]
 ) -> None:
     """A constraint may ask the clock, a default also the session."""
@@ -131,13 +131,15 @@ WRONG: list[tuple[Callable[[str], ExpressionCheck], str, str]] = [
 
 
 @pytest.mark.parametrize(("check", "text", "condition_of"), WRONG)
-def test_what_is_wrong_as_text(check: Callable[[str], ExpressionCheck], text: str, condition_of: str) -> None:
+def test_malformed_expression_text_is_rejected(
+    check: Callable[[str], ExpressionCheck], text: str, condition_of: str
+) -> None:
     with pytest.raises(SqlError) as caught:
         check(text)
     assert caught.value.condition == condition_of
 
 
-def test_what_is_analysed() -> None:
+def test_expressions_that_are_analyzed() -> None:
     """A comment at an expression's end ends with it."""
     assert constraint("a > 0 -- why").text == "(a > 0 -- why\n)"
     assert generated("s.y + A").text == "(s.y + A\n)"
@@ -177,7 +179,7 @@ def failure(spark_condition: str) -> SparkFailure:
         (constraint("f(a)"), "UNRESOLVED_ROUTINE", None),
     ],
 )
-def test_what_becomes_of_errors_of_spark(
+def test_spark_errors_in_expressions_are_translated(
     check: ExpressionCheck, spark_condition: str, condition_of: str | None
 ) -> None:
     raised = failure(spark_condition)

@@ -127,7 +127,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("table", "paths", "condition"), REFUSED)
-def test_what_is_refused(planning: PlanningLake, table: str, paths: tuple[str, ...], condition: str) -> None:
+def test_invalid_assignments_are_rejected(
+    planning: PlanningLake, table: str, paths: tuple[str, ...], condition: str
+) -> None:
     with pytest.raises(SqlError) as caught:
         values(planning, table, *paths)
     assert caught.value.condition == condition

@@ -67,7 +67,7 @@ PARTITIONS = [
 
 
 @pytest.mark.parametrize(("text", "decide"), PARTITIONS)
-def test_whether_partition_columns_decide(sales: BoundTable, text: str, decide: bool) -> None:
+def test_conditions_on_partition_columns_alone(sales: BoundTable, text: str, decide: bool) -> None:
     own = own_condition(sales, "DELETE", text)
     found = partitions_matching(sales, own)
     assert found == (ReplaceMatching(condition=f"({text}\n)", shown=f"({text})") if decide else None)
@@ -99,7 +99,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
-def test_what_is_refused(sales: BoundTable, text: str, condition: str) -> None:
+def test_invalid_conditions_are_rejected(sales: BoundTable, text: str, condition: str) -> None:
     for make in (
         lambda: own_condition(sales, "DELETE", text),
         lambda: joint_condition(sales, "REPLACE ON", text, has_alias=True),

@@ -35,7 +35,7 @@ READ = {
 
 
 @pytest.mark.parametrize("text", READ)
-def test_what_is_read(planning: PlanningLake, text: str) -> None:
+def test_default_values_that_are_read(planning: PlanningLake, text: str) -> None:
     """Spark reports one value too many."""
     plan = planning.plan(InsertPlan, text)
     assert (plan.source.text, plan.rows.insert_columns) == READ[text]
@@ -75,5 +75,5 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_default_values_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text, "a INT") == "UNSUPPORTED_FEATURE.STATEMENT"

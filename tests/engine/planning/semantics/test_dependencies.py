@@ -23,7 +23,7 @@ USES = [
 
 
 @pytest.mark.parametrize(("expression", "path", "used", "whole"), USES)
-def test_what_an_expression_uses(expression: str, path: str, used: bool, whole: bool) -> None:
+def test_columns_used_by_an_expression(expression: str, path: str, used: bool, whole: bool) -> None:
     """The column, a part (unless only the whole counts), or its parent."""
     parts = tuple(path.split("."))
     assert uses(expression, parts) is used

@@ -40,7 +40,7 @@ TYPED = [
 
 
 @pytest.mark.parametrize(("text", "found", "read"), TYPED)
-def test_which_columns_are_read(planning: PlanningLake, text: str, found: str, read: str) -> None:
+def test_file_columns_that_are_read(planning: PlanningLake, text: str, found: str, read: str) -> None:
     """Texts are read with the table's types if all columns are taken unchanged."""
     assert copied(planning, text, found)[0] == read
 

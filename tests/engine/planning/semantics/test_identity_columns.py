@@ -58,7 +58,7 @@ def test_the_clause_in_the_log(text: str, expected: dict[str, object]) -> None:
         ),
     ],
 )
-def test_what_no_identity_column_can_be(text: str, data_type: PrimitiveType, condition: str) -> None:
+def test_invalid_identity_columns_are_rejected(text: str, data_type: PrimitiveType, condition: str) -> None:
     with pytest.raises(SqlError) as caught:
         identity_metadata(column(text), data_type)
     assert caught.value.condition == condition

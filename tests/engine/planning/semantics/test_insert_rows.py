@@ -35,7 +35,7 @@ def test_columns_and_partitions(planning: PlanningLake) -> None:
         ("INSERT INTO plain AS t REPLACE ON t.a = s.a (SELECT 1 AS a) AS s", True, None),
     ],
 )
-def test_whether_rows_go(planning: PlanningLake, text: str, removes: bool, replaces: str | None) -> None:
+def test_inserts_that_replace_rows(planning: PlanningLake, text: str, removes: bool, replaces: str | None) -> None:
     found = rows_of(planning, text)
     assert (found.rows.removes, found.rows.replaces) == (removes, replaces)
     assert (None if found.condition is None else found.condition.text) == replaces
@@ -49,7 +49,7 @@ def test_whether_rows_go(planning: PlanningLake, text: str, removes: bool, repla
         ("INSERT INTO plain VALUES (1, 'x')", MERGE_SCHEMA, True),
     ],
 )
-def test_whether_the_table_grows(planning: PlanningLake, text: str, settings: dict[str, str], evolves: bool) -> None:
+def test_inserts_that_append_rows(planning: PlanningLake, text: str, settings: dict[str, str], evolves: bool) -> None:
     assert rows_of(planning, text, settings).evolves is evolves
 
 

@@ -39,7 +39,7 @@ def test_all_files_once(planning: PlanningLake, folder: Path) -> None:
     }
 
 
-def test_what_the_options_say(planning: PlanningLake, folder: Path) -> None:
+def test_copy_options(planning: PlanningLake, folder: Path) -> None:
     text = f"""COPY INTO plain FROM '{folder}' FILEFORMAT = JSON FILES = ('2.csv')
         COPY_OPTIONS ('force' = 'true', 'mergeSchema' = 'true')"""
     plan = planning.plan(CopyPlan, text, "a INT, n INT")
@@ -64,5 +64,5 @@ def test_a_validation_writes_nothing(planning: PlanningLake, folder: Path, claus
         ("COPY INTO readable FROM '{}' FILEFORMAT = CSV", "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"),
     ],
 )
-def test_what_is_refused(planning: PlanningLake, folder: Path, text: str, condition: str) -> None:
+def test_invalid_copies_are_rejected(planning: PlanningLake, folder: Path, text: str, condition: str) -> None:
     assert planning.refused(text.format(folder), COLUMNS) == condition

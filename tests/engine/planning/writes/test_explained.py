@@ -48,7 +48,7 @@ NOTES = {
 
 
 @pytest.mark.parametrize("text", NOTES)
-def test_what_becomes_of_the_files(planning: PlanningLake, text: str) -> None:
+def test_explained_file_changes(planning: PlanningLake, text: str) -> None:
     plan = planning.plan(ExplainPlan, f"EXPLAIN {text}", "a INT, p STRING")
     table = "vectors" if "vectors" in text else "sales"
     path = "; literals are written without a job" if text.startswith("INSERT") else ""
@@ -71,10 +71,10 @@ def test_dynamic_overwriting(planning: PlanningLake) -> None:
         ("UPDATE plain SET b = 'x' WHERE a = 1", "bitmap_construct_agg"),
     ],
 )
-def test_which_query_is_explained(planning: PlanningLake, text: str, read: str) -> None:
+def test_explained_query(planning: PlanningLake, text: str, read: str) -> None:
     plan = planning.plan(ExplainPlan, f"EXPLAIN FORMATTED {text}")
     assert read in plan.read.text and plan.mode is ExplainMode.FORMATTED
 
 
-def test_what_the_statement_refuses_its_explanation_refuses(planning: PlanningLake) -> None:
+def test_explain_rejects_what_the_statement_rejects(planning: PlanningLake) -> None:
     assert planning.refused("EXPLAIN DELETE FROM readable") == "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"

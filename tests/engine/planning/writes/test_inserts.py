@@ -56,7 +56,7 @@ REPLACEMENTS: dict[str, tuple[str, dict[str, str], object, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("case", REPLACEMENTS)
-def test_which_rows_go(planning: PlanningLake, case: str) -> None:
+def test_rows_replaced_by_an_insert(planning: PlanningLake, case: str) -> None:
     text, settings, replacement, parameters = REPLACEMENTS[case]
     plan = planning.plan(InsertPlan, text, settings=settings)
     assert plan.replacement == replacement
@@ -118,7 +118,7 @@ def test_rows_replaced_by_a_condition_between_two_tables(planning: PlanningLake)
         ("VALUES (1, 'x')", False),
     ],
 )
-def test_whether_the_query_reads_the_table_itself(planning: PlanningLake, source: str, reads: bool) -> None:
+def test_insert_query_that_reads_its_target(planning: PlanningLake, source: str, reads: bool) -> None:
     """Then other commits to it are conflicts."""
     assert planning.plan(InsertPlan, f"INSERT INTO plain {source}").reads_table is reads
 
@@ -170,7 +170,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_inserts_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text, "a INT") == REFUSED[text]
 
 

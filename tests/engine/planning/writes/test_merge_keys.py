@@ -48,7 +48,9 @@ def keys(planning: PlanningLake, condition: str, clause: str = "WHEN MATCHED THE
 
 
 @pytest.mark.parametrize(("condition", "expected"), KEYS)
-def test_which_columns_are_keys(planning: PlanningLake, condition: str, expected: list[tuple[str, str]]) -> None:
+def test_key_columns_of_a_merge_condition(
+    planning: PlanningLake, condition: str, expected: list[tuple[str, str]]
+) -> None:
     """An unqualified name that both sides have belongs to neither."""
     assert keys(planning, condition) == expected
 

@@ -55,7 +55,7 @@ def test_merge_source_has_only_used_columns(
     assert "UNION ALL" not in text and plan.places.is_once is is_once
 
 
-def test_what_rows_become(planning: PlanningLake) -> None:
+def test_merge_actions_of_rows(planning: PlanningLake) -> None:
     plan = planning.plan(MergePlan, FULL, SALES)
     changed, lone = plan.updates
     assert changed.values.read.text == (
@@ -107,7 +107,7 @@ def test_volatile_merge_source_is_materialized(planning: PlanningLake, source: s
         ("WHEN NOT MATCHED THEN INSERT (a) VALUES (1) WHEN NOT MATCHED BY SOURCE THEN DELETE", False),
     ],
 )
-def test_whether_several_rows_of_the_source_may_change_one(planning: PlanningLake, clauses: str, query: bool) -> None:
+def test_ambiguous_merge_matches(planning: PlanningLake, clauses: str, query: bool) -> None:
     plan = planning.plan(MergePlan, f"{INTO} {clauses}", SALES)
     assert (plan.duplicates is not None) is query
 
@@ -159,7 +159,7 @@ def test_rows_keep_their_ids(planning: PlanningLake) -> None:
     assert "__place_0.row_id" in changed.values.read.text and len(changed.rows.extra_columns) == 2
 
 
-def test_whether_other_reads_of_the_table_matter(planning: PlanningLake) -> None:
+def test_merge_reads_besides_its_target(planning: PlanningLake) -> None:
     itself = INTO.replace("sales", "plain").replace("s.id", "s.a")
     assert planning.plan(MergePlan, f"{itself} WHEN MATCHED THEN DELETE", "a INT, b STRING").reads_table
     assert not planning.plan(MergePlan, f"{INTO} WHEN MATCHED THEN DELETE", SALES).reads_table
@@ -196,7 +196,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_merges_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text, SALES) == REFUSED[text]
 
 

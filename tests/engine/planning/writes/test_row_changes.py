@@ -55,7 +55,7 @@ def test_the_places_of_deleted_rows(planning: PlanningLake, text: str) -> None:
         ("plain WHERE a = 1", None),
     ],
 )
-def test_which_files_go_whole(planning: PlanningLake, text: str, whole: ReplaceAll | str | None) -> None:
+def test_files_removed_without_a_scan(planning: PlanningLake, text: str, whole: ReplaceAll | str | None) -> None:
     found = planning.plan(DeletePlan, f"DELETE FROM {text}").whole
     assert (found.condition if isinstance(found, ReplaceMatching) else found) == whole
 
@@ -99,7 +99,7 @@ def test_the_values_of_changed_rows(planning: PlanningLake, text: str) -> None:
     assert plan.rows.removes and plan.rows.updates and not plan.rows.extra_columns
 
 
-def test_what_an_update_says_of_itself(planning: PlanningLake) -> None:
+def test_commit_description_of_an_update(planning: PlanningLake) -> None:
     plan = planning.plan(UpdatePlan, "UPDATE plain SET b = 'x' WHERE a =\n 1")
     assert (plan.description.name, dict(plan.description.parameters)) == ("UPDATE", {"predicate": "(a = 1)"})
     assert planning.plan(UpdatePlan, "UPDATE plain SET b = 'x'").description.parameters == {}
@@ -142,7 +142,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_refused(planning: PlanningLake, text: str) -> None:
+def test_invalid_row_changes_are_rejected(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text) == REFUSED[text]
 
 
@@ -157,6 +157,6 @@ def test_what_is_refused(planning: PlanningLake, text: str) -> None:
         ),
     ],
 )
-def test_it_is_said_where_the_hidden_column_was_used(planning: PlanningLake, text: str, words: str) -> None:
+def test_hidden_column_error_has_a_position(planning: PlanningLake, text: str, words: str) -> None:
     columns = "id BIGINT, amount INT, day DATE" if text.startswith("MERGE") else ""
     assert f"] {words} cannot use _metadata" in str(planning.refuse(text, columns))

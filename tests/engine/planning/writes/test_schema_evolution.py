@@ -102,7 +102,7 @@ HELD = {
 @pytest.mark.parametrize(
     ("table", "columns", "condition"), [(table, *case) for table, cases in HELD.items() for case in cases]
 )
-def test_what_is_computed_from_a_column_holds_its_type(
+def test_expression_on_a_column_prevents_its_widening(
     planning: PlanningLake, table: str, columns: str, condition: str | None
 ) -> None:
     """A constraint on a struct's field allows new sibling fields."""

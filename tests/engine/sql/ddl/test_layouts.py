@@ -116,6 +116,6 @@ WRONG = [
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_a_syntax_error(text: str) -> None:
+def test_malformed_layout_is_a_syntax_error(text: str) -> None:
     with pytest.raises(StatementSyntaxError):
         parse(text)

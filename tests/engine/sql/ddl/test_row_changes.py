@@ -172,7 +172,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_what_is_wrong_is_said_with_its_place(text: str, message: str) -> None:
+def test_syntax_error_has_its_position(text: str, message: str) -> None:
     with pytest.raises(SqlError) as caught:
         parse(text)
     assert caught.value.condition == "PARSE_SYNTAX_ERROR" and message in str(caught.value)
@@ -187,7 +187,7 @@ def test_what_is_wrong_is_said_with_its_place(text: str, message: str) -> None:
         "with c as (select 1 as k) merge into t using c on t.k = c.k when matched then delete",
     ],
 )
-def test_what_changes_rows_is_explained(text: str) -> None:
+def test_explain_of_row_changes(text: str) -> None:
     found = parse(f"EXPLAIN FORMATTED {text} ;")
     assert isinstance(found, ExplainWrite) and found.inner == parse(text)
     with pytest.raises(SqlError):
@@ -203,7 +203,7 @@ def test_what_changes_rows_is_explained(text: str) -> None:
         "MERGE INTO t USING t ON t.k = t.k WHEN NOT MATCHED THEN INSERT *",
     ],
 )
-def test_what_with_defines_is_not_changed(text: str) -> None:
+def test_common_table_expression_is_not_a_target(text: str) -> None:
     with pytest.raises(UnsupportedClause):
         parse(f"WITH t AS (SELECT 3 AS k) {text}")
 

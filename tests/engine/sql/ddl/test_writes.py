@@ -460,7 +460,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "error"), REFUSED, ids=[text[:70] for text, _ in REFUSED])
-def test_what_is_not_supported_is_refused(text: str, error: type[SqlError]) -> None:
+def test_unsupported_clause_is_rejected(text: str, error: type[SqlError]) -> None:
     with pytest.raises(error):
         parse(text)
 

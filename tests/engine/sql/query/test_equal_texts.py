@@ -55,7 +55,7 @@ def test_comments_and_white_space_do_not_count(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_what_spark_may_read_otherwise_is_another_text(one: str, other: str) -> None:
+def test_texts_that_spark_may_read_differently_differ(one: str, other: str) -> None:
     assert without_comments(one) != without_comments(other)
 
 

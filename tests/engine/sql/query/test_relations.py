@@ -155,7 +155,7 @@ def test_a_lone_word_of_time_travel_is_an_alias(source: str) -> None:
         ("parquet.`/p@v3`", UnsupportedPathRelation),
     ],
 )
-def test_what_is_no_time_travel_is_refused(source: str, error: type[SqlError]) -> None:
+def test_invalid_time_travel_is_rejected(source: str, error: type[SqlError]) -> None:
     with pytest.raises(error):
         parse(f"select * from {source}")
 

@@ -120,7 +120,7 @@ def test_script_error_has_position(text: str, line: int, column: int) -> None:
         ("BEGIN " * (NESTING_MAX + 1) + "END; " * NESTING_MAX + "END", "SQL_SCRIPT_TOO_DEEP"),
     ],
 )
-def test_what_is_refused_is_refused_before_anything_runs(text: str, condition: str) -> None:
+def test_invalid_script_is_rejected_before_execution(text: str, condition: str) -> None:
     with pytest.raises(SqlError) as caught:
         parse(text)
     assert caught.value.condition == condition
