@@ -11,6 +11,7 @@ from flask import Flask, Response, jsonify, request
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException, LengthRequired
 
+from catalog.errors import shortened
 from catalog.grants.tokens import TokenStore
 from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
@@ -25,6 +26,7 @@ from gateway.http.forwarded import Forwarded
 from gateway.http.hosts import KnownHosts
 from gateway.http.log_in import discovery_blueprint, log_in_blueprint
 from gateway.http.metrics import metrics_blueprint
+from gateway.http.openapi import PATH as OPENAPI_PATH
 from gateway.http.openapi import openapi_blueprint
 from gateway.http.readiness import health_blueprint
 from gateway.http.request_ids import RequestIds
@@ -136,6 +138,10 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
 def _http_failure(error: HTTPException) -> tuple[Response, int]:
     """Converts the router's own errors: unknown page, wrong method or size."""
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
-    body = jsonify(error_code=_ERROR_CODES.get(status, "MALFORMED_REQUEST"), message=error.description)
+    message = error.description
+    if status is HTTPStatus.NOT_FOUND:
+        route = f"{request.method} {shortened(request.path)}"
+        message = f"{route} is not a route of this server. {OPENAPI_PATH} lists the routes."
+    body = jsonify(error_code=_ERROR_CODES.get(status, "MALFORMED_REQUEST"), message=message)
     body.headers.extend((name, value) for name, value in error.get_headers() if name == "Allow")
     return body, status

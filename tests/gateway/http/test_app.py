@@ -30,6 +30,14 @@ def test_a_request_to_nothing_is_refused_in_json(api: Api, method: str, path: st
     assert api.refuse(method, path) == answer
 
 
+def test_unknown_route_is_named_with_the_list_of_routes(api: Api) -> None:
+    answer = api.request("GET", "/api/2.0/nothing")
+    assert (answer.status_code, answer.json["message"]) == (  # type: ignore[index]
+        404,
+        "GET /api/2.0/nothing is not a route of this server. /api/openapi.json lists the routes.",
+    )
+
+
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/x-www-form-urlencoded"])
 def test_a_body_must_be_declared_as_json(api: Api, content_type: str) -> None:
     """So that no web page can post one without the browser asking first."""
