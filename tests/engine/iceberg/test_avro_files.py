@@ -164,7 +164,7 @@ def test_file_that_spark_reads_differently_is_rejected(
     assert rows(session, f"SELECT count(*), max(id) FROM unread_{name} WHERE id < 8") == [(2, 3)]
     for text in ("SELECT *", "SELECT id, t", "SELECT count(t)", "SELECT id, CAST(t AS STRING)"):
         refused = refuse(session, f"{text} FROM unread_{name}")
-        assert refused.condition == UNREAD and f"unread_{name}` has the {expected}" in str(refused)
+        assert refused.condition == UNREAD and f"unread_{name}` contains the {expected}" in str(refused)
     assert refuse(session, f"SELECT id FROM unread_{name} WHERE t IS NOT NULL").condition == UNREAD
 
 
