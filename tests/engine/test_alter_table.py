@@ -402,7 +402,7 @@ def test_a_refused_change_leaves_the_table(
     session: LakeSession, lake: Path, stiff: None, name: str, change: str, condition: str, reported: str
 ) -> None:
     error = refuse(session, f"ALTER TABLE {name} {change}")
-    assert (error.condition, reported in error.message) == (condition, True), error
+    assert (error.condition, reported in error.full_message) == (condition, True), error
     if (lake / "default" / name).exists():
         assert version_of(lake, name) == 1
 

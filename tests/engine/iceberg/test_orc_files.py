@@ -125,7 +125,7 @@ def test_a_column_that_is_not_read_is_refused_alone(session: LakeSession, lake: 
         for text in (f"SELECT id, `{column}` FROM unread", f"SELECT id FROM unread WHERE `{column}` IS NULL"):
             refused = refuse(session, text)
             assert refused.condition == "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
-            assert f"unread` has the column {column} of data files in ORC" in str(refused)
+            assert f"unread` contains the column {column} of data files in ORC" in str(refused)
     run(session, "CREATE VIEW of_unread AS SELECT id, `timestamp` AS t FROM unread")
     assert rows(session, "SELECT max(id) FROM of_unread") == [(6,)]
     assert refuse(session, "SELECT t FROM of_unread").condition == "FAILED_READ_FILE.UNSUPPORTED_COLUMN"
