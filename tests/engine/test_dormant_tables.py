@@ -208,7 +208,7 @@ def test_constraints_apply_before_protocol_lists_them(lake: Path, session: LakeS
     for row, constraint in ((0, "c"), (100, "a < 100")):
         error = refuse(session, f"INSERT INTO ruled VALUES ({row})")
         assert error.condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
-        assert constraint in error.message
+        assert constraint in error.full_message
     assert refuse(session, "INSERT OVERWRITE ruled VALUES (5)").condition == "DELTA_CANNOT_MODIFY_APPEND_ONLY"
     run(session, "INSERT INTO ruled VALUES (5)")
     assert rows(session, "SELECT a FROM ruled ORDER BY a") == [(1,), (5,)]

@@ -312,7 +312,9 @@ def test_names_with_special_characters_keep_mapping(session: LakeSession, folder
     )
     files = set(folder.rglob("*.parquet"))
     error = refuse(session, "ALTER TABLE freed DROP FEATURE columnMapping")
-    assert error.condition == "DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING" and "'s.a b'" in error.message
+    assert (
+        error.condition == "DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING" and "'s.a b'" in error.full_message
+    )
     assert "columnMapping" in features(folder) and set(folder.rglob("*.parquet")) == files
 
 

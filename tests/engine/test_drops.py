@@ -32,7 +32,7 @@ def test_rows_for_a_table_that_is_dropped_meanwhile_are_refused(
         error = refused.result()
     other.close()
     assert error.condition == "CONCURRENT_DROP"
-    assert "`going`" in error.message
+    assert "`going`" in error.full_message
     if made_anew:
         assert rows(session, "SELECT * FROM going") == []
         run(session, "DROP TABLE going")

@@ -54,4 +54,4 @@ def test_a_table_with_a_place_is_external_and_keeps_its_files(
 )
 def test_places_that_are_refused(session: LakeSession, lake: Path, statement: str, condition: str, words: str) -> None:
     error = refuse(session, statement.format(lake=lake))
-    assert error.condition == condition and words in error.message
+    assert error.condition == condition and words in error.full_message

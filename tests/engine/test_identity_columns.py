@@ -216,7 +216,7 @@ def test_values_that_do_not_fit_are_refused(session: LakeSession, lake: Path, ta
     run(session, "INSERT INTO numbered (s) VALUES ('a'), ('b')")
     assert values(session) == [9223372036854775806, 9223372036854775807]
     error = refuse(session, "INSERT INTO numbered (s) VALUES ('c')")
-    assert error.condition == "ARITHMETIC_OVERFLOW" and "id" in error.message
+    assert error.condition == "ARITHMETIC_OVERFLOW" and "id" in error.full_message
 
 
 def test_an_overwrite_goes_on_from_the_mark(session: LakeSession, lake: Path, table: str) -> None:

@@ -105,7 +105,7 @@ def test_a_disk_that_takes_no_more_ends_the_write_with_its_reason(
     try:
         for text in CROWDING:
             error = refuse(session, text)
-            assert error.condition == "TASK_WRITE_FAILED" and os.strerror(errno.EFBIG) in error.message, text
+            assert error.condition == "TASK_WRITE_FAILED" and os.strerror(errno.EFBIG) in error.full_message, text
             assert eventually(lambda: data_files(folder) == files), text  # a task that still ran removes its own
     finally:
         resource.prlimit(java, resource.RLIMIT_FSIZE, before)

@@ -78,7 +78,7 @@ def test_no_statement_makes_a_table_that_cannot_be_written(session: LakeSession,
     run(session, "CREATE OR REPLACE TABLE plain (id INT, p INT) PARTITIONED BY (p)")
     error = refuse(session, statement.format(p=UNWRITABLE))
     assert (error.condition, error.sqlstate) == ("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", "56038")
-    assert "materializePartitionColumns" in error.message
+    assert "materializePartitionColumns" in error.full_message
     assert rows(session, "SHOW TABLES LIKE 'made'") == []
     run(session, "INSERT INTO plain VALUES (1, 2)")
     assert rows(session, "SELECT * FROM plain") == [(1, 2)]

@@ -133,7 +133,7 @@ def test_refusals(lake: BareLake, back: Path) -> None:
     (gone, _) = load_snapshot(str(back), 1).files.column("path").to_pylist()
     os.unlink(back / gone)
     missing = lake.refuse("RESTORE TABLE back TO VERSION AS OF 1")
-    assert missing.condition == "RESTORE_FILES_MISSING" and gone in missing.message
+    assert missing.condition == "RESTORE_FILES_MISSING" and gone in missing.full_message
     lake.answer("ALTER TABLE back SET TBLPROPERTIES ('delta.appendOnly' = 'true')")
     assert lake.refuse("RESTORE TABLE back TO VERSION AS OF 1").condition == "DELTA_CANNOT_MODIFY_APPEND_ONLY"
     assert DeltaTable(back).version() == 3
@@ -158,7 +158,7 @@ def test_another_commit_in_between_is_a_reason_to_begin_again(
         lake.answer("RESTORE TABLE back TO VERSION AS OF 1")
     else:
         error = lake.refuse("RESTORE TABLE back TO VERSION AS OF 1")
-        assert error.condition == "DELTA_CONCURRENT_WRITE" and "version 4" in error.message
+        assert error.condition == "DELTA_CONCURRENT_WRITE" and "version 4" in error.full_message
     assert keys(lake) == expected
 
 

@@ -131,7 +131,7 @@ def test_conflicting_row_changes(
         run(session, ours)
     except SqlError as error:
         assert error.condition == expected
-        assert "committed version" in error.message
+        assert "committed version" in error.full_message
         return
     assert expected == BOTH
     found = rows(session, "SELECT * FROM t ORDER BY k, v")

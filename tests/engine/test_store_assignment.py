@@ -104,7 +104,10 @@ def test_a_wrong_value_is_an_error_that_names_it_and_its_column(
     before = version_of(lake, "assigned")
     for text, condition, reported in REFUSED if ansi == "true" else REFUSED[:2]:
         error = refuse(session, text)
-        assert error.condition == condition and all(word in error.message for word in reported), (text, error.message)
+        assert error.condition == condition and all(word in error.full_message for word in reported), (
+            text,
+            error.message,
+        )
     assert version_of(lake, "assigned") == before
 
 
@@ -129,7 +132,7 @@ def test_the_value_of_a_partition_is_no_null_where_it_is_wrong(session: LakeSess
     run(session, f"SET spark.sql.storeAssignmentPolicy = {policy}")
     run(session, "INSERT INTO parted PARTITION (d = '2022-02-14') VALUES (1)")
     error = refuse(session, "INSERT INTO parted PARTITION (d = 'never') VALUES (1)")
-    assert (error.condition, "column d" in error.message) == ("CAST_INVALID_INPUT", True), error
+    assert (error.condition, "column d" in error.full_message) == ("CAST_INVALID_INPUT", True), error
     assert rows(session, "SELECT * FROM parted") == [(1, DAY)]
 
 

@@ -199,4 +199,4 @@ REJECTED: list[tuple[str, str, str]] = [
 @pytest.mark.parametrize(("text", "condition", "part"), REJECTED, ids=[text for text, *_ in REJECTED])
 def test_rejected_call_or_definition_says_why(session: LakeSession, text: str, condition: str, part: str) -> None:
     found = error(session, text)
-    assert found.condition.startswith(condition) and part in found.message, found
+    assert found.condition.startswith(condition) and part in found.full_message, found

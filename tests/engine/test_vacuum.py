@@ -174,7 +174,7 @@ def test_failed_vacuum_is_recorded(lake: BareLake, worn: Path, monkeypatch: pyte
 
     monkeypatch.setattr(LocalStorage, "delete", refuse_data)
     error = lake.refuse("VACUUM worn")
-    assert error.condition == "VACUUM_FILES_NOT_REMOVED" and "Permission denied" in error.message
+    assert error.condition == "VACUUM_FILES_NOT_REMOVED" and "Permission denied" in error.full_message
     assert [(name, parameters) for name, parameters, _ in lake.operations("worn")[3:]] == [
         ("VACUUM START", {"retentionCheckEnabled": "true", "defaultRetentionMillis": "604800000"}),
         ("VACUUM END", {"status": "FAILED"}),

@@ -305,7 +305,7 @@ def test_a_violation_writes_nothing(
 ) -> None:
     before, files = version_of(lake, "checked"), set((lake / "default" / "checked").rglob("*.parquet"))
     error = refuse(session, f"INSERT INTO checked {text}")
-    assert (error.condition, reported in error.message) == (condition, True), error
+    assert (error.condition, reported in error.full_message) == (condition, True), error
     assert version_of(lake, "checked") == before
     assert set((lake / "default" / "checked").rglob("*.parquet")) == files
 
@@ -350,7 +350,7 @@ def test_an_overwrite_replaces_what_it_says(
 
 def test_rows_outside_of_the_replaced_condition_are_refused(session: LakeSession, lake: Path, three_days: None) -> None:
     error = refuse(session, "INSERT INTO days REPLACE WHERE day = 'a' VALUES (9, 'b')")
-    assert error.condition == "DELTA_REPLACE_WHERE_MISMATCH" and "day : b" in error.message
+    assert error.condition == "DELTA_REPLACE_WHERE_MISMATCH" and "day : b" in error.full_message
     assert version_of(lake, "days") == 1
 
 

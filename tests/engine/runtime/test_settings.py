@@ -85,7 +85,7 @@ def test_allowed_values_take_their_canonical_spelling(key: str, value: str, cano
 def test_other_values_are_refused_with_what_is_expected(key: str, value: str) -> None:
     with pytest.raises(InvalidSettingValue) as caught:
         parse_setting(key, value)
-    assert value in caught.value.message and caught.value.sqlstate == "22022"
+    assert value in caught.value.full_message and caught.value.sqlstate == "22022"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_setting_off_the_list_is_refused_by_name(key: str) -> None:
     with pytest.raises(SettingNotAvailable) as caught:
         find_setting(key)
     assert caught.value.condition == "CONFIG_NOT_AVAILABLE"
-    assert key in caught.value.message
+    assert key in caught.value.full_message
 
 
 def test_a_near_miss_names_the_setting_that_was_meant() -> None:

@@ -227,7 +227,7 @@ def test_spark_errors(
     with pytest.raises(SparkFailure) as failed:
         rows(spark, text, scan)
     assert (failed.value.condition, failed.value.sqlstate) == (condition, sqlstate)
-    assert message in failed.value.message
+    assert message in failed.value.full_message
     assert "__scan" not in failed.value.message
     assert "\tat " not in failed.value.message
     assert "SQLSTATE" not in failed.value.message

@@ -69,7 +69,7 @@ def test_a_variable_is_one_token_outside_of_strings_and_comments(text: str, resu
 def test_a_reference_to_no_variable_names_it(text: str, reference: str) -> None:
     with pytest.raises(UnknownHiveVariable) as caught:
         substitute_variables(text.format(reference), SETTINGS)
-    assert reference in caught.value.message and caught.value.sqlstate == "42883"
+    assert reference in caught.value.full_message and caught.value.sqlstate == "42883"
 
 
 @pytest.mark.parametrize(

@@ -368,4 +368,4 @@ def test_range_buffer_fits_available_bytes(tmp_path: Path) -> None:
 
 def test_the_message_names_the_path_and_the_setting() -> None:
     error = LogPathNotAllowed("t", "../x")
-    assert "'../x'" in error.message and "lake.trusted_roots" in error.hint and json.dumps(error.message)
+    assert "'../x'" in error.full_message and "lake.trusted_roots" in error.hint and json.dumps(error.message)

@@ -84,7 +84,7 @@ def test_condition_check_query(sales: BoundTable) -> None:
     plan = own_condition_check(sales, "DELETE", own_condition(sales, "DELETE", "sales.id = 1"))
     assert plan.over.text == "FROM __scan_0" and [check.text for check in plan.checks] == ["(id = 1\n)"]
     error = plan.checks[0].mistyped("int")
-    assert error is not None and "id = 1" in error.message
+    assert error is not None and "id = 1" in error.full_message
 
 
 REFUSED = [

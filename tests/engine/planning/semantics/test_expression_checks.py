@@ -90,7 +90,7 @@ def test_the_one_to_blame(answer: str | Dependency | SparkFailure, said: str) ->
     answers = Answers({"(a)": "int", "(b)": answer, "(c)": "int"})
     with pytest.raises(StatementNotSupported) as caught:
         ensure_checked(plan(check("(a)"), check("(b)"), check("(c)")), answers)
-    assert said in caught.value.message
+    assert said in caught.value.full_message
     assert answers.queries[1:] == ["SELECT (a) AS c0 FROM t", "SELECT (b) AS c0 FROM t"]
 
 
@@ -124,7 +124,7 @@ def test_queries(answer: Dependency | SparkFailure, said: str) -> None:
     queries = QueryCheck(read=ReadPlan(text="q", scans=()), refused=REFUSED)
     with pytest.raises(SqlError) as caught:
         ensure_examined(queries, Answers({"q": answer}))
-    assert said in caught.value.message
+    assert said in caught.value.full_message
     without = QueryCheck(read=queries.read, refused={})
     if isinstance(answer, SparkFailure):
         with pytest.raises(SparkFailure) as own:

@@ -35,7 +35,9 @@ def test_the_first_that_is_broken(checks: RowChecks) -> None:
     with pytest.raises(RowsViolateNotNull) as not_null:
         ensure_satisfied(checks, (0, 0, 1))
     assert (not_null.value.column, not_null.value.rows) == ("place.city", 1)
-    assert "violate the new NOT NULL constraint on place.city" in not_null.value.message  # Delta's words, as dbt reads
+    assert (
+        "violate the new NOT NULL constraint on place.city" in not_null.value.full_message
+    )  # Delta's words, as dbt reads
 
 
 def test_nothing_to_ask(planning: PlanningLake) -> None:

@@ -39,4 +39,4 @@ TWICE = [
 def test_no_clause_comes_twice(text: str, condition: str, reported: str) -> None:
     with pytest.raises(SqlError) as caught:
         parse(text)
-    assert caught.value.condition.startswith(condition) and reported in caught.value.message
+    assert caught.value.condition.startswith(condition) and reported in caught.value.full_message
