@@ -196,7 +196,7 @@ class SparkProcess:
                 self._count_tasks()
                 left: str = self.driver.leftStatements()
                 self._left = {id: self._left.get(id, 0) + 1 for id in left.split()}
-                self.jvm_statistics = JvmStatistics(*map(int, self.driver.jvm_statistics().split()))
+                self.jvm_statistics = JvmStatistics(*map(int, self.driver.vitals().split()))
 
     def _count_tasks(self) -> None:
         watched = dict(self._profiles)

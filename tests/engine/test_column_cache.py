@@ -38,7 +38,7 @@ ROWS = 9_000
 
 
 def column_cache_bytes(driver: SparkDriver) -> int:
-    return int(driver.process.driver.jvm_statistics().split()[3])
+    return int(driver.process.driver.vitals().split()[3])
 
 
 def run_query(session: LakeSession, text: str) -> list[tuple[Any, ...]]:

@@ -70,7 +70,7 @@ class Run:
 
 
 def tasks_running(driver: SparkDriver) -> int:
-    return int(driver.process.driver.jvm_statistics().split()[8])
+    return int(driver.process.driver.vitals().split()[8])
 
 
 def results(spark: ExecSession, folder: Path, plan: ReadPlan) -> Iterator[tuple[str, Runner]]:
