@@ -316,7 +316,7 @@ def test_the_metrics_are_the_counts(spool: OwnedSpool) -> None:
     assert found["gateway_result_cache_lookups_total"] == {("memory",): 1, ("file",): 1, ("miss",): 1}
     assert found["gateway_result_cache_entries"] == {("memory",): 2, ("file",): 1}
     assert found["gateway_result_cache_bytes"] == {("memory",): cache.counts.bytes, ("file",): spool.held_bytes()}
-    assert {field.name for field in fields(cache.counts)} >= {"hits", "misses", "waits", "kept", "stored", "evicted"}
+    assert {field.name for field in fields(cache.counts)} >= {"hits", "misses", "waits", "cached", "stored", "evicted"}
 
 
 def test_rows_are_copied_and_shared() -> None:
