@@ -77,12 +77,12 @@ def test_replace_tells_nothing_of_a_name(lake: GuardedLake) -> None:
             for place in ("", f" LOCATION '{lake.folder}/elsewhere'"):
                 error = lake.error(who, text.format("hid") + place)
                 assert error is not None
-                assert error.sqlstate == "42501" and f"{lake.folder}/shop" not in str(error)
+                assert error.sqlstate == "42501" and f"{lake.folder}/shop" not in error.full_message
     for text in ("REPLACE TABLE shop.{} (a INT)", "CREATE OR REPLACE TABLE shop.{} (a INT) LOCATION '/x/y'"):
         reported = {str(lake.error("eve", text.format(name))).replace(name, "") for name in ("hid", "nosuch")}
         assert len(reported) == 1, reported
     error = lake.error("bob", f"CREATE OR REPLACE TABLE shop.t (a INT) LOCATION '{lake.folder}/elsewhere'")
-    assert error is not None and f"{lake.folder}/shop" not in str(error)
+    assert error is not None and f"{lake.folder}/shop" not in error.full_message
     assert lake.outcome("bob", "REPLACE TABLE shop.nosuch (a INT)") == "42P01"
 
 

@@ -173,7 +173,7 @@ def test_principal_names_with_invalid_characters(lake: GuardedLake, text: str, n
     lake.do("root", "CREATE GROUP staff")
     error = lake.error("root", text.format(who=f"`{name}`"))
     assert error is not None and error.sqlstate == "42602"
-    assert "\n" not in str(error) and len(error.message) < 400
+    assert "\n" not in error.message and len(error.message) < 400
 
 
 def test_grant_to_an_invalid_name_can_be_revoked(lake: GuardedLake) -> None:

@@ -137,7 +137,7 @@ def test_a_view_and_its_functions_are_read_as_their_owner(people: People) -> Non
     for text in ("SELECT * FROM shop.v", "SELECT * FROM shop.over", "SELECT * FROM own"):
         error = people.refuse("eve", text)
         assert error.condition == "INSUFFICIENT_PERMISSIONS_UNDERLYING_SECURABLES"
-        assert "shop.t" not in str(error)
+        assert "shop.t" not in error.full_message
     assert people.refuse("ann", "SELECT * FROM shop.v").condition == "TABLE_OR_VIEW_NOT_FOUND"
     people.rows("root", "GRANT SELECT ON shop.t TO ann")
     people.rows("ann", "REVOKE SELECT ON shop.v FROM eve")
