@@ -265,7 +265,7 @@ def test_rows_of_a_small_limit_count_on_the_disk(spark: ExecSession, tmp_path: P
         "array(id, 1) AS l, struct(id, array('x', NULL)) AS t, map('k', id % 2 = 0) AS m",
     ],
 )
-def test_byte_limited_result_is_marked_truncated(spark: ExecSession, columns: str) -> None:
+def test_byte_limited_result_reports_truncation(spark: ExecSession, columns: str) -> None:
     """Java's byte count drops rows, and pyarrow's detects it: three of ten parts have that many."""
     rows_made = 20_010
     plan = ReadPlan(text=f"SELECT {columns} FROM range(0, {rows_made}, 1, 10)", scans=())

@@ -189,7 +189,7 @@ CUBES: list[tuple[str, list[Add], bool, list[set[str]]]] = [
 
 
 @pytest.mark.parametrize(("files", "full", "bins"), [case[1:] for case in CUBES], ids=[case[0] for case in CUBES])
-def test_files_chosen_for_clustering(files: list[Add], full: bool, bins: list[set[str]]) -> None:
+def test_files_selected_for_clustering(files: list[Add], full: bool, bins: list[set[str]]) -> None:
     found, considered = zcubes.to_cluster(_files(*files), ["a"], is_full=full)
     assert [{key.split("\0")[0] for key in each.keys} for each in found] == bins
     assert considered.selected[0] == sum(map(len, bins))
