@@ -209,7 +209,7 @@ OTHERS = [
 def test_many_orders_of_statements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: Sequence[str], texts: Sequence[str]
 ) -> None:
-    monkeypatch.setattr(f"{__name__}.steps_at_marks", True)
+    monkeypatch.setattr(f"{__name__}.steps_at_barriers", True)
     chance = random.Random(" ".join((*before, *texts)))
     for _ in range(20):
         writers, lake = world(tmp_path, before, texts)
