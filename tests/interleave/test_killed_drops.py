@@ -292,7 +292,7 @@ def test_a_path_is_no_name_to_drop(tmp_path: Path) -> None:
         for clause in ("", "IF EXISTS "):
             with pytest.raises(error) as caught:
                 lake.run(f"DROP TABLE {clause}delta.`{path}`")
-            assert text in f"{caught.value.condition} {caught.value.message}"
+            assert text in f"{caught.value.condition} {caught.value.full_message}"
     assert sorted(lake.tables()) == ["by.path", "default.t"]
     with pytest.raises(TableNotFound):
         lake.run(f"DROP TABLE delta.`{tmp_path}/nothing`")
