@@ -38,7 +38,6 @@ from engine.planning.plans.ddl import (
 )
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import AnsweringPlan, Plan
-from engine.planning.plans.reads import EqualityDeletesPlan
 from engine.planning.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.request import StatementRequest
@@ -91,7 +90,7 @@ def _run(statement: RunnableStatement, sent: ExecutionContext, tasks: list[Optim
     try:
         with one_look():
             if isinstance(statement, Vacuum):  # it reads no rows, and waits for statements that do
-                return _redacted(statement, _attempt(statement, _plan(statement, context), context), request)
+                return _redacted(statement, _attempt(statement, plan_on_newest(statement, context), context), request)
             with context.sources.pins.statement(request.now_ms) as uses:
                 sources = replace(context.sources, formats=watched(context.sources.formats, uses))
                 outcome = _run_pinned(statement, replace(context, sources=sources), sent.parameters, tasks)
@@ -138,11 +137,11 @@ def _run_pinned(
 ) -> Outcome:
     """Runs the statement; until it has its rows or its commit, its tables' files are not removed."""
     if not isinstance(statement, MultiInsert):
-        return _completed(statement, _plan(statement, context), context, tasks)
+        return _completed(statement, plan_on_newest(statement, context), context, tasks)
     ensure_no_positions(parameters)
     inserts = [with_condition_values(each, context.parameters)[0] for each in statement.inserts]
     pinned = replace(context, sources=replace(context.sources, formats=context.sources.formats.pinned()))
-    plans = [_plan(each, pinned) for each in inserts]
+    plans = [plan_on_newest(each, pinned) for each in inserts]
     finish = [
         partial(_completed, each, plan, context, tasks, is_part=True) for each, plan in zip(inserts, plans, strict=True)
     ]
@@ -158,15 +157,6 @@ def _completed(
     if compaction is not None:
         tasks.append(compaction)
     return outcome
-
-
-def _plan(statement: Statement, context: ExecutionContext) -> Plan:
-    """Plans the statement; if it changes rows by position, equality-deleted rows are found first."""
-    plan = plan_on_newest(statement, context)
-    while isinstance(plan, EqualityDeletesPlan):  # repeated if another writer committed meanwhile
-        found = execute_and_commit(plan, context, context.retries)
-        plan = plan_on_newest(statement, context, found.resolved)
-    return plan
 
 
 def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is_part: bool = False) -> Outcome:
@@ -185,7 +175,7 @@ def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is
         nonlocal tried, is_fresh
         repeats = 0
         while True:
-            tried = tried if is_fresh else _plan(statement, context)
+            tried = tried if is_fresh else plan_on_newest(statement, context)
             is_fresh = False
             outcome = execute_and_commit(tried, context, policy)
             if not _is_step(tried):
@@ -217,7 +207,7 @@ def _step_by_step(statement: Statement, first: FormatPlan, context: ExecutionCon
 
     def once() -> Outcome:
         nonlocal fresh
-        plan, fresh = fresh or _plan(statement, context), None
+        plan, fresh = fresh or plan_on_newest(statement, context), None
         assert isinstance(plan, FormatPlan)
         return execute_and_commit(replace(plan, left=left), context, policy)
 

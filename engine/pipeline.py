@@ -156,8 +156,12 @@ def _format_of(statement: Statement, binder: Binder, bound: BoundStatement | Non
     return next(iter(formats)) if len(formats) == 1 else None
 
 
-def plan_on_newest(statement: Statement, context: ExecutionContext, resolved: TableSnapshot | None = None) -> Plan:
-    """Takes the statement from bind to enforce, on its tables' newest versions."""
+def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
+    """Takes the statement from bind to enforce, on its tables' newest versions.
+
+    A plan that finds rows deleted by value is executed here, and the statement is planned again on the same snapshots:
+    another binding might find a newer version each time if another writer never pauses.
+    """
     request, began_ms = context.request, context.request.now_ms()
     cancel, enter = request.cancel, request.profile.enter
     cancel.reopen()  # after another statement's or step's commit, or a failed attempt
@@ -174,7 +178,11 @@ def plan_on_newest(statement: Statement, context: ExecutionContext, resolved: Ta
     analyzed = analyze_statement(authorized, context)
     cancel.ensure_live()
     enter(Stage.PLAN)
-    plan = plan_statement(analyzed, resolved)
+    plan = plan_statement(analyzed)
+    if isinstance(plan, EqualityDeletesPlan):
+        resolved = execute_and_commit(plan, context, context.retries).resolved
+        enter(Stage.PLAN)
+        plan = plan_statement(analyzed, resolved)
     enter(Stage.ENFORCE)
     enforced = enforce(plan)
     cancel.ensure_live()

@@ -29,7 +29,7 @@ def with_resolved_deletes(
 ) -> BoundStatement | EqualityDeletesPlan:
     """Returns the statement on a snapshot that has all deleted rows by position, or the plan that finds these rows.
 
-    `resolved` is the outcome of that plan; it is used if it is the same version of the table. EXPLAIN finds no rows.
+    `resolved` is the outcome of that plan on the same snapshot. EXPLAIN finds no rows.
     """
     table, statement = bound.target, bound.statement
     if not isinstance(table, BoundTable) or not _changes_rows(statement):
@@ -39,9 +39,7 @@ def with_resolved_deletes(
         return bound
     if isinstance(statement, ExplainWrite):
         return _on_snapshot(bound, table, unresolved.with_deletes({}))
-    if resolved is None or (resolved.table_root, resolved.stamp) != (table.snapshot.table_root, table.snapshot.stamp):
-        return EqualityDeletesPlan(table)
-    return _on_snapshot(bound, table, resolved)
+    return EqualityDeletesPlan(table) if resolved is None else _on_snapshot(bound, table, resolved)
 
 
 def _on_snapshot(bound: BoundStatement, table: BoundTable, snapshot: TableSnapshot) -> BoundStatement:

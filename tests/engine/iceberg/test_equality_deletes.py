@@ -9,7 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.main import LakeSession
+from engine.binding.bound import BoundTable
+from engine.execution.writes.dml.equality_deletes import resolve_equality_deletes
+from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
+from engine.spark.execution_context import ExecutionContext
+from engine.tables.snapshot import TableSnapshot
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.iceberg.test_row_changes import MODES
 from tests.engine.lake_sessions import rows, run
@@ -115,3 +120,24 @@ def test_explain_runs_nothing(session: LakeSession, lake: Path) -> None:
     _new(lake, "explained", 2, "copy-on-write")
     (text,) = rows(session, "EXPLAIN DELETE FROM explained WHERE id = 5")[0]
     assert "files with other rows are written again" in text
+
+
+def test_another_writers_appends_do_not_repeat_the_search(
+    session: LakeSession, lake: Path, engine: LakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that never pauses appends each time the deleted rows are searched."""
+    expected = _new(lake, "contended", 2, "copy-on-write")
+    other = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
+    searches = []
+
+    def resolve(table: BoundTable, context: ExecutionContext) -> TableSnapshot:
+        searches.append(table.snapshot.version)
+        run(other, f"INSERT INTO contended (id, kind, n) VALUES ({100 + len(searches)}, 'other', 0)")
+        assert len(searches) < 10, "it never ends"
+        return resolve_equality_deletes(table, context)
+
+    monkeypatch.setattr("engine.execution.execute.resolve_equality_deletes", resolve)
+    assert run(session, "DELETE FROM contended WHERE id = 5") == 1
+    added = {100 + number: ("other", 0) for number in range(1, len(searches) + 1)}
+    assert _read(session, "contended") == {id: row for id, row in expected.items() if id != 5} | added
+    other.close()
