@@ -8,8 +8,7 @@ The explicit entries are from one generation and do not change. Folders are list
 is bound.
 
 A view may be restricted to one principal (:meth:`CatalogView.visible_to`): objects that are not visible to the
-principal
-are absent from lookups, lists and hints alike. Checks on new table locations use all objects.
+principal are absent from lookups, lists and hints alike. Checks on new table locations use all objects.
 
 `own_grants` and `effective_grants` return the grants that a principal may see: all grants on objects that it manages,
 elsewhere the grants to itself and its groups.

@@ -16,10 +16,9 @@ generation's file with put-if-absent: that step is the commit. Therefore
 4. an unknown outcome for the generation's file is resolved by reading it back: it contains its writer's token.
 
 The newest :data:`GENERATIONS_RETAINED` generations are retained, as history and for recovery; an object's file is
-deleted
-with the last generation that names it. A number among the newest ones has therefore never become free again, which
-proves a commit. A writer that was suspended so long that it created an older number detects that afterwards, deletes
-its file and starts over.
+deleted with the last generation that names it. A number among the newest ones has therefore never become free again,
+which proves a commit. A writer that was suspended so long that it created an older number detects that afterwards,
+deletes its file and starts over.
 
 On an object store, a listing is a request; generations are retained for :data:`RETENTION_S` too. A writer that saw
 less than

@@ -365,10 +365,9 @@ class BoundNames:
     """A statement's resolved names: the table or name that it changes, the relations that it reads, and the object
     whose privileges or definition it concerns.
 
-    `time_ms` is a time that the statement computes, in ms since the epoch. `is_persistent`: the text is stored in
-    the catalog
-    and will be read as its owner. `statement` replaces the parsed one, if its meaning depends on the object that a name
-    refers to.
+    `time_ms` is a time that the statement computes, in ms since the epoch. `is_persistent`: the text is stored in the
+    catalog and will be read as its owner. `statement` replaces the parsed one, if its meaning depends on the object
+    that a name refers to.
     """
 
     target: Target | None = None

@@ -12,10 +12,9 @@ This module is the only place that decides between three answers:
 - **Give up** with the conflict, if the policy allows no more attempts.
 
 This server's writers on one table do not race each other: they take turns (`engine.concurrency.write_queue`), and a
-waiting
-writer rebases on the earlier ones' versions when its turn comes. A lost attempt wastes work and synced files. Turns
-only save this cost and leave room for writers elsewhere. Correctness does not depend on them, so no writer waits long
-for one whose storage or catalog does not respond.
+waiting writer rebases on the earlier ones' versions when its turn comes. A lost attempt wastes work and synced files.
+Turns only save this cost and leave room for writers elsewhere. Correctness does not depend on them, so no writer waits
+long for one whose storage or catalog does not respond.
 
 A pause is random, and its upper bound doubles with each loss, so that writers that collided once do not collide again,
 and more writers are spread over more time. After a lost attempt, which is cheap, the pause remains short. Cancellation

@@ -84,9 +84,8 @@ class InsertRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenRows:
-    """Rows of a query with `width` columns; the columns `selected_columns` are written, others are left to the
-    table; None: all are
-    written.
+    """Rows of a query with `width` columns; the columns `selected_columns` are written, others are left to the table;
+    None: all are written.
 
     The query's last column has `number` for these rows; None: all rows.
     """

@@ -11,8 +11,7 @@ Settings and their reasons:
 - loopback only, no UI, no Hive: Spark is not reachable from outside and leaves nothing after the process ends; Spark
 stores almost no history about past jobs for its UI;
 - on a local master, which generates its own secret, Spark's ports require the secret: they deserialize Java objects
-  from
-any connection, and every user on the machine can connect. A cluster has its own settings for that;
+  from any connection, and every user on the machine can connect. A cluster has its own settings for that;
 - no variable substitution (`${env:…}` would read the server's environment) and no queries on bare paths;
 - local files without Hadoop's `.crc` files, which it would write into tables, trust after another writer has replaced
 the data, and which make a colon in a name an error;

@@ -7,8 +7,7 @@ are resolved by reading the file:
 requests whose answer was lost, and the retry finds the first request's file; so even "it exists" is verified.
 - it exists and is another writer's: the put lost.
 - it does not exist: the put did not happen, or has not yet. It is retried, because a put that arrives late can only
-  make
-the retry find this writer's own file.
+  make the retry find this writer's own file.
 - it cannot be read either, after all attempts: the outcome stays unknown and is reported as unknown, never as a
   failure.
 

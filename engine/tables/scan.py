@@ -170,11 +170,10 @@ class Scan:
     a timestamp without an offset is in the session's zone) and, with the fields of Delta's descriptor,
     `deletion_vector` if some rows are deleted, `selected_rows` if only these rows are read, and `told_rows` if all
     other rows have a negative row index; absolute paths in descriptors are decoded too. `file_places` are the folders
-    that files may be located in. `credentials_id` identifies vended credentials for them; None: the server's are
-    used. `pruning`
-    prunes `files` by a condition; None: all are read. `metadata` is the text's name for the hidden column with a row's
-    position. `row_tracking` is set if rows have ids and the statement may read them: `files` then has, without nulls,
-    `base_row_id` int64 and `default_row_commit_version` int64.
+    that files may be located in. `credentials_id` identifies vended credentials for them; None: the server's are used.
+    `pruning` prunes `files` by a condition; None: all are read. `metadata` is the text's name for the hidden column
+    with a row's position. `row_tracking` is set if rows have ids and the statement may read them: `files` then has,
+    without nulls, `base_row_id` int64 and `default_row_commit_version` int64.
     """
 
     relation: str

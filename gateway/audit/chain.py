@@ -75,9 +75,8 @@ def verify(
     """Verifies the chain through `files` (names and contents, in order); returns the last valid head and the first
     break.
 
-    `chain_end` precedes the first file. A torn line is valid if the next line is the gap that names it; the very
-    last line
-    may be torn. `signed` maps line numbers to digests from another source.
+    `chain_end` precedes the first file. A torn line is valid if the next line is the gap that names it; the very last
+    line may be torn. `signed` maps line numbers to digests from another source.
     """
     at = chain_end or ChainEnd()
     cut: tuple[str, int, bytes] | None = None

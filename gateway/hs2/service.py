@@ -113,12 +113,11 @@ _HAVE_RESULTS = (OperationState.STREAMING, OperationState.FINISHED)
 class Client:
     """The client on a connection. `identity` is None until its transport or OpenSession authenticates it.
 
-    `sessions` are the ones that it opened, which end with the connection; `finished_operation` is the ended
-    statement in the
-    client's last status request; `awaited` is the statement that it waits for without a handle; `links` are for rows
-    that it may fetch by URL; `agent` is its User-Agent; `afterwards` is work that need not delay the response: over TCP
-    it starts after the response was sent, over HTTP just before. A call on the client's own connection (`is_connected`)
-    may take long; over HTTP a proxy may end it.
+    `sessions` are the ones that it opened, which end with the connection; `finished_operation` is the ended statement
+    in the client's last status request; `awaited` is the statement that it waits for without a handle; `links` are for
+    rows that it may fetch by URL; `agent` is its User-Agent; `afterwards` is work that need not delay the response:
+    over TCP it starts after the response was sent, over HTTP just before. A call on the client's own connection
+    (`is_connected`) may take long; over HTTP a proxy may end it.
     """
 
     peer: Peer

@@ -2,9 +2,8 @@
 
 A statement is visible to its owner, and to administrators, who see it with secrets redacted; its rows are visible only
 to its owner. Protocol calls are not statements and are not kept. The newest :data:`ENTRIES_MAX` are kept, each with at
-most :data:`~gateway.sessions.operation.TEXT_CHARACTERS_MAX` characters from its text and :data:`MESSAGE_MAX` from
-its error
-message.
+most :data:`~gateway.sessions.operation.TEXT_CHARACTERS_MAX` characters from its text and :data:`MESSAGE_MAX` from its
+error message.
 """
 
 from __future__ import annotations

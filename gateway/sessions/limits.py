@@ -17,10 +17,9 @@ class Limits:
     statements that are still executing, `abandoned_per_user_max` one user's (0: no separate limit); within
     `abandoned_grace_s` after their end they count as ending. Spark is restarted for the others: if the server's limit
     is reached, at most every `abandoned_warning_interval_s`; if only a user's or group's limit is reached, which
-    rejects
-    nobody else's statements, at most every `abandoned_own_warning_interval_s`. `end_grace_s` is the time for cancelled
-    statements to end at shutdown, `linger_s` the time that a client may be inactive before the shutdown stops waiting
-    for it to fetch an ended result. `logs_statements`: each statement's end is logged.
+    rejects nobody else's statements, at most every `abandoned_own_warning_interval_s`. `end_grace_s` is the time for
+    cancelled statements to end at shutdown, `linger_s` the time that a client may be inactive before the shutdown stops
+    waiting for it to fetch an ended result. `logs_statements`: each statement's end is logged.
     """
 
     sessions_max: int = 1000

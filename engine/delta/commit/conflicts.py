@@ -1,11 +1,9 @@
 """Conflict detection: checks if a winning commit conflicts with ours. The rules form a table.
 
 Each winning commit, oldest first, is checked by `CONFLICT_DETECTORS` in order; the first rule that returns an error
-ends the
-transaction. If no rule matches, our commit is *rebased* on the winning commit: `BaseVersion.after` returns the state
-on which
-ours is then built (its protocol, a tolerated metadata change, assigned row ids, its timestamp), and the commit is
-retried.
+ends the transaction. If no rule matches, our commit is *rebased* on the winning commit: `BaseVersion.after` returns the
+state on which ours is then built (its protocol, a tolerated metadata change, assigned row ids, its timestamp), and the
+commit is retried.
 
     =====================  ============================================================================================
     rule                   the winning commit …

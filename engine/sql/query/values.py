@@ -205,9 +205,8 @@ class Query(Statement):
 
     `relations` and `qualifiers` are in text order. `engine.sql.query.splice` inserts other names at their positions.
     `metadata_query` is the whole query, if it may be metadata-only; `needed` None: all rows. `calls` may refer to
-    catalog
-    functions; `inlined` are the ones that do, once the statement is bound. Relations in their bodies follow the text's
-    relations.
+    catalog functions; `inlined` are the ones that do, once the statement is bound. Relations in their bodies follow the
+    text's relations.
     """
 
     text: str

@@ -1,8 +1,8 @@
 """Drops tables and schemas: the name first, then the files, so that a crash leaves no dangling name.
 
 `engine.execution.writes.unlisted_folders` describes the state after a crash. If files cannot be removed although the
-folder
-could be marked (a disk that became read-only since), the table's name is restored: a readable table can be dropped.
+folder could be marked (a disk that became read-only since), the table's name is restored: a readable table can be
+dropped.
 """
 
 from __future__ import annotations

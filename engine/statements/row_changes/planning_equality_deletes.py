@@ -3,9 +3,8 @@
 Row-level changes identify rows by file and position. If a format deletes rows by value (Iceberg's equality deletes),
 the metadata does not contain the positions of the deleted rows. The plan for such a statement is an
 :class:`EqualityDeletesPlan`, whose query finds them; then the statement is planned again, on a snapshot whose files
-have these rows in their deletion vectors (`engine.tables.snapshot.UnresolvedDeletes`). Those vectors are for
-reading. The
-vectors that the statement writes include them, and rewritten files do not contain the rows.
+have these rows in their deletion vectors (`engine.tables.snapshot.UnresolvedDeletes`). Those vectors are for reading.
+The vectors that the statement writes include them, and rewritten files do not contain the rows.
 """
 
 from __future__ import annotations

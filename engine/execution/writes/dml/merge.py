@@ -1,11 +1,10 @@
 """MERGE: source rows change, delete and insert table rows, in one version.
 
 The source is read once: a table at its pinned version directly, any other source is materialized in files first
-(`engine.execution.writes.materialized_source`). One query assigns rows to clauses
-(`engine.statements.merge.planning`). Then the
-rows for UPDATE clauses, read by position, get their new values, the rows for INSERT clauses are the source rows without
-a match, and the other rows in touched files are kept (`engine.execution.writes.replaced_rows`). An insert-only MERGE
-reads only the columns in its condition and touches no file.
+(`engine.execution.writes.materialized_source`). One query assigns rows to clauses (`engine.statements.merge.planning`).
+Then the rows for UPDATE clauses, read by position, get their new values, the rows for INSERT clauses are the source
+rows without a match, and the other rows in touched files are kept (`engine.execution.writes.replaced_rows`). An
+insert-only MERGE reads only the columns in its condition and touches no file.
 
 If no row changes, and the source adds no columns to the table, no version is committed, but every clause has been
 checked.

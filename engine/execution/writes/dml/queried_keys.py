@@ -2,9 +2,8 @@
 
 For `column IN (query)` with a large query, Spark joins its rows with all table rows. So the query runs first, once, and
 its rows are materialized (`engine.execution.writes.materialized_source`); the table's files are pruned with these
-values, as in a
-MERGE (`engine.execution.writes.dml.source_keys`). For a small query Spark broadcasts its rows, and the scan is pruned
-while the join runs.
+values, as in a MERGE (`engine.execution.writes.dml.source_keys`). For a small query Spark broadcasts its rows, and the
+scan is pruned while the join runs.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ partition values exclude all of them contains no matching row. If there are too 
 values are grouped by their distance from the lowest, each group is one range, and the widest gaps between ranges are
 kept. For any grouping, the ranges contain all values.
 
-Materialized rows (`engine.execution.writes.materialized_source`), up to a limit, are read here: that takes no job.
-The ranges
-then lie between the widest gaps among all values.
+Materialized rows (`engine.execution.writes.materialized_source`), up to a limit, are read here: that takes no job. The
+ranges then lie between the widest gaps among all values.
 
 Nothing is computed if the table has few files, or if the source is so small that Spark broadcasts it: then the scan
 receives the keys while the join runs.
