@@ -25,7 +25,7 @@ class Watch:
 
     @contextmanager
     def over(self, descriptor: int, hang_up: Callable[[], None]) -> Iterator[None]:
-        """Within the block, calls `hang_up` if the client at `descriptor` disconnects.
+        """Calls `hang_up` within the block if the client at `descriptor` disconnects.
 
         It is called on the watching thread, possibly repeatedly while the block runs, and must not raise.
         """

@@ -474,7 +474,7 @@ class Operation:
         return self._buffer
 
     def _end_early(self) -> None:
-        """Called by the cancel token: changes the state immediately, though the run may take a while to end."""
+        """Changes the state immediately, although the run may take a while to end. The cancel token calls it."""
         if self._is_closing:
             self._give_back()
         elif self.cancel_token.reason is not None:

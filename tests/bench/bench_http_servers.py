@@ -198,14 +198,14 @@ def _application(engine: ArrowEngine) -> Application:
 
 
 def serve(name: str, port: int, folder: str | None) -> None:
-    """In this process, until it is ended."""
+    """Serves in this process until it is ended."""
     certificate = make_certificate(Path(folder)) if folder else None
     SERVERS[name](Served(_application(ArrowEngine()), port, certificate))
 
 
 @contextlib.contextmanager
 def serving(name: str, folder: str | None = None) -> Iterator[tuple[int, int]]:
-    """The port and the process id of a server."""
+    """Yields the port and the process id of a server."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = int(found.getsockname()[1])
     command = [sys.executable, "-m", "tests.bench.bench_http_servers", "--serve", name, "--port", str(port)]
@@ -241,7 +241,7 @@ ONE = _post("SELECT 1")
 
 
 def _answer(file: BinaryIO) -> bytes:
-    """The body of an answer of the status 200."""
+    """Returns the body of a response with status 200."""
     status = file.readline()
     if b" 200 " not in status:
         raise OSError(f"answered {status!r}")
@@ -286,7 +286,7 @@ def _timed_ms(work: Callable[[], object]) -> float:
 
 
 def _others(port: int, count: int = 20) -> tuple[int, float | None]:
-    """How many of new clients are answered within two seconds, and their median time in ms."""
+    """Returns the number of new clients that are answered within two seconds, and their median time in ms."""
     times = []
 
     def once() -> None:
@@ -305,7 +305,7 @@ def _others(port: int, count: int = 20) -> tuple[int, float | None]:
 
 
 def _await_quiet(process_id: int) -> None:
-    """Wait until the process uses little processor time."""
+    """Waits until the process uses little processor time."""
     end, before = time.monotonic() + 60, -1.0
     while time.monotonic() < end:
         fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
@@ -439,7 +439,7 @@ METRICS = {each.__name__: each for each in (latency, pipelining, slow_clients, l
 
 
 def both_protocols(name: str) -> str:
-    """What a port with a certificate answers."""
+    """Returns the protocols that a port with a certificate accepts."""
     found = []
     with tempfile.TemporaryDirectory() as folder, serving(name, folder) as (port, _):
         context = ssl.create_default_context(cafile=f"{folder}/certificate.pem")
@@ -453,7 +453,7 @@ def both_protocols(name: str) -> str:
 
 
 def measure(name: str, selected: Sequence[str]) -> Figures:
-    """Each in a process of its own, with its peak of memory."""
+    """Measures each server in its own process, with its peak memory."""
     found: Figures = {}
     for each in (METRICS[key] for key in selected):
         with serving(name) as (port, process_id):

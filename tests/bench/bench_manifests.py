@@ -64,7 +64,7 @@ def _megabytes(field: str) -> float:
 
 
 def measure(side: str, folder: Path, count: int) -> None:
-    """In this process."""
+    """Measures in this process."""
     _ours(_files(folder, 4))
     before, wall, processor = _megabytes("VmRSS"), time.perf_counter(), time.process_time()
     remaining = SIDES[side](_files(folder, count))

@@ -115,7 +115,7 @@ class GuardedLake:
 
 
 def ensure_authorized(lake: GuardedLake, who: str, text: str) -> None:
-    """Bind a statement and check its privileges, without running it: the positive control of a denial."""
+    """Binds a statement and checks its privileges, without running it: the positive control of a denial."""
     statement = parse_statement(text)
     assert isinstance(statement, Statement)
     state = SessionState(identity=lake.identity(who), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)

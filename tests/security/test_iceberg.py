@@ -62,7 +62,7 @@ JOIN = "SELECT * FROM shop.d JOIN shop.t USING (id)"
 
 
 def ensure_not_visible(lake: GuardedLake, who: str, text: str, state: str) -> None:
-    """Ensure that the outcome has this SQLSTATE, and is that of a table that does not exist, except for its name."""
+    """Checks that the outcome has this SQLSTATE, and is that of a table that does not exist, except for its name."""
     assert lake.outcome(who, text) == state
     if "shop.t" in text:
         hidden, missing = lake.error(who, text), lake.error(who, text.replace("shop.t", "shop.nothing"))

@@ -414,7 +414,7 @@ _DELETED_ROWS_MAX = 1_000_000
 
 
 def _position_deletes(source: TableMetadataSource) -> MetadataTable:
-    """The table `position_deletes`. The column `row` is NULL: few writers store deleted rows.
+    """Returns the table `position_deletes`. The column `row` is NULL: few writers store deleted rows.
 
     Raises `IcebergOperationNotSupported` if there are too many rows.
     """

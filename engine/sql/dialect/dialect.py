@@ -314,7 +314,7 @@ class _Parser(PipeParser):
         return part
 
     def _parse_table_parts_fast(self) -> None:
-        """Disabled: sqlglot's fast path does not look for `@`."""
+        """Disables sqlglot's fast path, which does not look for `@`."""
 
     def _parse_table_parts(
         self, schema: bool = False, is_db_reference: bool = False, wildcard: bool = False, fast: bool = False

@@ -12,7 +12,7 @@ _UNITS_MS = {"DAYS": 86_400_000, "HOURS": 3_600_000, "MINUTES": 60_000}
 def read_new_reference(
     cursor: Cursor, *, is_branch: bool, action: ReferenceAction = ReferenceAction.CREATE
 ) -> tuple[ChangeReference, ...]:
-    """`[IF NOT EXISTS] name [AS OF VERSION id] [RETAIN n unit] [WITH SNAPSHOT RETENTION …]`"""
+    """Reads `[IF NOT EXISTS] name [AS OF VERSION id] [RETAIN n unit] [WITH SNAPSHOT RETENTION …]`."""
     if action is ReferenceAction.CREATE and take_if_not_exists(cursor):
         action = ReferenceAction.CREATE_IF_NOT_EXISTS
     name = cursor.read_name()
@@ -34,13 +34,13 @@ def read_new_reference(
 
 
 def read_dropped_reference(cursor: Cursor, *, is_branch: bool) -> tuple[ChangeReference, ...]:
-    """`[IF EXISTS] name`"""
+    """Reads `[IF EXISTS] name`."""
     action = ReferenceAction.DROP_IF_EXISTS if take_if_exists(cursor) else ReferenceAction.DROP
     return (ChangeReference(name=cursor.read_name(), is_branch=is_branch, action=action),)
 
 
 def _read_retention(cursor: Cursor) -> tuple[int | None, int | None]:
-    """`k SNAPSHOTS`, `n unit`, or both."""
+    """Reads `k SNAPSHOTS`, `n unit`, or both."""
     number = _read_number(cursor)
     if not cursor.take("SNAPSHOTS"):
         return None, number * _read_unit(cursor)

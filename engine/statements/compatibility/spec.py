@@ -85,7 +85,7 @@ def parse_msck(cursor: Cursor) -> Refresh:
 
 
 def show_locks(cursor: Cursor) -> ShowAbsent:
-    """`[t] [EXTENDED]`"""
+    """Reads `[t] [EXTENDED]`."""
     named = None if cursor.is_done else read_table(cursor)
     cursor.take("EXTENDED")
     return ShowAbsent(kind=Absent.LOCKS, table_parts=named)

@@ -79,7 +79,7 @@ def parse_create_external_table(cursor: Cursor) -> CreateTable | CreateTableLike
 
 
 def _read_elements(cursor: Cursor, table: CreateTable) -> CreateTable:
-    """`(column…, [CONSTRAINT name] CHECK (e), [CONSTRAINT name] PRIMARY KEY (columns), …)`"""
+    """Reads `(column…, [CONSTRAINT name] CHECK (e), [CONSTRAINT name] PRIMARY KEY (columns), …)`."""
     columns: list[ColumnDef] = []
     checks: list[Check] = []
     keys: list[KeyDef] = []
@@ -128,7 +128,7 @@ class _Seen:
 
 
 def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
-    """`USING … OPTIONS … PARTITIONED BY … CLUSTER BY … WRITE … ORDERED BY … LOCATION … COMMENT … TBLPROPERTIES …
+    """Reads `USING … OPTIONS … PARTITIONED BY … CLUSTER BY … WRITE … ORDERED BY … LOCATION … COMMENT … TBLPROPERTIES …
     WITH ROW FILTER`, in any order.
     """
     seen = _Seen(set())
@@ -320,7 +320,7 @@ def read_table_version(cursor: Cursor) -> tuple[tuple[str, ...], TimeTravel | No
 
 
 def take_time_travel(cursor: Cursor) -> TimeTravel | None:
-    """`[FOR] VERSION|SYSTEM_VERSION AS OF n`, `[FOR] TIMESTAMP|SYSTEM_TIME AS OF e`"""
+    """Reads `[FOR] VERSION|SYSTEM_VERSION AS OF n`, `[FOR] TIMESTAMP|SYSTEM_TIME AS OF e`."""
     for words in _VERSION_WORDS:
         if cursor.take(*words) or cursor.take("FOR", *words):
             text = cursor.take_string()

@@ -141,14 +141,14 @@ def take_constraint(cursor: Cursor, column: str | None = None) -> Check | KeyDef
 
 
 def take_position(cursor: Cursor) -> Position:
-    """`FIRST`, `AFTER column`"""
+    """Reads `FIRST`, `AFTER column`."""
     if cursor.take("FIRST"):
         return First()
     return After(cursor.read_name()) if cursor.take("AFTER") else None
 
 
 def read_name_list(cursor: Cursor) -> tuple[str, ...]:
-    """`(a, b)`"""
+    """Reads `(a, b)`."""
     cursor.read("(")
     names = [cursor.read_name()]
     while cursor.take(","):
@@ -158,7 +158,7 @@ def read_name_list(cursor: Cursor) -> tuple[str, ...]:
 
 
 def read_dotted_list(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
-    """`(a, b.c)`"""
+    """Reads `(a, b.c)`."""
     cursor.read("(")
     names = [cursor.read_names()]
     while cursor.take(","):
@@ -199,7 +199,7 @@ def read_properties(cursor: Cursor) -> Properties:
 
 
 def read_property_key(cursor: Cursor) -> str:
-    """A string or a dotted name."""
+    """Reads a string or a dotted name."""
     string = cursor.take_string()
     return string if string is not None else ".".join(cursor.read_names())
 

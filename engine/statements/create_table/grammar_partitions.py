@@ -37,7 +37,7 @@ def read_term(cursor: Cursor) -> PartitionTerm:
 
 
 def read_sort_terms(cursor: Cursor) -> tuple[SortTerm, ...]:
-    """`term [ASC | DESC] [NULLS FIRST | LAST], …`, in parentheses or bare."""
+    """Reads `term [ASC | DESC] [NULLS FIRST | LAST], …`, in parentheses or bare."""
     is_wrapped = cursor.take("(")
     terms = [_read_sort_term(cursor)]
     while cursor.take(","):

@@ -125,7 +125,7 @@ def read_parts(cursor: Cursor, kind: Kind) -> tuple[str, ...]:
 
 
 def take_owner(cursor: Cursor) -> PrincipalName | None:
-    """`[SET] OWNER TO principal`, or Hive's `SET OWNER USER principal`."""
+    """Reads `[SET] OWNER TO principal`, or Hive's `SET OWNER USER principal`."""
     if cursor.take("OWNER", "TO") or cursor.take("SET", "OWNER", "TO") or cursor.take("SET", "OWNER"):
         return read_principal(cursor)
     return None
@@ -190,7 +190,7 @@ def _ends_principal(cursor: Cursor) -> bool:
 
 
 def _read_members(cursor: Cursor) -> tuple[PrincipalName, ...]:
-    """`[USER u, …] [GROUP h, …]`, at least one."""
+    """Reads `[USER u, …] [GROUP h, …]`, at least one."""
     members: list[PrincipalName] = []
     for kind in PrincipalKind:
         if cursor.take(kind.value.upper()):

@@ -66,7 +66,9 @@ def _functions(bound: BoundStatement, statement: ListFunctions) -> ResultStream:
 
 
 def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
-    """Built column by column: a tool that lists everything gets a million rows from ten thousand tables."""
+    """Returns the list, built column by column: a tool that lists everything gets a million rows from ten thousand
+    tables.
+    """
     matches = jdbc_matcher(statement.column_pattern) if statement.column_pattern is not None else matches_all
     found = _FoundColumns()
     for relation in bound.named:

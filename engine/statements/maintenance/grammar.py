@@ -127,7 +127,7 @@ _MANIFEST_MODE = "symlink_format_manifest"
 
 
 def _read_time_travel(cursor: Cursor) -> TimeTravel:
-    """`[FOR] VERSION|SYSTEM_VERSION AS OF n` or `[FOR] TIMESTAMP|SYSTEM_TIME AS OF expression`."""
+    """Reads `[FOR] VERSION|SYSTEM_VERSION AS OF n` or `[FOR] TIMESTAMP|SYSTEM_TIME AS OF expression`."""
     cursor.take("FOR")
     if cursor.take_any("VERSION", "SYSTEM_VERSION"):
         cursor.read("AS", "OF")

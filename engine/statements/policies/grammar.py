@@ -72,7 +72,7 @@ def parse_alter_object(cursor: Cursor, kind: Kind) -> AlterOwner | AlterTags:
 
 
 def _read_pairs(cursor: Cursor) -> TagPairs:
-    """`('key' = 'value', 'key', …)`"""
+    """Reads `('key' = 'value', 'key', …)`."""
     pairs: dict[str, str] = {}
     cursor.read("(")
     while not pairs or cursor.take(","):
@@ -132,7 +132,7 @@ def _read_principals(cursor: Cursor) -> tuple[PrincipalName, ...]:
 
 
 def _read_matches(cursor: Cursor) -> tuple[ColumnMatch, ...]:
-    """`condition [AS alias], …`"""
+    """Reads `condition [AS alias], …`."""
     found: list[ColumnMatch] = []
     while not found or cursor.take(","):
         condition = _read_condition(cursor)

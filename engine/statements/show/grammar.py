@@ -172,7 +172,7 @@ def _take_catalogs(cursor: Cursor) -> tuple[bool, str | None]:
 
 
 def _take_named_pattern(cursor: Cursor, word: str) -> str | None:
-    """`SCHEMA LIKE 'pattern'`"""
+    """Reads `SCHEMA LIKE 'pattern'`."""
     return cursor.read_string() if cursor.take(word, "LIKE") else None
 
 

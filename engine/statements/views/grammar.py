@@ -113,7 +113,7 @@ def _refuse_file_columns(cursor: Cursor) -> None:
 
 
 def _read_files(cursor: Cursor) -> FilesAt:
-    """`USING format OPTIONS (path '…', …)`"""
+    """Reads `USING format OPTIONS (path '…', …)`."""
     cursor.read("USING")
     kind = file_kind(cursor.read_name(), "USING")
     options = read_properties(cursor) if cursor.take("OPTIONS") else ()
