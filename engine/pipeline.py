@@ -173,7 +173,7 @@ def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
     authorized = authorize_statement(bound)
     request.on_authorized(access_of(authorized, spec_of(statement).use))
     if hides_metrics(authorized.bound):
-        request.profile.hide_work(texts=hides_texts(authorized.bound))
+        request.profile.hide_metrics(texts=hides_texts(authorized.bound))
     enter(Stage.ANALYZE)
     analyzed = analyze_statement(authorized, context)
     cancel.ensure_live()

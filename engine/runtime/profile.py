@@ -191,7 +191,7 @@ class Profile:
         with self._lock:
             return dict(self._steps)
 
-    def hide_work(self, *, texts: bool = False) -> None:
+    def hide_metrics(self, *, texts: bool = False) -> None:
         """Hides reads, notes and tasks from now on. `texts`: errors do not show the running text either."""
         self.hides_metrics, self.hides_texts = True, texts
 

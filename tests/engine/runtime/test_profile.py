@@ -65,7 +65,7 @@ def test_a_script_has_what_its_statements_read_and_where_they_were() -> None:
         script.end_part(part)
         assert script.now is script
     hidden = script.begin_part()
-    hidden.hide_work()
+    hidden.hide_metrics()
     hidden.add_read(read)
     script.end_part(hidden)
     lines = (str(read), "Spark: 0 of 2 tasks done, 2 running")
