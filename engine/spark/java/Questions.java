@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
-/** What Python answers while Spark plans, from any thread; see engine/spark/questions.py for what goes over the wire. */
+/** What Python answers while Spark plans, from any thread; see engine/spark/driver_callbacks.py for what goes over the wire. */
 final class Questions {
   private final int port;
   private final String password;

@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Tells Python where the first rows of a running query are (engine/spark/announced_result.py says what goes over the
+ * Tells Python where the first rows of a running query are (engine/spark/streaming_result.py says what goes over the
  * wire). The connection is made for the first ones. Where it fails nothing more is told: the answer of the query has
  * all rows anyway.
  */
