@@ -178,11 +178,10 @@ def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
     analyzed = analyze_statement(authorized, context)
     cancel.ensure_live()
     enter(Stage.PLAN)
-    plan = plan_statement(analyzed)
-    if isinstance(plan, EqualityDeletesPlan):
+    resolved: TableSnapshot | None = None
+    while isinstance(plan := plan_statement(analyzed, resolved), EqualityDeletesPlan):
         resolved = execute_and_commit(plan, context, context.retries).resolved
         enter(Stage.PLAN)
-        plan = plan_statement(analyzed, resolved)
     enter(Stage.ENFORCE)
     enforced = enforce(plan)
     cancel.ensure_live()

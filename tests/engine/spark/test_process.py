@@ -32,7 +32,7 @@ class Java:
     def leftStatements(self) -> str:
         return self.left
 
-    def jvm_statistics(self) -> str:
+    def vitals(self) -> str:
         return " ".join(["0"] * 11)
 
     def cancel(self, statement_id: str) -> None:
