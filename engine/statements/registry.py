@@ -12,7 +12,6 @@ from typing import Any
 
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
-from engine.statements.alter_table import grammar as alter_table_grammar
 from engine.statements.alter_table import spec as alter_table
 from engine.statements.comments import spec as comments
 from engine.statements.compatibility import spec as compatibility
@@ -112,7 +111,7 @@ LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] =
     {
         leading_words: read
         for grammar in (
-            alter_table_grammar,
+            alter_table,
             comments,
             compatibility,
             containers_grammar,

@@ -1,9 +1,11 @@
 """Changes to a table's definition, for all formats.
 
-A DDL statement is a tuple of changes. ALTER TABLE is parsed to these values if a format can fold them as written.
-A format folds them onto its own definition of a table (`TableSnapshot.redefined`, `TableFormat.define`), and rejects
-those that it does not support. The planner checks rows and expressions: whether existing rows satisfy a new constraint,
-whether a constraint uses a column that is renamed.
+A DDL statement is a tuple of changes. A format folds them onto its own definition of a table
+(`TableSnapshot.redefined`, `TableFormat.define`), and rejects those that it does not support. The planner checks rows
+and expressions: whether existing rows satisfy a new constraint, whether a constraint uses a column that is renamed.
+
+ALTER TABLE is parsed to these values if a format can fold them as written. A `WrittenChange` needs no planning, and has
+its entry in DESCRIBE HISTORY itself.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from engine.tables.column_metadata import HIGH_WATER_MARK, IdentityColumn
+from engine.tables.definition import TableDetails
 from engine.tables.keys import TableKey
-from engine.types.column_paths import Path
+from engine.tables.operations import HistoryOperation
+from engine.types.column_paths import Path, format_name
 from engine.types.partition_terms import PartitionTerm, SortTerm
 from engine.types.schema import DataType, StructField
 from engine.types.schema_changes import Position
@@ -117,6 +121,10 @@ class ClusterBy:
 
     columns: tuple[Path, ...] = ()
 
+    def operation(self, before: TableDetails, after: TableDetails) -> HistoryOperation:
+        old, new = (",".join(map(format_name, each.clustering_columns)) for each in (before, after))
+        return "CLUSTER BY", {"oldClusteringColumns": old, "newClusteringColumns": new}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionBy:
@@ -125,8 +133,15 @@ class PartitionBy:
     terms: tuple[PartitionTerm, ...]
 
 
+class _SetLayout:
+    __slots__ = ()
+
+    def operation(self, before: TableDetails, after: TableDetails) -> HistoryOperation:
+        return "SET LAYOUT", {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangePartitioning:
+class ChangePartitioning(_SetLayout):
     """Changes new files' partitioning; existing files are unchanged. If both are present, the new term replaces
     `dropped`.
     """
@@ -136,7 +151,7 @@ class ChangePartitioning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SortBy:
+class SortBy(_SetLayout):
     """Sets new files' row order; empty for unordered. `distribution` is the write distribution mode (`hash`, `range`,
     `none`), None to keep it.
     """
@@ -146,15 +161,11 @@ class SortBy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeIdentifiers:
+class ChangeIdentifiers(_SetLayout):
     """Sets the columns that identify a row, which are not enforced."""
 
     columns: tuple[Path, ...]
     dropped: bool = False
-
-
-# Changes for formats with partition transforms, sort orders and identifier fields.
-TransformChange: TypeAlias = PartitionBy | ChangePartitioning | SortBy | ChangeIdentifiers
 
 
 def set_properties(settings: Mapping[str, str]) -> tuple[SetProperty, ...]:
@@ -167,20 +178,14 @@ def set_high_water_mark(column: IdentityColumn, high_water_mark: int) -> SetColu
     return SetColumnMetadata(path=(column.name,), key=HIGH_WATER_MARK, value=high_water_mark)
 
 
-DefinitionChange: TypeAlias = (
-    AddColumn
-    | RenameColumn
-    | DropColumn
-    | MoveColumn
-    | ChangeType
-    | ChangeNullable
-    | SetColumnMetadata
-    | SetProperty
-    | UnsetProperty
-    | AddConstraint
-    | AddKey
-    | DropConstraint
-    | SetDescription
-    | ClusterBy
-    | TransformChange
+# ALTER TABLE's changes that are passed on as they are written.
+WrittenChange: TypeAlias = ClusterBy | ChangePartitioning | SortBy | ChangeIdentifiers
+
+ColumnChange: TypeAlias = (
+    AddColumn | RenameColumn | DropColumn | MoveColumn | ChangeType | ChangeNullable | SetColumnMetadata
 )
+# Changes to properties, and to what a format may store as properties.
+PropertyChange: TypeAlias = SetProperty | UnsetProperty | SetDescription | AddConstraint | AddKey | DropConstraint
+LayoutChange: TypeAlias = ClusterBy | PartitionBy | ChangePartitioning | SortBy | ChangeIdentifiers
+
+DefinitionChange: TypeAlias = ColumnChange | PropertyChange | LayoutChange

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 Json: TypeAlias = Any
+# The name and the parameters of an operation in DESCRIBE HISTORY.
+HistoryOperation: TypeAlias = tuple[str, dict[str, Json]]
 
 
 class TableOperation(Enum):

@@ -1,10 +1,10 @@
-"""Applies column changes to a table draft."""
+"""Applies changes to columns, and to the columns that a table is clustered by, to a table draft."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from catalog.conditions import (
     AddedColumnNotNull,
@@ -27,6 +27,16 @@ from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.type_widening import widen_field
 from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
 from engine.errors.column_errors import column_not_found
+from engine.tables.definition_changes import (
+    AddColumn,
+    ChangeNullable,
+    ChangeType,
+    ColumnChange,
+    DropColumn,
+    MoveColumn,
+    RenameColumn,
+    SetColumnMetadata,
+)
 from engine.tables.keys import PrimaryKey, keys_of
 from engine.types.column_paths import Path, field_at, format_name, parse_name, split_names
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type, walk_fields
@@ -41,7 +51,27 @@ from engine.types.schema_changes import (
 )
 
 
-def add_column(draft: TableDraft, parent: Path, field: StructField, position: Position) -> TableDraft:
+def apply_column_change(draft: TableDraft, change: ColumnChange) -> TableDraft:
+    match change:
+        case AddColumn():
+            return _add_column(draft, change.parent, change.field, change.position)
+        case RenameColumn():
+            return _rename_column(draft, change.path, change.name)
+        case DropColumn():
+            return _drop_column(draft, change.path)
+        case MoveColumn():
+            return draft.with_schema(move_field(draft.schema, change.path, change.position))
+        case ChangeType():
+            return _change_type(draft, change.path, change.data_type)
+        case ChangeNullable():
+            return _change_nullable(draft, change.path, change.nullable, rows_checked=change.rows_checked)
+        case SetColumnMetadata():
+            return _change_column_metadata(draft, change.path, change.key, change.value)
+        case _:
+            assert_never(change)
+
+
+def _add_column(draft: TableDraft, parent: Path, field: StructField, position: Position) -> TableDraft:
     """Adds a column.
 
     Raises `AddedColumnNotNull` for a NOT NULL column or nested field, which requires its parents too.
@@ -52,7 +82,7 @@ def add_column(draft: TableDraft, parent: Path, field: StructField, position: Po
     return draft.with_schema(add_field(draft.schema, parent, field, position))
 
 
-def rename_column(draft: TableDraft, path: Path, name: str) -> TableDraft:
+def _rename_column(draft: TableDraft, path: Path, name: str) -> TableDraft:
     """Renames a column, also in partition and statistics columns; its physical name does not change."""
     if draft.mapping_mode == NO_MAPPING:
         raise RenameRequiresMapping(".".join(path))
@@ -67,7 +97,7 @@ def rename_column(draft: TableDraft, path: Path, name: str) -> TableDraft:
     return _with_statistics_of(renamed, old, (*old[:-1], name))
 
 
-def drop_column(draft: TableDraft, path: Path) -> TableDraft:
+def _drop_column(draft: TableDraft, path: Path) -> TableDraft:
     if draft.mapping_mode == NO_MAPPING:
         raise DropRequiresMapping(".".join(path))
     found = resolve_path(draft.schema, path)
@@ -81,11 +111,7 @@ def drop_column(draft: TableDraft, path: Path) -> TableDraft:
     return _with_statistics_of(draft.with_schema(drop_field(draft.schema, found)), found, None)
 
 
-def move_column(draft: TableDraft, path: Path, position: Position) -> TableDraft:
-    return draft.with_schema(move_field(draft.schema, path, position))
-
-
-def change_type(draft: TableDraft, path: Path, data_type: DataType) -> TableDraft:
+def _change_type(draft: TableDraft, path: Path, data_type: DataType) -> TableDraft:
     """Changes a column to the same type, or to a wider one if type widening is enabled."""
 
     def change(field: StructField) -> StructField:
@@ -101,7 +127,7 @@ def change_type(draft: TableDraft, path: Path, data_type: DataType) -> TableDraf
     return draft.with_schema(replace_field(draft.schema, path, change))
 
 
-def change_nullable(draft: TableDraft, path: Path, nullable: bool, *, rows_checked: bool) -> TableDraft:
+def _change_nullable(draft: TableDraft, path: Path, nullable: bool, *, rows_checked: bool) -> TableDraft:
     if nullable and not draft.is_new:
         _ensure_no_key(draft, resolve_path(draft.schema, path), PrimaryKey)
 
@@ -121,7 +147,7 @@ def _ensure_no_key(draft: TableDraft, path: Path, kind: type[PrimaryKey] | None 
         raise KeyHoldsColumn(path[0], ", ".join(holding))
 
 
-def change_column_metadata(draft: TableDraft, path: Path, key: str, value: Any) -> TableDraft:
+def _change_column_metadata(draft: TableDraft, path: Path, key: str, value: Any) -> TableDraft:
     """Sets a column metadata key; None removes it."""
 
     def change(field: StructField) -> StructField:

@@ -15,31 +15,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, TypeVar, assert_never
 
 from catalog.conditions import ClusteredTableNotPartitionable, LayoutNotSupported
 from engine.delta.definition.clustering import CLUSTERING, format_clustering, unmeasured_columns
-from engine.delta.definition.column_changes import (
-    add_column,
-    change_column_metadata,
-    change_nullable,
-    change_type,
-    cluster_by,
-    drop_column,
-    move_column,
-    rename_column,
-)
+from engine.delta.definition.column_changes import apply_column_change, cluster_by
 from engine.delta.definition.dormant import without_idle_settings
-from engine.delta.definition.property_changes import (
-    add_constraint,
-    add_key,
-    drop_constraint,
-    drop_feature,
-    remove_mapping,
-    set_property,
-    unset_property,
-)
+from engine.delta.definition.property_changes import DropFeature, RemoveMapping, apply_property_change
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition, TableDraft
 from engine.delta.spec import properties
@@ -47,41 +30,18 @@ from engine.delta.spec.actions import Metadata
 from engine.delta.spec.properties import canonical_key, default_properties, ensure_distinct
 from engine.delta.spec.protocols import add_features, protocol_features
 from engine.tables.definition_changes import (
-    AddColumn,
-    AddConstraint,
-    AddKey,
     ChangeIdentifiers,
-    ChangeNullable,
     ChangePartitioning,
-    ChangeType,
     ClusterBy,
+    ColumnChange,
     DefinitionChange,
-    DropColumn,
-    DropConstraint,
-    MoveColumn,
+    LayoutChange,
     PartitionBy,
-    RenameColumn,
-    SetColumnMetadata,
-    SetDescription,
     SetProperty,
     SortBy,
-    UnsetProperty,
     set_properties,
 )
 from engine.types.schema import StructType
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveMapping:
-    """Removes column mapping: columns are stored under their logical names from now on."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropFeature:
-    name: str
-    # The commit's version, if older versions must stay readable; None: no version needs the feature any more.
-    protect_before: int | None = None
-
 
 MetadataChange: TypeAlias = DefinitionChange | RemoveMapping | DropFeature
 
@@ -197,39 +157,13 @@ def _fold(draft: TableDraft, changes: Iterable[MetadataChange]) -> Definition:
 
 def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
     """Applies one change to the draft."""
+    if isinstance(change, ColumnChange):
+        return apply_column_change(draft, change)
+    if not isinstance(change, LayoutChange):
+        return apply_property_change(draft, change)
     match change:
-        case AddColumn():
-            return add_column(draft, change.parent, change.field, change.position)
-        case RenameColumn():
-            return rename_column(draft, change.path, change.name)
-        case DropColumn():
-            return drop_column(draft, change.path)
-        case MoveColumn():
-            return move_column(draft, change.path, change.position)
-        case ChangeType():
-            return change_type(draft, change.path, change.data_type)
-        case ChangeNullable():
-            return change_nullable(draft, change.path, change.nullable, rows_checked=change.rows_checked)
-        case SetColumnMetadata():
-            return change_column_metadata(draft, change.path, change.key, change.value)
-        case SetProperty():
-            return set_property(draft, change.key, change.value)
-        case UnsetProperty():
-            return unset_property(draft, change.key)
-        case AddConstraint():
-            return add_constraint(draft, change.name, change.expression, change.settings)
-        case AddKey():
-            return add_key(draft, change.key)
-        case DropConstraint():
-            return drop_constraint(draft, change.name, if_exists=change.if_exists)
-        case SetDescription():
-            return replace(draft, metadata=replace(draft.metadata, description=change.text))
         case ClusterBy():
             return cluster_by(draft, change.columns)
-        case RemoveMapping():
-            return remove_mapping(draft)
-        case DropFeature():
-            return drop_feature(draft, change.name, change.protect_before)
         case PartitionBy():
             raise LayoutNotSupported("A function in PARTITIONED BY", "Partition by a generated column.")
         case ChangePartitioning() | SortBy() | ChangeIdentifiers():

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import assert_never
 
 from catalog.conditions import (
     ClusteringFeatureOfNewTable,
@@ -49,6 +50,15 @@ from engine.delta.spec.properties import (
     parse_setting,
 )
 from engine.delta.spec.protocols import READER_VERSION_MAX, WRITER_VERSION_MAX, protocol_features, remove_feature
+from engine.tables.definition_changes import (
+    AddConstraint,
+    AddKey,
+    DropConstraint,
+    PropertyChange,
+    SetDescription,
+    SetProperty,
+    UnsetProperty,
+)
 from engine.tables.keys import KEY_PREFIX, PrimaryKey, TableKey, is_key_property, keys_of, primary_key, property_of
 
 _VERSIONS = {MIN_READER_VERSION.lower(): READER_VERSION_MAX, MIN_WRITER_VERSION.lower(): WRITER_VERSION_MAX}
@@ -74,7 +84,41 @@ _SWITCHES = {
 }
 
 
-def set_property(draft: TableDraft, key: str, value: str) -> TableDraft:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveMapping:
+    """Removes column mapping: columns are stored under their logical names from now on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFeature:
+    name: str
+    # The commit's version, if older versions must stay readable; None: no version needs the feature any more.
+    protect_before: int | None = None
+
+
+def apply_property_change(draft: TableDraft, change: PropertyChange | RemoveMapping | DropFeature) -> TableDraft:
+    match change:
+        case SetProperty():
+            return _set_property(draft, change.key, change.value)
+        case UnsetProperty():
+            return _unset_property(draft, change.key)
+        case SetDescription():
+            return replace(draft, metadata=replace(draft.metadata, description=change.text))
+        case AddConstraint():
+            return _add_constraint(draft, change.name, change.expression, change.settings)
+        case AddKey():
+            return _add_key(draft, change.key)
+        case DropConstraint():
+            return _drop_constraint(draft, change.name, if_exists=change.if_exists)
+        case RemoveMapping():
+            return _remove_mapping(draft)
+        case DropFeature():
+            return _drop_feature(draft, change.name, change.protect_before)
+        case _:
+            assert_never(change)
+
+
+def _set_property(draft: TableDraft, key: str, value: str) -> TableDraft:
     folded = key.lower()
     if folded in _VERSIONS:
         return _ask_for_version(draft, folded, key, value)
@@ -90,7 +134,7 @@ def set_property(draft: TableDraft, key: str, value: str) -> TableDraft:
     return draft.with_settings({stored: text})
 
 
-def unset_property(draft: TableDraft, key: str) -> TableDraft:
+def _unset_property(draft: TableDraft, key: str) -> TableDraft:
     """Removes a property. Does nothing if the table lacks the key, as in Spark."""
     stored = canonical_key(key)
     if stored.lower().startswith(CONSTRAINT_PREFIX) or is_key_property(stored):
@@ -104,7 +148,7 @@ def unset_property(draft: TableDraft, key: str) -> TableDraft:
     return draft.with_settings({stored: None, **({early: None} if early is not None else {})})
 
 
-def add_constraint(
+def _add_constraint(
     draft: TableDraft, name: str, expression: str, settings: tuple[tuple[str, str], ...] = ()
 ) -> TableDraft:
     """Adds a CHECK constraint. The caller must validate the text `expression` and the existing rows."""
@@ -118,7 +162,7 @@ def add_constraint(
     return draft.with_settings({key: expression, **captured})
 
 
-def add_key(draft: TableDraft, key: TableKey) -> TableDraft:
+def _add_key(draft: TableDraft, key: TableKey) -> TableDraft:
     """Adds a key. Raises if the table already has a constraint with that name, or a primary key."""
     stored, text = property_of(key)
     if stored in draft.configuration or find_constraint(draft.configuration, key.name) is not None:
@@ -129,7 +173,7 @@ def add_key(draft: TableDraft, key: TableKey) -> TableDraft:
     return draft.with_settings({stored: text})
 
 
-def drop_constraint(draft: TableDraft, name: str, *, if_exists: bool) -> TableDraft:
+def _drop_constraint(draft: TableDraft, name: str, *, if_exists: bool) -> TableDraft:
     key = find_constraint(draft.configuration, name)
     if key is None and f"{KEY_PREFIX}{name.lower()}" in draft.configuration:
         key = f"{KEY_PREFIX}{name.lower()}"
@@ -141,7 +185,7 @@ def drop_constraint(draft: TableDraft, name: str, *, if_exists: bool) -> TableDr
     return draft.with_settings({key: None, **({captured: None} if captured in draft.configuration else {})})
 
 
-def drop_feature(draft: TableDraft, name: str, protect_before: int | None) -> TableDraft:
+def _drop_feature(draft: TableDraft, name: str, protect_before: int | None) -> TableDraft:
     """Removes the feature from the protocol, and the properties that require it from the metadata.
 
     `protect_before` is the commit's version, if older versions that need the feature must stay readable: checkpoints
@@ -224,7 +268,7 @@ def _set_mapping_mode(draft: TableDraft, mode: str) -> TableDraft:
     return replace(mapped, new_name=draft.new_name)
 
 
-def remove_mapping(draft: TableDraft) -> TableDraft:
+def _remove_mapping(draft: TableDraft) -> TableDraft:
     """Removes column mapping. Existing files must have the logical names by then. Raises `MappingNeededByNames`."""
     if draft.mapping_mode == NO_MAPPING:
         return draft

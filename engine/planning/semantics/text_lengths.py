@@ -49,6 +49,9 @@ def with_lengths(schema: StructType, changed: Iterable[DefinitionChange]) -> Ite
     """
     lengths = {(field.name, *path): text for field in schema.fields for path, text in characters_of(field).items()}
     for change in changed:
+        if not isinstance(change, changes.ColumnChange):
+            yield change
+            continue
         match change:
             case changes.AddColumn(field=field, parent=parent):
                 parent = resolve_path(schema, parent)
@@ -78,13 +81,7 @@ def with_lengths(schema: StructType, changed: Iterable[DefinitionChange]) -> Ite
                 known = parse_type(change.value).characters if change.value is not None else ()
                 lengths |= {(*path, *place): text for place, text in known}
                 path = path[:1]
-            case changes.SetColumnMetadata() | changes.ChangeNullable() | changes.AddConstraint() | changes.AddKey():
-                path = ()
-            case changes.SetProperty() | changes.UnsetProperty() | changes.DropConstraint() | changes.SetDescription():
-                path = ()
-            case changes.ClusterBy() | changes.PartitionBy() | changes.ChangePartitioning() | changes.SortBy():
-                path = ()
-            case changes.ChangeIdentifiers():
+            case changes.SetColumnMetadata() | changes.ChangeNullable():
                 path = ()
             case _:
                 assert_never(change)

@@ -60,19 +60,15 @@ from engine.statements.create_table.planning_definition import plan_expression_c
 from engine.statements.create_table.planning_keys import added_key, dropped_key
 from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables import definition_changes as changes
-from engine.tables.definition import TableDefinition, TableDetails
+from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import (
     AddConstraint,
-    ChangeIdentifiers,
-    ChangePartitioning,
-    ClusterBy,
     DefinitionChange,
     DropConstraint,
     RenameColumn,
-    SortBy,
+    WrittenChange,
 )
-from engine.tables.operations import CommitDescription, TableOperation
-from engine.types.column_paths import format_name
+from engine.tables.operations import CommitDescription, HistoryOperation, TableOperation
 from engine.types.schema import StructType
 from engine.types.schema_changes import resolve_path
 
@@ -80,23 +76,24 @@ from engine.types.schema_changes import resolve_path
 def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | CatalogPlan | SyncIdentityPlan:
     """Plans a statement. Raises for operations that the table, or this release, does not support."""
     table = altered_table(bound)
-    match statement.changes[0]:
+    first = statement.changes[0]
+    if isinstance(first, WrittenChange):
+        return altered(bound, table, statement.changes)
+    match first:
         case RenameTable(table_parts=parts):
             return _renamed(bound, table, parts)
         case SyncIdentity() as sync:
             return plan_sync_identity(bound, table, sync)
         case SetLocation():
             return _moved(bound, table)
-        case ClusterBy() as cluster:
-            return _clustered(bound, table, cluster)
         case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn():
             return altered(bound, table, statement.changes)
         case AddConstraint() | DropConstraint() | AddKey() | DropKey() | SetProperties() | UnsetProperties():
             return altered(bound, table, statement.changes)
-        case DropFeature() | ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference():
-            return altered(bound, table, statement.changes)
+        case DropFeature() | ChangeReference():
+            raise alter_history.not_supported(first)
         case _:
-            assert_never(statement.changes[0])
+            assert_never(first)
 
 
 def altered_table(bound: BoundStatement) -> BoundTable:
@@ -130,19 +127,6 @@ def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
     return CatalogPlan(change=SetLocationChange(table.name, other.entry.location), condition=bound.condition)
 
 
-def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:
-    definition = changed(table, [cluster])
-    parameters = {
-        "oldClusteringColumns": _listed(table.snapshot.definition.details(table.label)),
-        "newClusteringColumns": _listed(definition.details(table.label)),
-    }
-    return AlterPlan(table=table, definition=definition, description=described(bound, ("CLUSTER BY", parameters)))
-
-
-def _listed(details: TableDetails) -> str:
-    return ",".join(map(format_name, details.clustering_columns))
-
-
 def altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
     """Plans changes that all formats share, in one version. Raises the format's errors."""
     said = [change for each in written for change in changes_of(bound, table, each)]
@@ -159,7 +143,7 @@ def altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange
     return AlterPlan(
         table=table,
         definition=definition,
-        description=described(bound, alter_history.operation_of(written, table.snapshot, after)),
+        description=described(bound, alter_history.operation_of(written, table.snapshot, definition)),
         expression_checks=_expression_checks(table, written, after, constraints),
         checks=plan_row_checks(table, constraints, not_nulls),
     )
@@ -172,7 +156,7 @@ def changed(table: BoundTable, folded: Iterable[DefinitionChange]) -> TableDefin
         return table.snapshot.redefined(table.label, folded)
 
 
-def described(bound: BoundStatement, operation: alter_history.HistoryOperation) -> CommitDescription:
+def described(bound: BoundStatement, operation: HistoryOperation) -> CommitDescription:
     """Returns the history entry for an operation that changes the definition."""
     name, parameters = operation
     return CommitDescription(
@@ -198,6 +182,9 @@ def _expression_checks(
 
 def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) -> Iterator[DefinitionChange]:
     """Yields the definition changes for a SQL change."""
+    if isinstance(change, WrittenChange):
+        yield change
+        return
     match change:
         case AddColumns():
             yield from add_columns(table, change)
@@ -219,9 +206,7 @@ def changes_of(bound: BoundStatement, table: BoundTable, change: TableChange) ->
             yield from changes.set_properties(dict(properties))
         case UnsetProperties(keys=keys):
             yield from (changes.UnsetProperty(key=key) for key in keys)
-        case ChangePartitioning() | SortBy() | ChangeIdentifiers():
-            yield change
-        case SyncIdentity() | RenameTable() | SetLocation() | ClusterBy() | DropFeature() | ChangeReference():
+        case SyncIdentity() | RenameTable() | SetLocation() | DropFeature() | ChangeReference():
             raise alter_history.not_supported(change)
         case _:
             assert_never(change)

@@ -24,16 +24,15 @@ from engine.statements.alter_table.statement import (
     UnsetProperties,
 )
 from engine.statements.create_table.statement import AddKey, DropKey
+from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import (
     AddConstraint,
-    ChangeIdentifiers,
-    ChangePartitioning,
-    ClusterBy,
     DropConstraint,
     RenameColumn,
-    SortBy,
+    WrittenChange,
 )
 from engine.tables.keys import KEY_PREFIX, ForeignKeyDef
+from engine.tables.operations import HistoryOperation
 from engine.tables.snapshot import TableSnapshot
 from engine.types.schema import (
     ArrayType,
@@ -46,20 +45,23 @@ from engine.types.schema import (
 )
 from engine.types.schema_changes import After, First, Position, column_around, find_field
 
-# An operation's name and its parameters.
-HistoryOperation = tuple[str, dict[str, Any]]
 # Field metadata keys that no statement can set.
 _OWN_METADATA = ("delta.columnMapping.", "delta.typeChanges")
 
 
-def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: StructType) -> HistoryOperation:
-    """Returns the operation for changes that led to the schema `after`. Rejects changes that alter no definition."""
-    before = table.schema
+def operation_of(
+    changes: tuple[TableChange, ...], table: TableSnapshot, definition: TableDefinition
+) -> HistoryOperation:
+    """Returns the operation for changes that led to `definition`. Rejects changes that alter no definition."""
+    first, label = changes[0], table.table_root
+    if isinstance(first, WrittenChange):
+        return first.operation(table.definition.details(label), definition.details(label))
+    before, after = table.schema, definition.config(label).schema
     altered = [change for change in changes if isinstance(change, AlterColumn)]
     named = after if len(altered) == len(changes) else before
     if len(altered) > 1:
         return "CHANGE COLUMNS", {"columns": compact([_altered(change, named) for change in altered])}
-    match changes[0]:
+    match first:
         case AddColumns(columns=columns):
             added = [_described(column.parts, find_field(after, column.parts), column.position) for column in columns]
             return "ADD COLUMNS", {"columns": compact(added)}
@@ -90,12 +92,10 @@ def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: 
             return "SET TBLPROPERTIES", {"properties": compact(dict(properties))}
         case UnsetProperties(keys=keys, if_exists=if_exists):
             return "UNSET TBLPROPERTIES", {"properties": compact(keys), "ifExists": compact(if_exists)}
-        case ChangePartitioning() | SortBy() | ChangeIdentifiers():
-            return "SET LAYOUT", {}
-        case SyncIdentity() | RenameTable() | SetLocation() | ClusterBy() | DropFeature() | ChangeReference():
-            raise not_supported(changes[0])
+        case SyncIdentity() | RenameTable() | SetLocation() | DropFeature() | ChangeReference():
+            raise not_supported(first)
         case _:
-            assert_never(changes[0])
+            assert_never(first)
 
 
 def not_supported(change: TableChange) -> StatementNotSupported:

@@ -1,12 +1,18 @@
-"""Registers ALTER TABLE. Each action declares its binding, required privileges and effect on a protected table."""
+"""Registers ALTER TABLE: each action's first words, names to bind, required privileges and effect on a protected table.
+
+`planning.py` converts an action into changes to the definition, unless it is a `WrittenChange`, which is passed on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any, assert_never
 
 from catalog.grants.conditions import RequiredPrivilege, Requirement
-from catalog.grants.privileges import Privilege
+from catalog.grants.privileges import Kind, Privilege
 from catalog.names import PATH_SCHEMA, TableName, path_of
 from engine.authorization.policies import Effect, PolicyEffect
 from engine.authorization.required_privileges import on_target, schema_of
@@ -16,6 +22,23 @@ from engine.binding.visibility import free_path_owners
 from engine.formats.planning import FormatPlanners, own_plan
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.plan import Plan
+from engine.runtime.statement import Statement
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import unsupported_statement
+from engine.sql.query.names import read_table
+from engine.statements.alter_table.grammar import (
+    read_add_columns,
+    read_alter_columns,
+    read_drop_columns,
+    read_drop_constraint,
+    read_drop_foreign_key,
+    read_drop_primary_key,
+    read_rename_column,
+    read_replace_columns,
+    read_unset_properties,
+    take_added,
+)
+from engine.statements.alter_table.grammar_references import read_dropped_reference, read_new_reference
 from engine.statements.alter_table.planning import plan_alter
 from engine.statements.alter_table.statement import (
     AddColumns,
@@ -24,6 +47,7 @@ from engine.statements.alter_table.statement import (
     ChangeReference,
     DropColumns,
     DropFeature,
+    ReferenceAction,
     RenameTable,
     ReplaceColumns,
     SetLocation,
@@ -32,7 +56,13 @@ from engine.statements.alter_table.statement import (
     TableChange,
     UnsetProperties,
 )
+from engine.statements.create_table.grammar_clauses import read_clustering, read_properties
+from engine.statements.create_table.grammar_partitions import read_term, read_write_order
 from engine.statements.create_table.statement import AddKey, DropKey
+from engine.statements.grants.grammar import take_owner
+from engine.statements.grants.statement import AlterOwner, SecurableName
+from engine.statements.policies.grammar import take_policy, take_tags
+from engine.statements.policies.statement import AlterTags, PolicyStatement
 from engine.statements.spec import StatementSpec, changing
 from engine.tables.definition_changes import (
     AddConstraint,
@@ -43,6 +73,129 @@ from engine.tables.definition_changes import (
     RenameColumn,
     SortBy,
 )
+from engine.types.partition_terms import PartitionTerm
+
+
+def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | AlterTags | PolicyStatement:
+    """Parses the text after ALTER TABLE."""
+    table = read_table(cursor)
+    policy = take_policy(cursor, table)
+    if policy is not None:
+        return policy
+    tags = take_tags(cursor, Kind.TABLE, table)
+    if tags is not None:
+        return tags
+    owner = take_owner(cursor)
+    if owner is not None:
+        return AlterOwner(securable=SecurableName(kind=Kind.TABLE, parts=table), owner=owner)
+    added = take_added(cursor)
+    if added is not None:
+        return AlterTable(table_parts=table, changes=(added,))
+    for words, read in _CHANGES.items():
+        if cursor.take(*words):
+            return AlterTable(table_parts=table, changes=read(cursor))
+    for words in _OTHER_CHANGES:
+        if cursor.take(*words):
+            raise unsupported_statement(f"ALTER TABLE … {' '.join(words)}")
+    if not next(iter(cursor.words(1)), "").isalpha():
+        raise cursor.fail("what to change is expected")
+    raise cursor.fail_among((*_CHANGES, *_OTHER_CHANGES))
+
+
+def _drop_feature(cursor: Cursor) -> tuple[TableChange, ...]:
+    feature = cursor.take_string() or cursor.read_name()
+    return (DropFeature(feature=feature, truncate_history=cursor.take("TRUNCATE", "HISTORY")),)
+
+
+def _cluster_by(cursor: Cursor) -> tuple[TableChange, ...]:
+    return (ClusterBy(columns=read_clustering(cursor)),)
+
+
+def _add_partition_field(cursor: Cursor) -> tuple[TableChange, ...]:
+    return (ChangePartitioning(added=_read_named_term(cursor)),)
+
+
+def _replace_partition_field(cursor: Cursor) -> tuple[TableChange, ...]:
+    dropped = read_term(cursor)
+    cursor.read("WITH")
+    return (ChangePartitioning(dropped=dropped, added=_read_named_term(cursor)),)
+
+
+def _read_named_term(cursor: Cursor) -> PartitionTerm:
+    term = read_term(cursor)
+    return replace(term, name=cursor.read_name()) if cursor.take("AS") else term
+
+
+def _write_ordered(cursor: Cursor) -> tuple[TableChange, ...]:
+    terms, distribution = read_write_order(cursor)
+    return (SortBy(terms=terms, distribution=distribution),)
+
+
+def _identifier_fields(cursor: Cursor, *, dropped: bool) -> tuple[TableChange, ...]:
+    columns = [cursor.read_names()]
+    while cursor.take(","):
+        columns.append(cursor.read_names())
+    return (ChangeIdentifiers(columns=tuple(columns), dropped=dropped),)
+
+
+_CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] = MappingProxyType(
+    {
+        ("ADD", "PARTITION", "FIELD"): _add_partition_field,
+        ("DROP", "PARTITION", "FIELD"): lambda cursor: (ChangePartitioning(dropped=read_term(cursor)),),
+        ("REPLACE", "PARTITION", "FIELD"): _replace_partition_field,
+        ("WRITE",): _write_ordered,
+        ("SET", "IDENTIFIER", "FIELDS"): lambda cursor: _identifier_fields(cursor, dropped=False),
+        ("DROP", "IDENTIFIER", "FIELDS"): lambda cursor: _identifier_fields(cursor, dropped=True),
+        **{("CREATE", kind): partial(read_new_reference, is_branch=kind == "BRANCH") for kind in ("BRANCH", "TAG")},
+        **{
+            ("CREATE", "OR", "REPLACE", kind): partial(
+                read_new_reference, is_branch=kind == "BRANCH", action=ReferenceAction.CREATE_OR_REPLACE
+            )
+            for kind in ("BRANCH", "TAG")
+        },
+        **{
+            ("REPLACE", kind): partial(read_new_reference, is_branch=kind == "BRANCH", action=ReferenceAction.REPLACE)
+            for kind in ("BRANCH", "TAG")
+        },
+        **{("DROP", kind): partial(read_dropped_reference, is_branch=kind == "BRANCH") for kind in ("BRANCH", "TAG")},
+        ("ADD", "COLUMN"): read_add_columns,
+        ("ADD", "COLUMNS"): read_add_columns,
+        ("REPLACE", "COLUMNS"): read_replace_columns,
+        ("RENAME", "COLUMN"): read_rename_column,
+        ("RENAME", "TO"): lambda cursor: (RenameTable(table_parts=read_table(cursor)),),
+        ("DROP", "COLUMN"): read_drop_columns,
+        ("DROP", "COLUMNS"): read_drop_columns,
+        ("DROP", "CONSTRAINT"): read_drop_constraint,
+        ("DROP", "PRIMARY", "KEY"): read_drop_primary_key,
+        ("DROP", "FOREIGN", "KEY"): read_drop_foreign_key,
+        ("DROP", "FEATURE"): _drop_feature,
+        ("ALTER",): read_alter_columns,
+        ("CHANGE",): read_alter_columns,
+        ("SET", "TBLPROPERTIES"): lambda cursor: (SetProperties(properties=read_properties(cursor)),),
+        ("UNSET", "TBLPROPERTIES"): lambda cursor: (read_unset_properties(cursor),),
+        ("SET", "LOCATION"): lambda cursor: (SetLocation(location=cursor.read_string()),),
+        ("CLUSTER", "BY"): _cluster_by,
+    }
+)
+
+# Known changes that are not supported.
+_OTHER_CHANGES = (
+    *(("ADD", word) for word in ("CHECK", "CONSTRAINT", "FOREIGN", "PARTITION", "PRIMARY")),
+    *(("ALTER", "COLUMN"), ("COMPACT",), ("DEFAULT", "COLLATION"), ("DROP", "PARTITION")),
+    ("DROP", "IF", "EXISTS", "PARTITION"),
+    *(("DROP", "ROW", "FILTER"), ("PARTITION",), ("RECOVER", "PARTITIONS"), ("RENAME", "PARTITION")),
+    *(("SET", word) for word in ("FILEFORMAT", "MANAGED", "ROW", "SERDE", "SERDEPROPERTIES", "TAGS")),
+    *((word,) for word in ("ARCHIVE", "CLUSTERED", "CONCATENATE", "NOT", "SKEWED", "SORTED", "STORED", "TOUCH")),
+    *(("SET", "SKEWED"), ("UNARCHIVE",)),
+    *(("EXCHANGE", "PARTITION"), ("UNSET", "SERDEPROPERTIES"), ("UNSET", "TAGS")),
+    *(("DISABLE", "PREDICTIVE"), ("ENABLE", "PREDICTIVE"), ("INHERIT", "PREDICTIVE")),
+)
+
+
+LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {("ALTER", "TABLE"): parse_alter_table}
+)
+
 
 _WHAT = "ALTER TABLE"
 _CHECKS_ROWS = (PolicyEffect.CHECKS_STORED_ROWS, "A constraint that stored rows are checked for")

@@ -1,7 +1,7 @@
 """ALTER TABLE: one value for each kind of change.
 
-A change that formats fold as written is a value in `engine.tables.definition_changes`. The classes here are changes
-that planning resolves into several (columns whose types are SQL text), or that change no definition.
+A change that formats fold is a value in `engine.tables.definition_changes`. The classes here are changes that planning
+resolves into several (columns whose types are SQL text), or that change no definition.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from engine.sql.query.values import Properties
 from engine.statements.create_table.statement import AddKey, ColumnDef, DropKey
 from engine.tables.definition_changes import (
     AddConstraint,
-    ChangeIdentifiers,
-    ChangePartitioning,
-    ClusterBy,
     DropConstraint,
     RenameColumn,
-    SortBy,
+    WrittenChange,
 )
 from engine.types.schema_changes import Position
 
@@ -124,12 +121,9 @@ TableChange = (
     | UnsetProperties
     | RenameTable
     | SetLocation
-    | ClusterBy
     | DropFeature
-    | ChangePartitioning
-    | SortBy
-    | ChangeIdentifiers
     | ChangeReference
+    | WrittenChange
 )
 
 

@@ -123,8 +123,7 @@ def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
         path = (statement.parts[-1],)
         change: DefinitionChange = changes.SetColumnMetadata(path=path, key=COMMENT, value=statement.comment)
         definition = changed(table, [change])
-        after = definition.config(table.label).schema
-        operation = alter_history.operation_of((AlterColumn(parts=path),), table.snapshot, after)
+        operation = alter_history.operation_of((AlterColumn(parts=path),), table.snapshot, definition)
     else:
         definition = changed(table, [changes.SetDescription(text=statement.comment)])
         properties = alter_history.compact({"comment": statement.comment})

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.delta.definition.metadata_changes import MetadataChange, RemoveMapping
+from engine.delta.definition.metadata_changes import MetadataChange
+from engine.delta.definition.property_changes import RemoveMapping
 from engine.delta.definition.table_draft import Definition
 from engine.delta.maintenance.stale_files import STALE_FILES
 from engine.delta.schema.column_mapping import NO_MAPPING
@@ -38,13 +39,10 @@ from engine.statements.alter_table.statement import (
 from engine.statements.create_table.statement import AddKey, DropKey
 from engine.tables.definition_changes import (
     AddConstraint,
-    ChangeIdentifiers,
-    ChangePartitioning,
-    ClusterBy,
     DropConstraint,
     RenameColumn,
     SetProperty,
-    SortBy,
+    WrittenChange,
 )
 from engine.tables.operations import TableOperation
 
@@ -53,7 +51,10 @@ def plan_own_alter(bound: BoundStatement, statement: AlterTable) -> DeltaPlan | 
     """Plans a Delta-only change; returns None for changes that every format has. Raises for unsupported changes."""
     table = bound.target
     assert isinstance(table, BoundTable)
-    match statement.changes[0]:
+    first = statement.changes[0]
+    if isinstance(first, WrittenChange):
+        return None
+    match first:
         case DropFeature() as drop:
             return _dropped_feature(bound, table, drop)
         case SetProperties() | UnsetProperties() as change if ends_mapping(table, change):
@@ -64,12 +65,10 @@ def plan_own_alter(bound: BoundStatement, statement: AlterTable) -> DeltaPlan | 
             return None
         case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn() | SyncIdentity():
             return None
-        case RenameTable() | SetLocation() | ClusterBy() | ChangePartitioning() | SortBy():
-            return None
-        case ChangeIdentifiers() | ChangeReference():
+        case RenameTable() | SetLocation() | ChangeReference():
             return None
         case _:
-            assert_never(statement.changes[0])
+            assert_never(first)
 
 
 def _dropped_feature(
@@ -165,7 +164,7 @@ def _unmapped(
     """
     only = len(change.properties if isinstance(change, SetProperties) else change.keys) == 1
     definition = _changed(table, [RemoveMapping(), *changes_of(bound, table, change)])
-    named = operation_of((change,), table.snapshot, definition.config(table.label).schema)
+    named = operation_of((change,), table.snapshot, definition)
     description = replace(
         described(bound, ("REMOVE COLUMN MAPPING", {}) if only else named),
         exclusive=True,

@@ -21,8 +21,9 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from catalog.conditions import HistoryTruncationNotAllowed, ProtectionRequiresTruncation, StatementNotSupported
-from engine.delta.definition.metadata_changes import DropFeature as DropFeatureChange
-from engine.delta.definition.metadata_changes import MetadataChange, RemoveMapping
+from engine.delta.definition.metadata_changes import MetadataChange
+from engine.delta.definition.property_changes import DropFeature as DropFeatureChange
+from engine.delta.definition.property_changes import RemoveMapping
 from engine.delta.maintenance.feature_history import requires_feature
 from engine.delta.maintenance.stale_files import STALE_FILES
 from engine.delta.schema.type_widening import TYPE_CHANGES

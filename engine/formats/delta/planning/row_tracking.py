@@ -27,10 +27,10 @@ from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.plans import BackfillPlan
 from engine.planning.plans.ddl import AlterPlan
-from engine.statements.alter_table.planning_history import HistoryOperation, compact
+from engine.statements.alter_table.planning_history import compact
 from engine.statements.alter_table.statement import SetProperties
 from engine.tables.definition_changes import set_properties
-from engine.tables.operations import CommitDescription, TableOperation
+from engine.tables.operations import CommitDescription, HistoryOperation, TableOperation
 
 FEATURE = "rowTracking"
 # Files that one commit assigns ids to, as in delta-spark.

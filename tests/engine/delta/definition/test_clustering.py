@@ -26,12 +26,12 @@ from engine.delta.definition.clustering import (
     parse_clustering,
 )
 from engine.delta.definition.metadata_changes import (
-    DropFeature,
     MetadataChange,
     change_table,
     define_table,
     redefine_table,
 )
+from engine.delta.definition.property_changes import DropFeature
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import DomainMetadata
 from engine.delta.spec.protocols import add_features

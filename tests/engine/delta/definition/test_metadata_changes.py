@@ -18,12 +18,12 @@ from catalog.conditions import (
 )
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import (
-    DropFeature,
     MetadataChange,
     change_table,
     define_table,
     with_defaults,
 )
+from engine.delta.definition.property_changes import DropFeature
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Protocol

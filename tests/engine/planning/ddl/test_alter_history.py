@@ -11,7 +11,6 @@ from catalog.conditions import StatementNotSupported
 from engine.planning.plans.ddl import AlterPlan
 from engine.statements.alter_table.planning_history import compact, operation_of
 from engine.statements.alter_table.statement import DropFeature
-from engine.types.schema import StructType
 from tests.engine.planning.lake import PlanningLake
 
 
@@ -79,8 +78,9 @@ def test_operation_and_parameters(planning: PlanningLake, text: str) -> None:
 
 
 def test_action_without_definition_change_is_rejected(planning: PlanningLake) -> None:
+    snapshot = planning.snapshot("plain")
     with pytest.raises(StatementNotSupported, match="ALTER TABLE … DROP FEATURE"):
-        operation_of((DropFeature(feature="x"),), planning.snapshot("plain"), StructType(()))
+        operation_of((DropFeature(feature="x"),), snapshot, snapshot.definition)
 
 
 def test_json_without_blanks() -> None:
