@@ -111,6 +111,17 @@ class DropConstraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RenameConstraint:
+    """Renames a CHECK constraint or a key, whose rows need not be checked again."""
+
+    name: str
+    new_name: str
+
+    def operation(self, before: TableDetails, after: TableDetails) -> HistoryOperation:
+        return "RENAME CONSTRAINT", {"oldName": self.name, "newName": self.new_name}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetDescription:
     text: str | None
 
@@ -179,13 +190,15 @@ def set_high_water_mark(column: IdentityColumn, high_water_mark: int) -> SetColu
 
 
 # ALTER TABLE's changes that are passed on as they are written.
-WrittenChange: TypeAlias = ClusterBy | ChangePartitioning | SortBy | ChangeIdentifiers
+WrittenChange: TypeAlias = RenameConstraint | ClusterBy | ChangePartitioning | SortBy | ChangeIdentifiers
 
 ColumnChange: TypeAlias = (
     AddColumn | RenameColumn | DropColumn | MoveColumn | ChangeType | ChangeNullable | SetColumnMetadata
 )
 # Changes to properties, and to what a format may store as properties.
-PropertyChange: TypeAlias = SetProperty | UnsetProperty | SetDescription | AddConstraint | AddKey | DropConstraint
+PropertyChange: TypeAlias = (
+    SetProperty | UnsetProperty | SetDescription | AddConstraint | AddKey | DropConstraint | RenameConstraint
+)
 LayoutChange: TypeAlias = ClusterBy | PartitionBy | ChangePartitioning | SortBy | ChangeIdentifiers
 
 DefinitionChange: TypeAlias = ColumnChange | PropertyChange | LayoutChange

@@ -225,6 +225,16 @@ ALTERATIONS = {
         operation="DROP CONSTRAINT",
         parameters={"name": "positive", "expr": "id > 0", "existed": True},
     ),
+    "a constraint with another name": Alteration(
+        columns="(id INT, CONSTRAINT Positive CHECK (id > 0))",
+        before="(1)",
+        changes=("RENAME CONSTRAINT positive TO Natural", "ADD CONSTRAINT positive CHECK (id < 9)"),
+        after="(2)",
+        names=["id"],
+        expected=[(1,), (2,)],
+        operation="ADD CONSTRAINT",
+        parameters={"name": "positive", "expr": "id < 9"},
+    ),
     "properties": Alteration(
         columns="(id INT) TBLPROPERTIES ('mine' = '1')",
         before="(1)",
@@ -318,6 +328,7 @@ REFUSED = [
     ("stiff", "ADD CONSTRAINT KNOWN CHECK (id > 0)", "DELTA_CONSTRAINT_ALREADY_EXISTS", "KNOWN"),
     ("stiff", "ADD CONSTRAINT none CHECK (nope > 0)", "DELTA_INVALID_CHECK_CONSTRAINT_REFERENCES", "nope"),
     ("stiff", "DROP CONSTRAINT nope", "DELTA_CONSTRAINT_DOES_NOT_EXIST", "nope"),
+    ("stiff", "RENAME CONSTRAINT nope TO other", "DELTA_CONSTRAINT_DOES_NOT_EXIST", "nope"),
     ("stiff", "RENAME COLUMN v TO w", "DELTA_UNSUPPORTED_RENAME_COLUMN", "v"),
     ("stiff", "DROP COLUMN v", "DELTA_UNSUPPORTED_DROP_COLUMN", "v"),
     ("stiff", "DROP COLUMN nope", "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "nope"),
@@ -405,6 +416,21 @@ def test_a_refused_change_leaves_the_table(
     assert (error.condition, reported in error.full_message) == (condition, True), error
     if (lake / "default" / name).exists():
         assert version_of(lake, name) == 1
+
+
+def test_renamed_constraint_holds_under_its_new_name_without_reading_rows(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE checked (id INT, CONSTRAINT Positive CHECK (id > 0))")
+    run(session, "INSERT INTO checked VALUES (1)")
+    before = DeltaTable(lake / "default" / "checked").metadata().configuration
+    run(session, "ALTER TABLE checked RENAME CONSTRAINT positive TO Natural")
+    assert history(session, "checked") == ("RENAME CONSTRAINT", {"oldName": "positive", "newName": "Natural"})
+    after = DeltaTable(lake / "default" / "checked").metadata().configuration
+    assert after == {key.replace("positive", "natural"): value for key, value in before.items()}
+    error = refuse(session, "INSERT INTO checked VALUES (-1)")
+    assert error.condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES" and "natural" in error.full_message
+    assert rows(session, "SELECT * FROM checked") == [(1,)]
+    run(session, "ALTER TABLE checked DROP CONSTRAINT natural")
+    run(session, "INSERT INTO checked VALUES (-1)")
 
 
 # --- Comments, names --------------------------------------------------------------------------------------------------

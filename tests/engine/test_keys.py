@@ -69,6 +69,18 @@ def test_show_create_table_runs_as_it_is(shop: BareLake) -> None:
     assert constraints(shop, "orders") == before
 
 
+def test_renamed_keys_keep_columns_and_references(shop: BareLake) -> None:
+    shop.answer("ALTER TABLE customers RENAME CONSTRAINT Customers_Key TO `by region`")
+    shop.answer("ALTER TABLE orders RENAME CONSTRAINT buyer TO Customer")
+    assert constraints(shop, "customers") == [("by region", "PRIMARY KEY (`region`, `id`) RELY")]
+    assert constraints(shop, "orders")[1] == (
+        "Customer",
+        f"FOREIGN KEY (`customer`, `place`) REFERENCES {PARENT} (`id`, `region`)",
+    )
+    taken = shop.refuse("ALTER TABLE orders RENAME CONSTRAINT customer TO ORDERS_PK")
+    assert (taken.condition, "ORDERS_PK" in taken.message) == ("CONSTRAINT_ALREADY_EXISTS", True)
+
+
 def test_metadata_calls(shop: BareLake) -> None:
     names = ("spark_catalog", "shop")
     assert shop.rows_of(ListPrimaryKeys(table=("hive_metastore", "SHOP", "Customers"))) == [

@@ -115,6 +115,7 @@ CASES: list[tuple[Written, str | None]] = [
     ("ALTER TABLE {t} ADD CONSTRAINT c CHECK (n > 0)", REJECTED),
     ("ALTER TABLE {t} DROP CONSTRAINT IF EXISTS c", None),
     ("ALTER TABLE {t} ADD CONSTRAINT k PRIMARY KEY (n)", None),
+    ("ALTER TABLE {t} RENAME CONSTRAINT c TO d", None),
     ("ALTER TABLE {t} DROP PRIMARY KEY IF EXISTS", None),
     ("ALTER TABLE {t} SET TBLPROPERTIES (a = 'b')", None),
     ("ALTER TABLE {t} UNSET TBLPROPERTIES IF EXISTS (a)", None),
@@ -167,6 +168,7 @@ NOT_FROM_TEXT = {EvaluateQuery}
 # `free`'s conditions after privileges and policies pass: the statement requires another table.
 REQUIRES_MORE = {
     "DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED",
+    "DELTA_CONSTRAINT_DOES_NOT_EXIST",
     "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT",
     "DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN",
     "DELTA_TABLE_NOT_FOUND",

@@ -34,7 +34,7 @@ from catalog.conditions import (
     UnsupportedFeatureStatus,
 )
 from engine.delta.definition.clustering import CLUSTERING, format_clustering
-from engine.delta.definition.constraints import CONSTRAINT_SETTINGS_PREFIX, find_constraint
+from engine.delta.definition.constraints import CONSTRAINT_SETTINGS_PREFIX, check_constraints, find_constraint
 from engine.delta.definition.schema_validation import odd_names
 from engine.delta.definition.table_draft import TableDraft
 from engine.delta.schema.column_ids import keep_logical_name, without_ids
@@ -55,6 +55,7 @@ from engine.tables.definition_changes import (
     AddKey,
     DropConstraint,
     PropertyChange,
+    RenameConstraint,
     SetDescription,
     SetProperty,
     UnsetProperty,
@@ -110,6 +111,8 @@ def apply_property_change(draft: TableDraft, change: PropertyChange | RemoveMapp
             return _add_key(draft, change.key)
         case DropConstraint():
             return _drop_constraint(draft, change.name, if_exists=change.if_exists)
+        case RenameConstraint():
+            return _rename_constraint(draft, change.name, change.new_name)
         case RemoveMapping():
             return _remove_mapping(draft)
         case DropFeature():
@@ -183,6 +186,17 @@ def _drop_constraint(draft: TableDraft, name: str, *, if_exists: bool) -> TableD
         raise ConstraintDoesNotExist(name)
     captured = f"{CONSTRAINT_SETTINGS_PREFIX}{name.lower()}"
     return draft.with_settings({key: None, **({captured: None} if captured in draft.configuration else {})})
+
+
+def _rename_constraint(draft: TableDraft, name: str, new_name: str) -> TableDraft:
+    dropped = _drop_constraint(draft, name, if_exists=False)
+    for check in check_constraints(draft.configuration):
+        if check.name.lower() == name.lower():
+            return _add_constraint(dropped, new_name, check.expression, check.settings)
+    for key in keys_of(draft.configuration, draft.schema.names):
+        if key.name.lower() == name.lower():
+            return _add_key(dropped, replace(key, name=new_name))
+    raise ConstraintDoesNotExist(name)  # the property of a key that cannot be read
 
 
 def _drop_feature(draft: TableDraft, name: str, protect_before: int | None) -> TableDraft:

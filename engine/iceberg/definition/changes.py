@@ -54,6 +54,7 @@ from engine.tables.definition_changes import (
     MoveColumn,
     PartitionBy,
     RenameColumn,
+    RenameConstraint,
     SetColumnMetadata,
     SetDescription,
     SetProperty,
@@ -257,7 +258,7 @@ def _applied(draft: _Draft, change: DefinitionChange) -> _Draft:
             return draft.with_properties(others if change.text is None else {**others, COMMENT: change.text})
         case PartitionBy() | ChangePartitioning() | SortBy() | ChangeIdentifiers():
             return _with_layout(draft, change)
-        case AddConstraint() | DropConstraint():
+        case AddConstraint() | DropConstraint() | RenameConstraint():
             raise IcebergChangeNotSupported(draft.old.name, "a CHECK constraint")
         case AddKey():
             raise IcebergChangeNotSupported(draft.old.name, "a key; its identifier fields are SET IDENTIFIER FIELDS")

@@ -71,6 +71,7 @@ from engine.tables.definition_changes import (
     ClusterBy,
     DropConstraint,
     RenameColumn,
+    RenameConstraint,
     SortBy,
 )
 from engine.types.partition_terms import PartitionTerm
@@ -100,6 +101,12 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | AlterTags | P
     if not next(iter(cursor.words(1)), "").isalpha():
         raise cursor.fail("what to change is expected")
     raise cursor.fail_among((*_CHANGES, *_OTHER_CHANGES))
+
+
+def _rename_constraint(cursor: Cursor) -> tuple[TableChange, ...]:
+    name = cursor.read_name()
+    cursor.read("TO")
+    return (RenameConstraint(name=name, new_name=cursor.read_name()),)
 
 
 def _drop_feature(cursor: Cursor) -> tuple[TableChange, ...]:
@@ -162,6 +169,7 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
         ("ADD", "COLUMNS"): read_add_columns,
         ("REPLACE", "COLUMNS"): read_replace_columns,
         ("RENAME", "COLUMN"): read_rename_column,
+        ("RENAME", "CONSTRAINT"): _rename_constraint,
         ("RENAME", "TO"): lambda cursor: (RenameTable(table_parts=read_table(cursor)),),
         ("DROP", "COLUMN"): read_drop_columns,
         ("DROP", "COLUMNS"): read_drop_columns,
@@ -218,6 +226,8 @@ def _bind(statement: AlterTable, binder: Binder) -> BoundNames:
             return BoundNames(target=table)
         case DropFeature() | ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference():
             return BoundNames(target=table)
+        case RenameConstraint():
+            return BoundNames(target=table)
         case _:
             assert_never(statement.changes[0])
 
@@ -246,7 +256,7 @@ def _require_change(bound: BoundStatement, change: TableChange) -> Iterable[Requ
             yield from on_target(bound, Privilege.SELECT)
         case AddColumns() | ReplaceColumns() | RenameColumn() | DropColumns() | AlterColumn() | AddKey() | DropKey():
             yield from on_target(bound, Privilege.MODIFY)
-        case SyncIdentity() | DropConstraint() | SetProperties() | UnsetProperties() | ClusterBy():
+        case SyncIdentity() | DropConstraint() | RenameConstraint() | SetProperties() | UnsetProperties() | ClusterBy():
             yield from on_target(bound, Privilege.MODIFY)
         case ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference():
             yield from on_target(bound, Privilege.MODIFY)
@@ -277,7 +287,9 @@ def _effects_of(change: TableChange, bound: BoundStatement) -> Iterable[Effect]:
             yield Effect(*_CHECKS_ROWS)
         case SyncIdentity() | AddKey() | DropConstraint() | DropKey() | SetProperties() | UnsetProperties():
             yield Effect(PolicyEffect.NONE, _WHAT)
-        case ClusterBy() | ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference():
+        case (
+            ClusterBy() | ChangePartitioning() | SortBy() | ChangeIdentifiers() | ChangeReference() | RenameConstraint()
+        ):
             yield Effect(PolicyEffect.NONE, _WHAT)
         case RenameTable() | SetLocation() | DropFeature():
             yield Effect(PolicyEffect.ADMINISTERS, _WHAT)
@@ -299,8 +311,9 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         AlterTable,
         "ALTER TABLE",
         syntax="ALTER TABLE table {ADD COLUMNS (…) | DROP COLUMNS (…) | RENAME COLUMN a TO b | ALTER COLUMN a … | "
-        "REPLACE COLUMNS (…) | ADD CONSTRAINT … | DROP CONSTRAINT … | SET TBLPROPERTIES (…) | "
-        "UNSET TBLPROPERTIES (…) | RENAME TO name | SET LOCATION 'path' | CLUSTER BY {(…) | NONE} | "
+        "REPLACE COLUMNS (…) | ADD CONSTRAINT … | DROP CONSTRAINT … | RENAME CONSTRAINT a TO b | "
+        "SET TBLPROPERTIES (…) | UNSET TBLPROPERTIES (…) | RENAME TO name | SET LOCATION 'path' | "
+        "CLUSTER BY {(…) | NONE} | "
         "DROP FEATURE feature [TRUNCATE HISTORY] | ADD PARTITION FIELD … | WRITE ORDERED BY … | "
         "SET IDENTIFIER FIELDS … | {CREATE | REPLACE | DROP} {BRANCH | TAG} …}",
         example="ALTER TABLE orders ADD COLUMNS (note STRING)",

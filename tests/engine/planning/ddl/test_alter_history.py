@@ -59,6 +59,7 @@ HISTORY: dict[str, tuple[str, dict[str, Any]]] = {
         {"name": "POSITIVE", "expr": "amount > 0", "existed": "true"},
     ),
     "plain DROP CONSTRAINT IF EXISTS c": ("DROP CONSTRAINT", {"name": "c", "existed": "false"}),
+    "ruled RENAME CONSTRAINT POSITIVE TO small": ("RENAME CONSTRAINT", {"oldName": "POSITIVE", "newName": "small"}),
     "plain SET TBLPROPERTIES ('x' = 'y')": ("SET TBLPROPERTIES", {"properties": {"x": "y"}}),
     "plain UNSET TBLPROPERTIES ('x')": ("UNSET TBLPROPERTIES", {"properties": ["x"], "ifExists": "false"}),
     "plain UNSET TBLPROPERTIES IF EXISTS ('x')": ("UNSET TBLPROPERTIES", {"properties": ["x"], "ifExists": "true"}),

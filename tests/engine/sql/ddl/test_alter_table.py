@@ -20,7 +20,7 @@ from engine.statements.alter_table.statement import (
 )
 from engine.statements.create_table.statement import ColumnDef
 from engine.statements.parse import parse
-from engine.tables.definition_changes import AddConstraint, ClusterBy, DropConstraint, RenameColumn
+from engine.tables.definition_changes import AddConstraint, ClusterBy, DropConstraint, RenameColumn, RenameConstraint
 from engine.types.schema_changes import After, First, Position
 
 
@@ -53,6 +53,7 @@ CHANGES: list[tuple[str, tuple[TableChange, ...]]] = [
     ("add columns a int, b string", (AddColumns(columns=(_column("a", "int"), _column("b", "string"))),)),
     ("replace columns (a int)", (ReplaceColumns(columns=(_column("a", "int"),)),)),
     ("rename column s.a to `b c`", (RenameColumn(path=("s", "a"), name="b c"),)),
+    ("rename constraint a to `b c`", (RenameConstraint(name="a", new_name="b c"),)),
     ("rename to s.u", (RenameTable(table_parts=("s", "u")),)),
     ("drop column s.a", (DropColumns(columns=(("s", "a"),)),)),
     ("drop columns if exists (a, s.b)", (DropColumns(columns=(("a",), ("s", "b")), if_exists=True),)),
