@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, assert_never
 
 from catalog.grants.conditions import Requirement
@@ -15,7 +16,6 @@ from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import AnswerPlan, ExplainPlan
 from engine.planning.reads.answers import answer_from_log
 from engine.pruning.metadata_answers import NoAnswer
-from engine.runtime.accesses import Use
 from engine.statements.explain.planning import explain_write
 from engine.statements.explain.statement import Explain, ExplainWrite
 from engine.statements.insert.spec import analyze_insert, bind_insert, require_insert
@@ -24,8 +24,8 @@ from engine.statements.merge.spec import analyze_merge, bind_merge
 from engine.statements.merge.statement import Merge
 from engine.statements.row_changes.spec import bind_delete, bind_update, require_row_changes
 from engine.statements.row_changes.statement import Delete, Update
-from engine.statements.select.spec import analyze_query, bind_query, require_reads
-from engine.statements.spec import StatementSpec, effect, never
+from engine.statements.select.spec import reading_query
+from engine.statements.spec import StatementSpec, effect, planned_analyzed
 
 
 def _bind(statement: ExplainWrite, binder: Binder) -> BoundNames:
@@ -73,43 +73,25 @@ def _noted(answer: AnswerPlan | NoAnswer) -> str:
     return f"answered from the log of {answer.table.label}, version {answer.table.snapshot.version}: no file is read"
 
 
-_SHOWS_PLAN = effect(PolicyEffect.REVEALS_PLAN, "EXPLAIN")
-
-SPECS: tuple[StatementSpec[Any], ...] = (
-    StatementSpec(
-        statement=Explain,
-        title="EXPLAIN",
-        syntax="EXPLAIN [EXTENDED | CODEGEN | COST | FORMATTED] query",
-        example="EXPLAIN SELECT 1",
-        bind=lambda statement, binder: bind_query(statement.inner, binder),
-        required_privileges=require_reads,
-        policy_effects=_SHOWS_PLAN,
-        analyze=lambda bound, statement, _: analyze_query(bound, statement.inner),
-        plan=_plan,
-        answer=None,
-        use=Use.READ,
-        retry=never,
-        caches_result=True,
-        reports_work=False,
-        is_read_only=True,
-        answers_rows=True,
-    ),
-    StatementSpec(
-        statement=ExplainWrite,
-        title="EXPLAIN of a statement that changes rows",
-        syntax="EXPLAIN [EXTENDED | CODEGEN | COST | FORMATTED] {INSERT … | DELETE … | UPDATE … | MERGE …}",
-        example="EXPLAIN DELETE FROM orders WHERE id = 1",
-        bind=_bind,
-        required_privileges=_require,
-        policy_effects=_SHOWS_PLAN,
-        analyze=_analyze,
-        plan=lambda analyzed, statement, _: explain_write(analyzed, statement),
-        answer=None,
-        use=Use.READ,
-        retry=never,
-        caches_result=True,
-        reports_work=False,
-        is_read_only=True,
-        answers_rows=True,
-    ),
+_QUERY: StatementSpec[Any] = reading_query(
+    Explain,
+    "EXPLAIN",
+    syntax="EXPLAIN [EXTENDED | CODEGEN | COST | FORMATTED] query",
+    example="EXPLAIN SELECT 1",
+    query=lambda statement: statement.inner,
+    plan=_plan,
+    policy_effects=effect(PolicyEffect.REVEALS_PLAN, "EXPLAIN"),
 )
+_WRITE = replace(
+    _QUERY,
+    statement=ExplainWrite,
+    title="EXPLAIN of a statement that changes rows",
+    syntax="EXPLAIN [EXTENDED | CODEGEN | COST | FORMATTED] {INSERT … | DELETE … | UPDATE … | MERGE …}",
+    example="EXPLAIN DELETE FROM orders WHERE id = 1",
+    bind=_bind,
+    required_privileges=_require,
+    analyze=_analyze,
+    plan=planned_analyzed(explain_write),
+)
+
+SPECS = (_QUERY, _WRITE)

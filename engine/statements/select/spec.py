@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from catalog.conditions import StatementNotSupported
 from catalog.grants.conditions import Requirement
-from engine.authorization.policies import PolicyEffect
+from engine.authorization.policies import Effect, PolicyEffect
 from engine.authorization.required_privileges import reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.formats.planning import FormatPlanners
-from engine.planning.analyzed import AnalyzedStatement, Analyzer
+from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import SchemaPlan
 from engine.planning.reads.answers import answer_from_log
@@ -24,6 +24,8 @@ from engine.runtime.statement import Statement
 from engine.sql.query.values import Query
 from engine.statements.describe.statement import DescribeQuery
 from engine.statements.spec import StatementSpec, effect, never
+
+S = TypeVar("S", bound=Statement)
 
 THROUGH_POLICIES = effect(PolicyEffect.READS_THROUGH_POLICIES, "SELECT")
 
@@ -41,8 +43,36 @@ def analyze_query(bound: BoundStatement, query: Query) -> AnalyzedStatement:
     return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
 
 
-def _analyze(bound: BoundStatement, query: Query, _: Analyzer) -> AnalyzedStatement:
-    return analyze_query(bound, query)
+def reading_query(
+    statement: type[S],
+    title: str,
+    *,
+    syntax: str,
+    example: str,
+    query: Callable[[S], Query],
+    plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan],
+    policy_effects: Callable[[BoundStatement, S], Iterable[Effect]] = THROUGH_POLICIES,
+    caches_result: bool = True,
+) -> StatementSpec[S]:
+    """Returns the spec for a statement about one query, which Spark answers."""
+    return StatementSpec(
+        statement=statement,
+        title=title,
+        syntax=syntax,
+        example=example,
+        bind=lambda each, binder: bind_query(query(each), binder),
+        required_privileges=require_reads,
+        policy_effects=policy_effects,
+        analyze=lambda bound, each, _: analyze_query(bound, query(each)),
+        plan=plan,
+        answer=None,
+        use=Use.READ,
+        retry=never,
+        caches_result=caches_result,
+        reports_work=False,
+        is_read_only=True,
+        answers_rows=True,
+    )
 
 
 def _plan(analyzed: AnalyzedStatement, query: Query, _: FormatPlanners) -> Plan:
@@ -58,40 +88,21 @@ def _plan_schema(analyzed: AnalyzedStatement, _: DescribeQuery, __: FormatPlanne
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    StatementSpec(
-        statement=Query,
-        title="SELECT",
+    reading_query(
+        Query,
+        "SELECT",
         syntax="[WITH …] SELECT … | VALUES … | TABLE name | FROM name …",
         example="SELECT 1",
-        bind=bind_query,
-        required_privileges=require_reads,
-        policy_effects=THROUGH_POLICIES,
-        analyze=_analyze,
+        query=lambda query: query,
         plan=_plan,
-        answer=None,
-        use=Use.READ,
-        retry=never,
-        caches_result=True,
-        reports_work=False,
-        is_read_only=True,
-        answers_rows=True,
     ),
-    StatementSpec(
-        statement=DescribeQuery,
-        title="DESCRIBE QUERY",
+    reading_query(
+        DescribeQuery,
+        "DESCRIBE QUERY",
         syntax="DESCRIBE [QUERY] query",
         example="DESCRIBE QUERY SELECT 1",
-        bind=lambda statement, binder: bind_query(statement.inner, binder),
-        required_privileges=require_reads,
-        policy_effects=THROUGH_POLICIES,
-        analyze=lambda bound, statement, _: analyze_query(bound, statement.inner),
+        query=lambda statement: statement.inner,
         plan=_plan_schema,
-        answer=None,
-        use=Use.READ,
-        retry=never,
         caches_result=False,
-        reports_work=False,
-        is_read_only=True,
-        answers_rows=True,
     ),
 )
