@@ -1,7 +1,7 @@
-"""A table with the first words of known statements that are not supported.
+"""A table with the first words of known statements, which determine the error if no family parses the statement.
 
 The longest matching row determines the error, so `CREATE FUNCTION` is more specific than `CREATE`. A statement whose
-first words match no row is a syntax error. A row is removed when its statement becomes supported.
+first words match no row is a syntax error. A row has no effect on the statements that a family registers.
 """
 
 from __future__ import annotations
@@ -113,7 +113,6 @@ _ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             ("CREATE VIEW …", _VIEWS),
             ("DROP MATERIALIZED | SHOW MATERIALIZED", "Use DROP VIEW and SHOW VIEWS"),
             ("CREATE PROCEDURE | CREATE OR REPLACE PROCEDURE | DROP PROCEDURE | DESCRIBE PROCEDURE", _PROCEDURES),
-            ("SHOW PROCEDURES", _PROCEDURES),
             ("CREATE INDEX | DROP INDEX | ALTER INDEX | CREATE BLOOMFILTER | DROP BLOOMFILTER", _INDEXES),
             ("CREATE VARIABLE | DROP VARIABLE", "Use DECLARE [VARIABLE] x INT, and DROP TEMPORARY VARIABLE x"),
             ("PREPARE | EXECUTE", _VARIABLES),
