@@ -47,6 +47,7 @@ from engine.statements.scripting.statement import Executable, RunnableStatement
 from engine.statements.select import spec as select
 from engine.statements.session import grammar as session_grammar
 from engine.statements.session import spec as session
+from engine.statements.show import collations as show_collations
 from engine.statements.show import grammar as show_grammar
 from engine.statements.show import procedures as show_procedures
 from engine.statements.show import spec as show
@@ -76,7 +77,7 @@ FAMILIES: Mapping[str, tuple[StatementSpec[Any], ...]] = MappingProxyType(
         "Functions": functions.SPECS,
         "Volumes": volumes.SPECS,
         "Comments": comments.SPECS,
-        "SHOW": (*show.SPECS, *show_procedures.SPECS),
+        "SHOW": (*show.SPECS, *show_collations.SPECS, *show_procedures.SPECS),
         "DESCRIBE": describe.SPECS,
         "Lists for drivers": listings.SPECS,
         "Session": session.SPECS,
@@ -128,6 +129,7 @@ LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], RunnableStatement]] =
             procedures_grammar,
             row_changes_grammar,
             session_grammar,
+            show_collations,
             show_grammar,
             show_procedures,
             tokens,

@@ -13,7 +13,7 @@ import pytest
 
 from engine.main import LakeSession
 from tests.engine.foreign_tables import column, write_table
-from tests.engine.lake_sessions import refuse, rows, run
+from tests.engine.lake_sessions import refuse, rows, run, table
 
 WORDS = ["a", "A", "b", "B ", "ä", "Z", None, "z"]
 LIST = {"type": "array", "elementType": "string", "containsNull": True}
@@ -138,3 +138,22 @@ def test_changes_have_collations(lake: Path, session: LakeSession) -> None:
     )
     query = f"SELECT count(*) FROM table_changes('{name}', 0) WHERE folded = 'a'"
     assert rows(session, query) == [(2,)]
+
+
+def test_show_collations_lists_names_that_collate_accepts(session: LakeSession) -> None:
+    found = table(session, "SHOW COLLATIONS LIKE 'utf8_*lcase|DE_CI'")
+    assert found.column_names == [
+        *("NAME", "LANGUAGE", "COUNTRY", "ACCENT_SENSITIVITY", "CASE_SENSITIVITY", "PAD_ATTRIBUTE", "ICU_VERSION")
+    ]
+    assert [row[:-1] for row in zip(*(each.to_pylist() for each in found.columns), strict=True)] == [
+        ("UTF8_LCASE", None, None, "ACCENT_SENSITIVE", "CASE_INSENSITIVE", "NO_PAD"),
+        ("de_CI", "German", None, "ACCENT_SENSITIVE", "CASE_INSENSITIVE", "NO_PAD"),
+    ]
+    assert rows(session, "SELECT 'a' COLLATE de_CI = 'A'") == [(True,)]
+
+
+def test_show_collations_without_pattern_lists_all(session: LakeSession) -> None:
+    names = rows(session, "SELECT NAME FROM collations()")
+    assert len(names) > 1000
+    assert [row[:1] for row in rows(session, "SHOW COLLATIONS")] == names
+    assert rows(session, "SHOW COLLATIONS 'it''s|\\\\d+'") == []

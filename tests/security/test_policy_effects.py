@@ -160,9 +160,9 @@ NOT_ABOUT_TABLES = {
     "CreateSchema CreateToken CreateVolume DeclareVariables DescribeCatalog DescribeFunction DescribePolicy",
     "DescribeSchema DescribeVolume DropCatalog DropFunction DropGroup DropLocation DropPolicy DropSchema DropVariable",
     "DropView DropVolume FindFunctions FindSchemas GetFile ListFunctions ListSchemas ListVolume RegisterTable",
-    "RenameVolume ResetSetting RevokeToken SetSetting ShowCatalogs ShowCurrentNamespace ShowFunctions ShowGroups",
-    "ShowLocations ShowProcedures ShowSchemas ShowSettings ShowTokens ShowUsers ShowViews ShowVolumes UseCatalog",
-    "UseSchema",
+    "RenameVolume ResetSetting RevokeToken SetSetting ShowCatalogs ShowCollations ShowCurrentNamespace",
+    "ShowFunctions ShowGroups ShowLocations ShowProcedures ShowSchemas ShowSettings ShowTokens ShowUsers ShowViews",
+    "ShowVolumes UseCatalog UseSchema",
 }
 NOT_FROM_TEXT = {EvaluateQuery}
 # `free`'s conditions after privileges and policies pass: the statement requires another table.
