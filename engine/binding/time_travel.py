@@ -2,6 +2,11 @@
 
 Spark folds their expressions to constants, in the session's time zone. A plain number is a version, and does not need
 Spark. A string is a timestamp, as in Delta, even if it contains only digits.
+
+Expressions are folded while names are bound, not in a step before: the texts of views, and the functions of policies,
+become known and parsed only then, and may contain AS OF as well. A step before binding would fold the statement's own
+expressions in each family's values, and binding would still have to fold the others. `Constants` is shared by all
+bindings of a statement, so that Spark evaluates each expression once.
 """
 
 from __future__ import annotations
