@@ -18,7 +18,7 @@ from catalog.conditions import DuplicateColumns, NoPartitionColumn, PartitionCol
 from engine.errors.column_errors import column_not_found
 from engine.planning.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.types.partition_terms import IDENTITY
 from engine.types.schema import StructField
 
@@ -59,7 +59,7 @@ def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField,
     return tuple(found.values())
 
 
-def partition_column(config: TableConfiguration, name: str) -> str:
+def partition_column(config: TableConfig, name: str) -> str:
     """Returns the name as the schema spells it. Raises `NoPartitionColumn`."""
     columns = config.partition_columns or tuple(
         each.path[0] for each in config.partition_sources if each.transform == IDENTITY and len(each.path) == 1

@@ -15,7 +15,7 @@ from catalog.conditions import CannotModifyAppendOnly, ConstraintViolated, Funct
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import parse_expression
 from engine.sql.query.bodies import separate_functions
-from engine.tables.config import Constraint, TableConfiguration
+from engine.tables.config import Constraint, TableConfig
 
 
 def enforce_constraints(plan: WritePlan) -> WritePlan:
@@ -55,7 +55,7 @@ def ensure_append_only(plan: WritePlan) -> WritePlan:
     return plan
 
 
-def ensure_rows_may_go(config: TableConfiguration, label: str) -> None:
+def ensure_rows_may_go(config: TableConfig, label: str) -> None:
     """Raises `CannotModifyAppendOnly`."""
     if config.is_append_only:
         raise CannotModifyAppendOnly(label)

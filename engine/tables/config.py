@@ -1,4 +1,4 @@
-"""Constraints on a table's rows and their storage, as input to `engine.enforcement`."""
+"""The configuration of one table version, for all formats: what its rows must satisfy, and how files store them."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Distribution(StrEnum):
     RANGE = "range"
 
 
-class TableConfiguration(Protocol):
-    """The rules for one table version."""
+class TableConfig(Protocol):
+    """One table version's configuration, which its format reads from the metadata."""
 
     @property
     def schema(self) -> StructType: ...
@@ -172,7 +172,7 @@ class TableConfiguration(Protocol):
 
 
 class UnconstrainedConfig:
-    """Rules for a format without any: no constraints, generated columns, identities, or write settings."""
+    """The configuration of a format without constraints, generated columns, identities, and write settings."""
 
     __slots__ = ()
     schema: StructType

@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
 class TableDefinition(Protocol):
     """One table version's definition. Immutable."""
 
-    def config(self, table: str) -> TableConfiguration:
-        """Returns the rules that apply to a table with this definition; `table` is its name in messages."""
+    def config(self, table: str) -> TableConfig:
+        """Returns the configuration of a table with this definition; `table` is its name in messages."""
         ...
 
     def details(self, table: str) -> TableDetails:

@@ -15,7 +15,7 @@ from catalog.conditions import UnknownTableFormat
 from engine.concurrency.table_pins import StatementPins
 from engine.storage.storage import Storage
 from engine.tables.changes import Bound, TableChanges
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription
@@ -61,7 +61,7 @@ class TableFormat(Protocol):
     def describe_files(
         self,
         folder: Storage,
-        table_config: TableConfiguration,
+        table_config: TableConfig,
         files: Sequence[DataFile],
         measured: Collection[str] = (),
     ) -> NewFiles:

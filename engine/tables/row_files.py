@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from engine.pruning.predicates import Predicate
 from engine.storage.deletion_vectors import Rows
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.tables.scan import Scan
 from engine.types.arrow_types import Array, RecordBatch
 
@@ -41,7 +41,7 @@ class FilesWithDeletedRows:
 class RowFiles(Protocol):
     """One snapshot's files, for row-level changes."""
 
-    def scan(self, table_config: TableConfiguration, files: pa.Table, relation: str, label: str) -> Scan:
+    def scan(self, table_config: TableConfig, files: pa.Table, relation: str, label: str) -> Scan:
         """Returns a scan over these files under these rules, without pruning."""
         ...
 

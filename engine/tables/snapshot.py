@@ -21,7 +21,7 @@ from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
-from engine.tables.config import Constraint, TableConfiguration
+from engine.tables.config import Constraint, TableConfig
 from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import TableOperation
@@ -95,7 +95,7 @@ class TableSnapshot(Protocol):
         ...
 
     @property
-    def table_config(self) -> TableConfiguration:
+    def table_config(self) -> TableConfig:
         """The rules for new rows."""
         ...
 

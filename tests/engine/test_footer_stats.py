@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.delta.commit.footer_stats import FooterStats
-from engine.delta.definition.table_config import TableConfig, choose_protocol
+from engine.delta.definition.table_config import DeltaConfig, choose_protocol
 from engine.spark.session import SparkDriver
 from engine.storage.storage import open_storage
 from engine.types.schema import PrimitiveType, StructField, StructType
@@ -41,7 +41,7 @@ def test_a_nan_in_any_row_group_leaves_no_upper_bound(spark_driver: SparkDriver,
     schema = StructType(tuple(StructField(name, PrimitiveType.DOUBLE) for name in names))
     storage = open_storage(str(tmp_path))
     table = metadata(schema, (), {})
-    config = TableConfig.of("t", choose_protocol("t", None, table), table)
+    config = DeltaConfig.of("t", choose_protocol("t", None, table), table)
     stats = FooterStats(storage, config).load(file.name)
     bounds = [(stats.min_values.get(name), stats.max_values.get(name)) for name in names]
     assert bounds == [(low, high) for _, low, high in COLUMNS]

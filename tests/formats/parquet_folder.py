@@ -31,7 +31,7 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage, open_storage
 from engine.tables.changes import Bound, TableChanges
-from engine.tables.config import Constraint, TableConfiguration, UnconstrainedConfig
+from engine.tables.config import Constraint, TableConfig, UnconstrainedConfig
 from engine.tables.definition import TableDefinition, TableDetails
 from engine.tables.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
 from engine.tables.operations import HISTORY_SCHEMA, CommitDescription, IdempotentWrite, TableOperation
@@ -257,7 +257,7 @@ class FolderRowFiles:
 
     snapshot: FolderSnapshot
 
-    def scan(self, rules: TableConfiguration, files: pa.Table, relation: str, label: str) -> Scan:
+    def scan(self, rules: TableConfig, files: pa.Table, relation: str, label: str) -> Scan:
         return replace(
             self.snapshot.scan(relation, label),
             schema=rules.schema,
@@ -419,7 +419,7 @@ class FolderFormat:
         return open_storage(location)
 
     def describe_files(
-        self, folder: Storage, rules: TableConfiguration, files: Sequence[DataFile], measured: Collection[str] = ()
+        self, folder: Storage, rules: TableConfig, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> FolderFiles:
         counts = [pq.read_metadata(f"{folder.root}/{file.path}").num_rows for file in files]
         entries = (

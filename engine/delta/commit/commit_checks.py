@@ -30,7 +30,7 @@ from catalog.conditions import (
 )
 from engine.delta.commit.staged_commit import StagedCommit
 from engine.delta.definition.schema_validation import ensure_schema
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.log.file_table import file_keys
 from engine.delta.snapshot.row_files import num_records
 from engine.delta.spec import properties
@@ -47,8 +47,8 @@ class PendingCommit:
 
     staged: StagedCommit
     # None: the commit creates the table.
-    before: TableConfig | None
-    after: TableConfig
+    before: DeltaConfig | None
+    after: DeltaConfig
     # Features that this commit intentionally removes from the protocol.
     drops: frozenset[str]
 

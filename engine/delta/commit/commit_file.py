@@ -29,7 +29,7 @@ from catalog.conditions import RowIdsWithoutStatistics
 from engine.delta.commit.conflicts import BaseVersion
 from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit
 from engine.delta.definition.clustering import with_clustering
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.log.arrow_json import format_lines
 from engine.delta.log.wire_columns import wire_columns
 from engine.delta.snapshot.row_files import num_records
@@ -56,7 +56,7 @@ class CommitFile:
     # The in-commit timestamp, or the clock's time.
     timestamp_ms: int
     # The table's configuration after the commit.
-    config: TableConfig
+    config: DeltaConfig
     # As committed, with row ids.
     adds: RecordBatch
     # As committed, including row tracking's high-water mark.
@@ -90,7 +90,7 @@ def make_commit_file(staged: StagedCommit, base: BaseVersion, level: IsolationLe
         enabled = _with_enablement(metadata, base, version, timestamp_ms)
         if enabled is not metadata:
             metadata = enabled
-            config = TableConfig.of(base.table, config.protocol, metadata, config.clustering)
+            config = DeltaConfig.of(base.table, config.protocol, metadata, config.clustering)
     adds, high_water_mark = staged.adds, base.row_id_high_water_mark
     if config.is_supported("rowTracking"):
         adds, high_water_mark = assign_row_ids(adds, version, high_water_mark, base.table)
@@ -134,7 +134,7 @@ def assign_row_ids(adds: RecordBatch, version: int, high_water_mark: int, table:
     return _with_commit_version(adds, version), int(ends[-1])
 
 
-def _governing(staged: StagedCommit, base: BaseVersion) -> TableConfig:
+def _governing(staged: StagedCommit, base: BaseVersion) -> DeltaConfig:
     """Returns the table's configuration after the commit, except for in-commit timestamps."""
     config = base.config
     if config is not None and staged.protocol is None and staged.metadata is None:
@@ -142,7 +142,7 @@ def _governing(staged: StagedCommit, base: BaseVersion) -> TableConfig:
     protocol = staged.protocol or (config.protocol if config else None)
     metadata = staged.metadata or (config.metadata if config else None)
     assert protocol is not None and metadata is not None, "the first commit of a table was checked to have both"
-    governing = TableConfig.of(base.table, protocol, metadata, config.clustering if config else None)
+    governing = DeltaConfig.of(base.table, protocol, metadata, config.clustering if config else None)
     return with_clustering(governing, staged.domain_metadata)
 
 
@@ -164,7 +164,7 @@ def _with_enablement(metadata: Metadata, base: BaseVersion, version: int, timest
 
 
 def _commit_info(
-    staged: StagedCommit, base: BaseVersion, config: TableConfig, level: IsolationLevel, timestamp_ms: int
+    staged: StagedCommit, base: BaseVersion, config: DeltaConfig, level: IsolationLevel, timestamp_ms: int
 ) -> CommitInfo:
     """Builds the `commitInfo`; `config` is the configuration after the commit."""
     described = staged.description

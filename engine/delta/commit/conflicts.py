@@ -51,7 +51,7 @@ from catalog.conditions import (
 )
 from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit
 from engine.delta.definition.clustering import CLUSTERING_DOMAIN, with_clustering
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.log.commit_reader import LogActions
 from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Metadata
@@ -93,19 +93,19 @@ class BaseVersion:
     table: str
     # -1 if the table does not exist.
     version: int
-    config: TableConfig | None
+    config: DeltaConfig | None
     # The version's commit time; 0 if the table does not exist.
     timestamp_ms: int
     # The highest assigned row id; -1 if none was assigned.
     row_id_high_water_mark: int
 
     def after(self, winner: WinningCommit) -> BaseVersion:
-        """Returns the head rebased on a winning commit. Raises the errors of `TableConfig.of`."""
+        """Returns the head rebased on a winning commit. Raises the errors of `DeltaConfig.of`."""
         actions, config = winner.actions, self.config
         protocol = actions.protocol or (config.protocol if config else None)
         metadata = actions.metadata or (config.metadata if config else None)
         if protocol is not None and metadata is not None and (actions.protocol or actions.metadata):
-            config = TableConfig.of(self.table, protocol, metadata, config.clustering if config else None)
+            config = DeltaConfig.of(self.table, protocol, metadata, config.clustering if config else None)
         if config is not None:
             config = with_clustering(config, actions.domain_metadata.values())
         domain = actions.domain_metadata.get(ROW_TRACKING_DOMAIN)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.delta.definition.clustering import measured_columns
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.spec.stats import BoundValue, FileStats, lower_bound, upper_bound
 from engine.storage.storage import Storage
@@ -56,7 +56,7 @@ class _Leaf:
 class FooterStats:
     """Reads statistics for a table's files from their footers."""
 
-    def __init__(self, storage: Storage, config: TableConfig) -> None:
+    def __init__(self, storage: Storage, config: DeltaConfig) -> None:
         self._storage = storage
         self._leaves = tuple(_leaves(physical_schema(measured_columns(config), config.column_mapping_mode)))
 

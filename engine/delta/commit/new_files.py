@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from engine.delta.commit.footer_stats import FooterStats
 from engine.delta.commit.staged_commit import adds_of
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import physical_name, physical_names
 from engine.delta.spec.actions import Add
 from engine.delta.spec.stats import FileStats
@@ -61,7 +61,7 @@ class NewFiles:
 
 
 def describe_files(
-    storage: Storage, config: TableConfig, files: Iterable[DataFile], measured: Iterable[str] = ()
+    storage: Storage, config: DeltaConfig, files: Iterable[DataFile], measured: Iterable[str] = ()
 ) -> NewFiles:
     """Reads each file's footer. Files without rows are not added, since no query would need them.
 
@@ -110,7 +110,7 @@ def _union(ranges: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def _partition_values(config: TableConfig, texts: Mapping[str, str | None]) -> dict[str, str | None]:
+def _partition_values(config: DeltaConfig, texts: Mapping[str, str | None]) -> dict[str, str | None]:
     """Returns values in the protocol's form, for every partition column."""
     values = {}
     for name in config.metadata.partition_columns:

@@ -62,7 +62,7 @@ from engine.delta.commit.staged_commit import (
     with_data_change,
 )
 from engine.delta.definition.metadata_changes import change_table
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.snapshot import Snapshot
@@ -93,7 +93,7 @@ class Committed:
     version: int
     timestamp_ms: int
     # The table's configuration from this version on.
-    config: TableConfig = field(repr=False)
+    config: DeltaConfig = field(repr=False)
     attempts: int
     txn_id: str
     # The commit file's size.
@@ -331,7 +331,7 @@ class Transaction:
 
         Raises a `ConcurrentModification` if another writer's commit conflicts with it or the table was dropped,
         `CommitAttemptsExceeded`, `CommitOutcomeUnknown`, `LogWriteFailed`, `StorageNotWritable`, and the errors of
-        `TableConfig.ensure_supported` and `engine.delta.commit.commit_checks`.
+        `DeltaConfig.ensure_supported` and `engine.delta.commit.commit_checks`.
         """
         assert not self._is_closed, "a transaction is committed once"
         self._is_closed = True
@@ -489,5 +489,5 @@ class Transaction:
                 self.storage.delete(name)
 
 
-def _isolation_of(config: TableConfig | None) -> IsolationLevel:
+def _isolation_of(config: DeltaConfig | None) -> IsolationLevel:
     return IsolationLevel(config.get(ISOLATION_LEVEL)) if config else IsolationLevel.SERIALIZABLE

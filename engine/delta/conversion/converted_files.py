@@ -24,7 +24,7 @@ from catalog.conditions import FooterNotReadable
 from engine.delta.commit.footer_stats import FooterStats
 from engine.delta.conversion.folder_files import folder_values
 from engine.delta.conversion.parquet_types import merged_schema, schema_of_footer
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.log.file_table import FILES_SCHEMA, make_batch, map_array
 from engine.delta.schema.column_mapping import physical_name
 from engine.delta.spec.stats import FileStats
@@ -47,7 +47,7 @@ class Layout:
     statistics contain row counts only.
     """
 
-    define: Callable[[StructType], TableConfig]
+    define: Callable[[StructType], DeltaConfig]
     partition_columns: Sequence[StructField]
     zone: tzinfo
     has_bounds: bool = True

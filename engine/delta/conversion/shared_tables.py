@@ -24,7 +24,7 @@ from engine.delta.commit.merged_vectors import read_vector
 from engine.delta.conversion.converted_files import READERS_MAX, ConvertedFiles, read_sized_footer
 from engine.delta.conversion.footer_columns import FooterColumns, NotShared, footer_columns, stored_name
 from engine.delta.definition.metadata_changes import MetadataChange, define_table
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.file_table import FILES_SCHEMA, make_batch, map_array, with_entries
 from engine.delta.schema.column_ids import keep_logical_name
@@ -115,7 +115,7 @@ def _texts(column: pa.ChunkedArray) -> Iterator[str]:
 class _Looking:
     """Information from the footers: file rows, and properties that all files share."""
 
-    def __init__(self, sharing: Sharing, config: TableConfig) -> None:
+    def __init__(self, sharing: Sharing, config: DeltaConfig) -> None:
         self._sharing = sharing
         self._config = config
         self._stats = FooterStats(sharing.storage, config)

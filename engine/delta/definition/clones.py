@@ -23,7 +23,7 @@ from dataclasses import replace
 from catalog.conditions import ClusteredTableNotPartitionable
 from engine.delta.definition.clustering import CLUSTERING, CLUSTERING_DOMAIN, format_clustering
 from engine.delta.definition.metadata_changes import change_table
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Protocol
@@ -49,8 +49,8 @@ _OWN_DOMAINS = frozenset({"delta.rowTracking", CLUSTERING_DOMAIN})
 
 def define_clone(
     table: str,
-    source: TableConfig,
-    target: TableConfig | None,
+    source: DeltaConfig,
+    target: DeltaConfig | None,
     settings: Mapping[str, str],
     created_ms: int | None = None,
 ) -> Definition:
@@ -87,7 +87,7 @@ def cloned_domains(
     return (*copied, *gone)
 
 
-def _configuration(source: Configuration, target: TableConfig | None) -> dict[str, str | None]:
+def _configuration(source: Configuration, target: DeltaConfig | None) -> dict[str, str | None]:
     copied = {key: value for key, value in source.items() if key not in (*_ROW_TRACKING, *_OF_VERSIONS)}
     if target is None:
         return copied
@@ -100,7 +100,7 @@ def _configuration(source: Configuration, target: TableConfig | None) -> dict[st
     return copied
 
 
-def _protocol(source: TableConfig, target: TableConfig | None) -> Protocol:
+def _protocol(source: DeltaConfig, target: DeltaConfig | None) -> Protocol:
     features = protocol_features(source.protocol)
     lasting = features - _FEATURES_OF_VERSIONS
     if target is not None:

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.conditions import MalformedLogEntry
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import physical_name
 from engine.delta.schema.stats_columns import stats_columns
 from engine.delta.spec.actions import DomainMetadata
@@ -76,7 +76,7 @@ def parse_clustering(domain: DomainMetadata | None) -> tuple[Path, ...]:
         raise MalformedLogEntry(f"the domain {CLUSTERING_DOMAIN}", f"{domain.configuration!r}") from error
 
 
-def with_clustering(config: TableConfig, domains: Iterable[DomainMetadata]) -> TableConfig:
+def with_clustering(config: DeltaConfig, domains: Iterable[DomainMetadata]) -> DeltaConfig:
     """Returns the configuration after a commit with these domains."""
     for domain in domains:
         if domain.domain == CLUSTERING_DOMAIN:
@@ -84,24 +84,24 @@ def with_clustering(config: TableConfig, domains: Iterable[DomainMetadata]) -> T
     return config
 
 
-def clustering_columns(config: TableConfig) -> tuple[Path, ...]:
+def clustering_columns(config: DeltaConfig) -> tuple[Path, ...]:
     """Returns logical paths; a path without a matching column is returned as in the log. Raises `MalformedLogEntry`."""
     if not config.is_supported(CLUSTERING):
         return ()
     return logical_paths(config.schema, config.column_mapping_mode, parse_clustering(config.clustering))
 
 
-def clustering_names(config: TableConfig) -> list[str]:
+def clustering_names(config: DeltaConfig) -> list[str]:
     """Returns the columns as spelled in SQL."""
     return [format_name(path) for path in clustering_columns(config)]
 
 
-def measured_columns(config: TableConfig) -> StructType:
+def measured_columns(config: DeltaConfig) -> StructType:
     """Returns the part of the schema (logical names) whose leaves have statistics in files that we write."""
     return _measured(config, besides=clustering_columns(config))
 
 
-def unmeasured_columns(config: TableConfig) -> Mapping[Path, Path]:
+def unmeasured_columns(config: DeltaConfig) -> Mapping[Path, Path]:
     """Maps clustering columns without statistics by the table's own settings: physical to logical path."""
     if not config.is_supported(CLUSTERING):
         return {}
@@ -125,7 +125,7 @@ def physical_path(schema: StructType, mode: str, path: Path) -> Path:
     return tuple(names)
 
 
-def _measured(config: TableConfig, besides: Iterable[Path] = ()) -> StructType:
+def _measured(config: DeltaConfig, besides: Iterable[Path] = ()) -> StructType:
     metadata = config.metadata
     return stats_columns(config.schema, metadata.partition_columns, metadata.configuration, besides)
 

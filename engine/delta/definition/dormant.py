@@ -19,7 +19,7 @@ features. It must not become effective because somebody changes a comment. There
         switch             -               ordinary                    kept, protocol upgraded
 
 This applies to legacy versions. In a protocol that lists its features, metadata and list must agree. If they do not,
-row writes are rejected (`TableConfig.ensure_protocol_carries_metadata`), and a metadata change repairs the table.
+row writes are rejected (`DeltaConfig.ensure_protocol_carries_metadata`), and a metadata change repairs the table.
 
 Protocol: "Table Features"; the treatment of generation expressions follows delta-spark.
 """

@@ -15,7 +15,7 @@ from catalog.errors import SqlError
 from engine.delta.definition.clustering import CLUSTERING, clustering_columns
 from engine.delta.definition.constraints import check_constraints
 from engine.delta.definition.metadata_changes import define_table
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.features import FEATURES
 from engine.delta.spec.properties import (
@@ -39,7 +39,7 @@ _DEFAULT = "CURRENT_DEFAULT"
 _OF_THE_PAST = ("delta.columnMapping.", "delta.typeChanges", "delta.identity.highWaterMark")
 
 
-def define_like(table: str, config: TableConfig, written: Mapping[str, str] = MappingProxyType({})) -> Definition:
+def define_like(table: str, config: DeltaConfig, written: Mapping[str, str] = MappingProxyType({})) -> Definition:
     """Returns the definition of a new table like another one, with the properties that the statement sets.
 
     Its protocol is the weakest one that carries everything.
@@ -69,7 +69,7 @@ def define_like_other(table: str, schema: StructType, details: TableDetails, wri
     return define_table(table, schema, partition_columns=columns, changes=changes)
 
 
-def _changes(config: TableConfig, written: Mapping[str, str]) -> Iterator[DefinitionChange]:
+def _changes(config: DeltaConfig, written: Mapping[str, str]) -> Iterator[DefinitionChange]:
     configuration = config.metadata.configuration
     copied = {
         key: value
@@ -107,7 +107,7 @@ def _type(data_type: DataType) -> DataType:
             assert_never(data_type)
 
 
-def creating_properties(label: str, config: TableConfig) -> list[tuple[str, str]]:
+def creating_properties(label: str, config: DeltaConfig) -> list[tuple[str, str]]:
     """Returns the TBLPROPERTIES for a statement that creates this table: settable properties, and the protocol.
 
     Constraints have their own clause.
@@ -116,7 +116,7 @@ def creating_properties(label: str, config: TableConfig) -> list[tuple[str, str]
     return settable + _protocol_properties(label, config)
 
 
-def _protocol_properties(label: str, config: TableConfig) -> list[tuple[str, str]]:
+def _protocol_properties(label: str, config: DeltaConfig) -> list[tuple[str, str]]:
     """Returns properties that select the protocol, if the rest of the statement would create a weaker one.
 
     The column defaults feature is always included: other engines do not add it automatically.

@@ -23,7 +23,7 @@ from engine.delta.definition.clustering import CLUSTERING, format_clustering, un
 from engine.delta.definition.column_changes import apply_column_change, cluster_by
 from engine.delta.definition.dormant import without_idle_settings
 from engine.delta.definition.property_changes import DropFeature, RemoveMapping, apply_property_change
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition, TableDraft
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
@@ -55,7 +55,7 @@ def unique_physical_name(_: str) -> str:
 
 
 def change_table(
-    old: TableConfig, changes: Iterable[MetadataChange], new_name: Callable[[str], str] = unique_physical_name
+    old: DeltaConfig, changes: Iterable[MetadataChange], new_name: Callable[[str], str] = unique_physical_name
 ) -> Definition:
     """Returns the definition after `changes`.
 
@@ -89,7 +89,7 @@ def define_table(
 
 
 def redefine_table(
-    old: TableConfig,
+    old: DeltaConfig,
     schema: StructType,
     *,
     partition_columns: tuple[str, ...] = (),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.delta.definition.clustering import format_clustering
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.spec import properties
@@ -24,7 +24,7 @@ from engine.tables.column_metadata import HIGH_WATER_MARK, STEP, is_identity
 from engine.types.schema import StructField, StructType, parse_schema
 
 
-def restored_definition(now: TableConfig, then: TableConfig) -> Definition:
+def restored_definition(now: DeltaConfig, then: DeltaConfig) -> Definition:
     """Returns the definition that restores `then` over `now`; all features in both are known."""
     protocol = add_features(now.protocol, protocol_features(then.protocol))
     protocol = raised_to(protocol, then.protocol.min_reader_version, then.protocol.min_writer_version)
@@ -34,7 +34,7 @@ def restored_definition(now: TableConfig, then: TableConfig) -> Definition:
     return Definition(protocol=protocol, metadata=_metadata(now, then), clustering=clustering)
 
 
-def _metadata(now: TableConfig, then: TableConfig) -> Metadata:
+def _metadata(now: DeltaConfig, then: DeltaConfig) -> Metadata:
     schema = parse_schema(then.metadata.schema_string)
     merged = StructType(tuple(_with_high_water_mark(field, now.schema.field(field.name)) for field in schema.fields))
     configuration = dict(then.metadata.configuration)

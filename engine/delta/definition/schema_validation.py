@@ -25,7 +25,7 @@ from catalog.conditions import (
     PartitionColumnNotFound,
     ReservedColumnNames,
 )
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import NO_MAPPING, PHYSICAL_NAME, column_id, physical_schema
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
 from engine.types.schema import ArrayType, MapType, PrimitiveType, StructType, format_data_type, walk_fields
@@ -38,7 +38,7 @@ _NO_PARTITIONS = (PrimitiveType.VARIANT, PrimitiveType.VOID)
 _CDC_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
 
 
-def ensure_schema(config: TableConfig) -> None:
+def ensure_schema(config: DeltaConfig) -> None:
     """Raises the error for the first violated requirement."""
     _ensure_names(config)
     _ensure_partition_columns(config)
@@ -52,7 +52,7 @@ def odd_names(schema: StructType) -> str:
     return ", ".join(map(repr, odd))
 
 
-def _ensure_names(config: TableConfig) -> None:
+def _ensure_names(config: DeltaConfig) -> None:
     ensure_distinct_names(config.schema)
     if config.column_mapping_mode == NO_MAPPING:
         odd = odd_names(config.schema)
@@ -64,7 +64,7 @@ def _ensure_names(config: TableConfig) -> None:
             raise ReservedColumnNames(", ".join(reserved))
 
 
-def _ensure_partition_columns(config: TableConfig) -> None:
+def _ensure_partition_columns(config: DeltaConfig) -> None:
     columns = config.metadata.partition_columns
     exact = {field.name: field for field in config.schema.fields}
     for name in columns:
@@ -80,7 +80,7 @@ def _ensure_partition_columns(config: TableConfig) -> None:
         raise AllColumnsArePartitions(", ".join(columns))
 
 
-def _ensure_mapping(config: TableConfig) -> None:
+def _ensure_mapping(config: DeltaConfig) -> None:
     fields = [(".".join(path), field) for path, field in walk_fields(config.schema)]
     for path, field in fields:
         if column_id(field) is None or not isinstance(field.metadata.get(PHYSICAL_NAME), str):

@@ -1,6 +1,6 @@
-"""TableConfig: one version's protocol, metadata, schema and properties, combined and validated.
+"""DeltaConfig: one version's protocol, metadata, schema and properties, combined and validated.
 
-Protocol and metadata are raw values from the log; a `TableConfig` exists only if they could be interpreted. It answers
+Protocol and metadata are raw values from the log; a `DeltaConfig` exists only if they could be interpreted. It answers
 two kinds of questions:
 
 - *May this operation run?* `ensure_supported` is the only function that decides, and its error names the blocking
@@ -66,7 +66,7 @@ PARQUET = "parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableConfig:
+class DeltaConfig:
     """A table's effective configuration at one version."""
 
     # Name or path, for messages.
@@ -265,7 +265,7 @@ class TableConfig:
             return operation not in READS or name in (self.protocol.reader_features or ())
         return operation not in feature.allows and feature.is_in_use(self.facts)
 
-    def ensure_still_writable(self, before: TableConfig | None) -> None:
+    def ensure_still_writable(self, before: DeltaConfig | None) -> None:
         """Raises `UnsupportedWriterFeatures` if a feature that comes into use now prevents writing rows.
 
         A statement must not create a table that this product cannot write. Other writers' tables are unaffected: a
@@ -276,7 +276,7 @@ class TableConfig:
         if blocking:
             raise UnsupportedWriterFeatures(self.table, ", ".join(blocking), TableOperation.METADATA.value)
 
-    def ensure_protocol_carries_metadata(self, before: TableConfig | None) -> None:
+    def ensure_protocol_carries_metadata(self, before: DeltaConfig | None) -> None:
         """Raises `FeaturesProtocolMismatch` if the metadata demands features that the protocol lacks.
 
         A reader ignores them; a writer must not commit this combination. With a legacy protocol, older writers left

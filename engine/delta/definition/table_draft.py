@@ -13,7 +13,7 @@ from typing import Self
 from catalog.conditions import ClusteringColumnMissingStats, FeaturesProtocolMismatch
 from engine.delta.definition.clustering import clustering_columns, logical_paths, parse_clustering, unmeasured_columns
 from engine.delta.definition.schema_validation import ensure_schema
-from engine.delta.definition.table_config import TableConfig, choose_protocol
+from engine.delta.definition.table_config import DeltaConfig, choose_protocol
 from engine.delta.schema.column_ids import assign_ids
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.spec import properties
@@ -32,26 +32,26 @@ class Definition:
 
     protocol: Protocol
     metadata: Metadata
-    # As in `TableConfig`.
+    # As in `DeltaConfig`.
     clustering: DomainMetadata | None = None
     # Features that the protocol intentionally lacks.
     drops: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, config: TableConfig) -> Self:
+    def of(cls, config: DeltaConfig) -> Self:
         """Returns an existing table's definition."""
         return cls(protocol=config.protocol, metadata=config.metadata, clustering=config.clustering)
 
-    def config(self, table: str) -> TableConfig:
+    def config(self, table: str) -> DeltaConfig:
         """Returns the configuration for this definition; `table` is its name for messages."""
-        return TableConfig.of(table, self.protocol, self.metadata, self.clustering)
+        return DeltaConfig.of(table, self.protocol, self.metadata, self.clustering)
 
     def details(self, table: str) -> TableDetails:
         """Returns the details that DESCRIBE shows for this definition."""
         return table_details(self.config(table))
 
 
-def table_details(config: TableConfig) -> TableDetails:
+def table_details(config: DeltaConfig) -> TableDetails:
     """Returns a table's details, except the modification time, which the log has."""
     metadata, protocol = config.metadata, config.protocol
     return TableDetails(
@@ -71,7 +71,7 @@ class TableDraft:
     # For messages.
     table: str
     # The table's current configuration; None for a new table.
-    before: TableConfig | None
+    before: DeltaConfig | None
     # Its `schema_string` is ignored in a draft.
     metadata: Metadata
     schema: StructType

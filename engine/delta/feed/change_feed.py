@@ -21,7 +21,7 @@ from datetime import tzinfo
 import pyarrow as pa
 
 from catalog.conditions import ChangeDataMissing, IncompatibleDataSchema, IncompatibleSchemaChange, ReservedColumnNames
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.feed.change_files import ChangedFiles
 from engine.delta.feed.change_range import load_changes
 from engine.delta.schema.column_mapping import (
@@ -101,7 +101,7 @@ def load_change_feed(
     `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and the errors of `load_changes`.
     """
     changed = ChangedFiles(table.storage, versions)
-    configs: list[tuple[int, TableConfig]] = []
+    configs: list[tuple[int, DeltaConfig]] = []
     redefined = False
     if versions:
         changes = load_changes(table, versions[0], versions[-1], times)
@@ -111,7 +111,7 @@ def load_change_feed(
             actions, (since, config) = change.actions, configs[-1]
             if change.version > since and (actions.metadata or actions.protocol):
                 metadata, protocol = actions.metadata or config.metadata, actions.protocol or config.protocol
-                configs.append((change.version, TableConfig.of(config.table, protocol, metadata)))
+                configs.append((change.version, DeltaConfig.of(config.table, protocol, metadata)))
                 _ensure_feed(versions, *configs[-1])
             elif change.version == since:
                 redefined = actions.metadata is not None
@@ -134,15 +134,15 @@ def load_change_feed(
     )
 
 
-def _ensure_feed(versions: range, version: int, config: TableConfig) -> None:
+def _ensure_feed(versions: range, version: int, config: DeltaConfig) -> None:
     config.ensure_supported(TableOperation.CDF_READ)
     if not config.get(CHANGE_DATA_FEED):
         raise ChangeDataMissing(config.table, versions[0], versions[-1], version)
 
 
 def _choose_columns(
-    table: Snapshot, versions: range, configs: Sequence[tuple[int, TableConfig]]
-) -> tuple[int, TableConfig]:
+    table: Snapshot, versions: range, configs: Sequence[tuple[int, DeltaConfig]]
+) -> tuple[int, DeltaConfig]:
     """Returns the version whose columns are read, and its configuration."""
     ends = [table.config, *(config for _, config in configs[:1]), *(config for _, config in configs[-1:])]
     if versions and any(config.column_mapping_mode != NO_MAPPING for config in ends):
@@ -151,7 +151,7 @@ def _choose_columns(
 
 
 def _ensure_readable(
-    versions: range, configs: Sequence[tuple[int, TableConfig]], read_version: int, read: TableConfig
+    versions: range, configs: Sequence[tuple[int, DeltaConfig]], read_version: int, read: DeltaConfig
 ) -> None:
     read.ensure_supported(TableOperation.CDF_READ)
     ensure_readable_changes(read.table, read.schema)
@@ -167,7 +167,7 @@ def _ensure_readable(
         raise IncompatibleDataSchema(read.table, versions[0], versions[-1], read_version)
 
 
-def is_readable_with(old: TableConfig, new: TableConfig, *, without_dropped: bool = False) -> bool:
+def is_readable_with(old: DeltaConfig, new: DeltaConfig, *, without_dropped: bool = False) -> bool:
     """Returns whether rows written under `old` can be read under `new` without loss.
 
     With `without_dropped`, the values in columns that `new` lacks do not count.

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from engine.delta.commit.staged_commit import with_data_change
 from engine.delta.definition.clustering import measured_columns
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.log.file_table import STRING_MAP, nulls
 from engine.delta.log.wire_columns import wire_columns, wire_type
 from engine.delta.schema.column_mapping import physical_schema
@@ -222,7 +222,7 @@ def _typed_partitions(snapshot: Snapshot) -> tuple[list[Any], tuple[tuple[Array,
     return fields, tuple(columns)
 
 
-def _stats_fields(config: TableConfig) -> tuple[Any, list[Any]]:
+def _stats_fields(config: DeltaConfig) -> tuple[Any, list[Any]]:
     """Returns the schema for parsing statistics, and the fields in `stats_parsed`."""
     parsed = stats_schema(physical_schema(measured_columns(config), config.column_mapping_mode))
     leaves = {name: field for name in parsed.names if not _is_empty((field := parsed.field(name)).type)}

@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.maintenance.checkpoint_content import (
     BATCH_ROWS,
     SMALL_COLUMNS,
@@ -98,7 +98,7 @@ def write_checkpoint(
 
     `form` None follows `delta.checkpointPolicy`, and for classic checkpoints `delta.checkpoint.partSize`.
     `actions_per_file` limits parts and sidecars; None: that property, or 50,000. Raises the errors of
-    `TableConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
+    `DeltaConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
     """
     snapshot.config.ensure_supported(TableOperation.CHECKPOINT)
     content = CheckpointContent(snapshot, now_ms)
@@ -122,7 +122,7 @@ def write_hint(storage: Storage, hint: LastCheckpoint) -> bool:
     return True
 
 
-def _form_of(config: TableConfig, num_file_actions: int) -> CheckpointForm:
+def _form_of(config: DeltaConfig, num_file_actions: int) -> CheckpointForm:
     """Selects the form. Parts are opt-in, and forbidden to writers if the protocol has v2 checkpoints."""
     if config.is_supported("v2Checkpoint"):
         return CheckpointForm.V2_PARQUET if config.get(CHECKPOINT_POLICY) == "v2" else CheckpointForm.CLASSIC

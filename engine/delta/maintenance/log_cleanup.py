@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from catalog.conditions import DeltaError
 from engine.delta.checkpoint.checkpoint_reader import CheckpointReader, sidecar_path
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.log.commit_reader import LogActions
 from engine.delta.log.log_segment import Checkpoint
 from engine.delta.spec import properties
@@ -72,16 +72,16 @@ class LogListing:
         return sorted(complete, key=lambda checkpoint: checkpoint.version)
 
 
-def clean_log(storage: Storage, config: TableConfig, now_ms: int) -> tuple[str, ...]:
+def clean_log(storage: Storage, config: DeltaConfig, now_ms: int) -> tuple[str, ...]:
     """Removes expired files. Returns their names relative to the table root, in order of removal.
 
-    Raises the errors of `TableConfig.ensure_supported`, `OSError`.
+    Raises the errors of `DeltaConfig.ensure_supported`, `OSError`.
     """
     midnight_ms = now_ms - now_ms % properties.DAY_MS
     return truncate_log(storage, config, now_ms, midnight_ms - config.get(properties.LOG_RETENTION))
 
 
-def truncate_log(storage: Storage, config: TableConfig, now_ms: int, cutoff_ms: int) -> tuple[str, ...]:
+def truncate_log(storage: Storage, config: DeltaConfig, now_ms: int, cutoff_ms: int) -> tuple[str, ...]:
     """Cleans the log like `clean_log`, with `cutoff_ms` (milliseconds since the epoch) instead of the retention."""
     config.ensure_supported(TableOperation.VACUUM)
     midnight_ms = now_ms - now_ms % properties.DAY_MS
@@ -115,7 +115,7 @@ def _may_have_expired(storage: Storage, time_ms: int) -> bool:
         return True
 
 
-def find_cut(storage: Storage, listing: LogListing, config: TableConfig, cutoff_ms: int) -> int | None:
+def find_cut(storage: Storage, listing: LogListing, config: DeltaConfig, cutoff_ms: int) -> int | None:
     """Returns the version of the checkpoint before which everything can be removed, or None.
 
     A commit is as old as its file, but not older than the commits before it.

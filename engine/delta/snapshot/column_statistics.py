@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from catalog.conditions import LogPathNotAllowed
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.spec.paths import LOG_DIR
 from engine.pruning.estimates import DistinctCount, DistinctCounts
@@ -33,7 +33,7 @@ _FOLDER = f"{LOG_DIR}/_gateway"
 STATISTICS_NAME = f"{_FOLDER}/column_statistics.json"
 
 
-def read_distinct_counts(storage: Storage, config: TableConfig) -> DistinctCounts:
+def read_distinct_counts(storage: Storage, config: DeltaConfig) -> DistinctCounts:
     """Loads the counts for the columns that the table has."""
     recorded = _read(storage, config)
     counts = {}
@@ -48,7 +48,7 @@ def read_distinct_counts(storage: Storage, config: TableConfig) -> DistinctCount
 
 
 def write_distinct_counts(
-    storage: Storage, config: TableConfig, version: int, counted: Mapping[str, DistinctCount]
+    storage: Storage, config: DeltaConfig, version: int, counted: Mapping[str, DistinctCount]
 ) -> None:
     """Replaces the counts for some columns, given by logical name.
 
@@ -73,7 +73,7 @@ def drop_distinct_counts(storage: Storage) -> None:
             storage.delete_empty_folder(folder)
 
 
-def _read(storage: Storage, config: TableConfig) -> Mapping[str, Any]:
+def _read(storage: Storage, config: DeltaConfig) -> Mapping[str, Any]:
     try:
         value = msgspec.json.decode(storage.read_bytes(STATISTICS_NAME))
     except (OSError, LogPathNotAllowed, msgspec.MsgspecError, RecursionError):

@@ -25,7 +25,7 @@ from catalog.conditions import (
     TimestampAfterLog,
     TimestampBeforeLog,
 )
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.log.log_segment import earliest_version
 from engine.delta.spec.actions import CommitInfo
@@ -43,7 +43,7 @@ class LogVersion(Protocol):
     def version(self) -> int: ...
 
     @property
-    def config(self) -> TableConfig: ...
+    def config(self) -> DeltaConfig: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import physical_names, physical_schema
 from engine.delta.snapshot.file_stats import parse_stats, stats_schema
 from engine.delta.snapshot.live_files import LiveFiles, Rows
@@ -24,7 +24,7 @@ _STRUCTS = ("min_values", "max_values", "null_count")
 
 
 def parsed_stats(
-    files: LiveFiles, config: TableConfig, rows: Rows | None = None, columns: Collection[str] | None = None
+    files: LiveFiles, config: DeltaConfig, rows: Rows | None = None, columns: Collection[str] | None = None
 ) -> Any:
     """Returns a `pyarrow.Table` with a row for each file, or for each position in `rows` (ascending).
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.conditions import LogFileNotFound, MalformedLogEntry
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.snapshot.file_stats import batch_pruning
 from engine.delta.snapshot.table_scan import table_scan, with_decoded_vectors
@@ -35,7 +35,7 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import FRAME_BYTES, INLINE, RELATIVE, VECTOR_BYTES_MAX, Rows, parse_rows, unframe
 from engine.storage.storage import Storage
 from engine.storage.vector_files import write_vectors
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.tables.row_files import FilePredicate, FilesWithDeletedRows
 from engine.tables.scan import Scan
 from engine.types.arrow_types import Array, RecordBatch
@@ -65,7 +65,7 @@ def _num_records(text: str) -> int | None:
     return count if isinstance(count, int) else None
 
 
-def table_columns(config: TableConfig, time_zone: tzinfo | None) -> TableColumns:
+def table_columns(config: DeltaConfig, time_zone: tzinfo | None) -> TableColumns:
     """Returns the columns as `TableSnapshot.columns` does."""
     return TableColumns(
         schema=config.schema,
@@ -80,10 +80,10 @@ class DeltaRowFiles:
     """See :class:`engine.tables.row_files.RowFiles`; files have `FILES_SCHEMA`."""
 
     storage: Storage
-    config: TableConfig
+    config: DeltaConfig
 
-    def scan(self, table_config: TableConfiguration, files: pa.Table, relation: str, label: str) -> Scan:
-        assert isinstance(table_config, TableConfig)
+    def scan(self, table_config: TableConfig, files: pa.Table, relation: str, label: str) -> Scan:
+        assert isinstance(table_config, DeltaConfig)
         return table_scan(table_config, self.storage, files, relation, label)
 
     def readable(self, files: pa.Table) -> pa.Table:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import BY_ID, NO_MAPPING, column_id, physical_name
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
 from engine.tables.scan import FIELD_ID
@@ -21,7 +21,7 @@ from engine.types.schema import StructField, map_fields
 _SHARED_METADATA = frozenset({"comment", "CURRENT_DEFAULT"})
 
 
-def shared_files(config: TableConfig, files: pa.Table) -> SharedFiles:
+def shared_files(config: DeltaConfig, files: pa.Table) -> SharedFiles:
     """Returns all live files."""
     mode = config.column_mapping_mode
 

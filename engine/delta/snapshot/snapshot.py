@@ -45,7 +45,7 @@ from engine.delta.definition.metadata_changes import (
     redefine_table,
     with_defaults,
 )
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition, table_details
 from engine.delta.log.commit_reader import LogActions, parse_commit_info
 from engine.delta.log.file_table import encode_partition_values, file_keys, partition_schema
@@ -200,10 +200,10 @@ class Snapshot:
         return self.config.schema
 
     @cached_property
-    def config(self) -> TableConfig:
+    def config(self) -> DeltaConfig:
         """Protocol, metadata and clustering combined: supported operations, enabled features."""
         clustering = self.domain_metadata.get(CLUSTERING_DOMAIN)
-        config = TableConfig.of(self.table_root, self.protocol, self.metadata, clustering)
+        config = DeltaConfig.of(self.table_root, self.protocol, self.metadata, clustering)
         for name in config.metadata.partition_columns:
             if config.schema.field(name) is None:
                 raise MalformedLogEntry("metaData", f"partitionColumns has {name}, which is no column of the schema")
@@ -322,7 +322,7 @@ class Snapshot:
         )
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """Raises as `TableConfig.ensure_supported` does.
+        """Raises as `DeltaConfig.ensure_supported` does.
 
         Before reads, also raises if older files have types that cannot be read as the current ones.
         """
@@ -403,7 +403,7 @@ class Snapshot:
         return DeltaRowFiles(self.storage, self.config)
 
     @property
-    def table_config(self) -> TableConfig:
+    def table_config(self) -> DeltaConfig:
         return self.config
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import file_layout
 from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from engine.storage.deletion_vectors import ABSOLUTE
@@ -25,7 +25,7 @@ _VECTORS = ("deletion_vector", "selected_rows")
 _PLACE = "path_or_inline_dv"
 
 
-def table_scan(config: TableConfig, storage: Storage, files: pa.Table, relation: str, label: str) -> Scan:
+def table_scan(config: DeltaConfig, storage: Storage, files: pa.Table, relation: str, label: str) -> Scan:
     """Returns a scan over `files` (`FILES_SCHEMA` or a subset) in a table with configuration `config`."""
     return Scan(
         relation=relation,
@@ -58,7 +58,7 @@ def _without_collations(field: StructField) -> StructField:
     return replace(field, metadata={key: value for key, value in field.metadata.items() if key != COLLATIONS})
 
 
-def _row_tracking(config: TableConfig) -> RowTracking | None:
+def _row_tracking(config: DeltaConfig) -> RowTracking | None:
     if not config.is_enabled("rowTracking"):
         return None
     return RowTracking(

@@ -21,7 +21,7 @@ from engine.planning.plans.write_plan import WritePlan
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
 from engine.tables.changes import CHANGE_FOLDER, CHANGE_TYPE
-from engine.tables.config import Capability, TableConfiguration
+from engine.tables.config import Capability, TableConfig
 from engine.tables.transaction import NewFiles
 from engine.types.schema import PrimitiveType, StructField
 
@@ -39,7 +39,7 @@ class Change:
 
 @contextmanager
 def change_files(
-    table: BoundTable, table_config: TableConfiguration, changes: Sequence[Change], context: ExecutionContext
+    table: BoundTable, table_config: TableConfig, changes: Sequence[Change], context: ExecutionContext
 ) -> Iterator[NewFiles | None]:
     """Writes the change files for a table with a change data feed, none for others; if the block that commits them
     fails, they are removed. `table_config` are the table's after the commit.

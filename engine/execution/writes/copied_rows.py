@@ -23,7 +23,7 @@ from engine.planning.reads.scans import row_id_columns, scan_of
 from engine.runtime.parameters import Parameter
 from engine.spark.execution_context import ExecutionContext
 from engine.sql.query.composed import Names
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.tables.scan import Scan
 from engine.tables.transaction import NewFiles
 
@@ -41,7 +41,7 @@ class Copying:
     rest: str = ""
     scans: tuple[Scan, ...] = ()
     parameters: Sequence[Parameter] = ()
-    config: TableConfiguration | None = None
+    config: TableConfig | None = None
     arrangement: Arrangement | None = None
 
 
@@ -68,7 +68,7 @@ def scan_of_files(relation: str, table: BoundTable, files: pa.Table, place: str)
     )
 
 
-def copies_of(label: str, scan: Scan, alias: str, config: TableConfiguration) -> tuple[str, WritePlan]:
+def copies_of(label: str, scan: Scan, alias: str, config: TableConfig) -> tuple[str, WritePlan]:
     """Returns SQL for a copied row's columns from `scan`, with the alias `alias`, and the write plan for these rows.
 
     The scan's hidden column has a name that no column has.

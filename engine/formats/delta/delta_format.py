@@ -17,7 +17,7 @@ from engine.delta.commit.new_files import describe_files
 from engine.delta.commit.transaction import Transaction
 from engine.delta.conversion.folder_files import find_files
 from engine.delta.definition.metadata_changes import define_table, with_defaults
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.feed.change_feed import load_change_feed
 from engine.delta.feed.change_range import resolve_range
@@ -26,7 +26,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import parse_setting
 from engine.storage.storage import Storage, open_storage
 from engine.tables.changes import Bound, TableChanges
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription
@@ -43,9 +43,9 @@ def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") ->
     return snapshot
 
 
-def delta_config(table_config: TableConfiguration, operation: str = "The statement") -> TableConfig:
+def delta_config(table_config: TableConfig, operation: str = "The statement") -> DeltaConfig:
     """Returns an existing or new Delta table's configuration. Raises `DeltaOnlyOperation`."""
-    if not isinstance(table_config, TableConfig):
+    if not isinstance(table_config, DeltaConfig):
         raise DeltaOnlyOperation("The table", operation)
     return table_config
 
@@ -96,7 +96,7 @@ class DeltaFormat:
     def describe_files(
         self,
         folder: Storage,
-        table_config: TableConfiguration,
+        table_config: TableConfig,
         files: Sequence[DataFile],
         measured: Collection[str] = (),
     ) -> DeltaFiles:

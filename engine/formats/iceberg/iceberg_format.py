@@ -34,7 +34,7 @@ from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, descri
 from engine.storage.storage import FileStatus, Storage
 from engine.storage.vended_storage import VendedStorage, credentials_id_of
 from engine.tables.changes import Bound
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.tables.definition import TableDefinition
 from engine.tables.definition_changes import DefinitionChange
 from engine.tables.operations import CommitDescription
@@ -265,7 +265,7 @@ class IcebergFormat:
     def describe_files(
         self,
         folder: Storage,
-        table_config: TableConfiguration,
+        table_config: TableConfig,
         files: Sequence[DataFile],
         measured: Collection[str] = (),
     ) -> IcebergNewFiles:

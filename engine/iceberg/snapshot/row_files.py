@@ -31,7 +31,7 @@ from engine.pruning.predicates import Predicate
 from engine.pruning.table_columns import TableColumns
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.tables.row_files import FilePredicate
 from engine.tables.scan import ComposedScan, Scan
 from engine.types.arrow_types import Array, RecordBatch
@@ -59,7 +59,7 @@ class IcebergRowFiles:
 
     snapshot: RowSource
 
-    def scan(self, table_config: TableConfiguration, files: pa.Table, relation: str, label: str) -> Scan:
+    def scan(self, table_config: TableConfig, files: pa.Table, relation: str, label: str) -> Scan:
         found = self.snapshot.scan(relation, label)
         if not isinstance(found, Scan):
             raise IcebergOperationNotSupported(label, "Changing or removing rows of")

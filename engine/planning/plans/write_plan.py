@@ -14,7 +14,7 @@ from types import MappingProxyType
 from catalog.errors import SqlError
 from engine.planning.plans.file_writes import FieldMatching
 from engine.tables.column_metadata import IdentityColumn
-from engine.tables.config import SortColumn, TableConfiguration
+from engine.tables.config import SortColumn, TableConfig
 from engine.types.schema import StructField, StructType
 
 # One row's columns, as text.
@@ -99,7 +99,7 @@ class WritePlan:
     """
 
     table: str
-    config: TableConfiguration
+    config: TableConfig
     # The column list; empty without one.
     insert_columns: tuple[str, ...] = ()
     # The query's column names, if columns match by name and not by position.

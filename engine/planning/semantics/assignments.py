@@ -26,7 +26,7 @@ from engine.binding.bound import BoundTable
 from engine.errors.column_errors import column_not_found
 from engine.planning.plans.expression_checks import Dependency, Refusals
 from engine.sql.query.values import Assignment
-from engine.tables.config import TableConfiguration
+from engine.tables.config import TableConfig
 from engine.types.schema import DataType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 
@@ -76,7 +76,7 @@ class NewValues:
 
 
 def assigned_values(
-    table: BoundTable, config: TableConfiguration, assignments: Sequence[Assignment], alias: str | None
+    table: BoundTable, config: TableConfig, assignments: Sequence[Assignment], alias: str | None
 ) -> NewValues:
     """Returns new values for rows of `table`, whose definition is then `config`.
 
@@ -110,7 +110,7 @@ def assignment_refusals(clause: str) -> Refusals:
     }
 
 
-def _said(config: TableConfiguration, trees: Mapping[str, Tree], defaults: set[str]) -> Iterator[StructField]:
+def _said(config: TableConfig, trees: Mapping[str, Tree], defaults: set[str]) -> Iterator[StructField]:
     for column in config.schema.fields:
         is_left = column.name in defaults or (column.name not in trees and column.name in config.generations)
         if not is_left:

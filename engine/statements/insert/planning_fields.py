@@ -19,12 +19,12 @@ from engine.enforcement.columns import match_columns
 from engine.planning.plans.file_writes import FieldMatching
 from engine.planning.plans.write_plan import WritePlan
 from engine.statements.insert.statement import Insert
-from engine.tables.config import Capability, TableConfiguration
+from engine.tables.config import Capability, TableConfig
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.schema_changes import is_widening
 
 
-def depends_on_names(table_config: TableConfiguration, statement: Insert) -> bool:
+def depends_on_names(table_config: TableConfig, statement: Insert) -> bool:
     """Returns True if the query's column names decide how fields match."""
     if statement.by_name or statement.columns or not table_config.has(Capability.NAMED_FIELDS):
         return False

@@ -22,7 +22,7 @@ from engine.sql.expressions import parse_any_expression
 from engine.sql.query.splice import Edit
 from engine.sql.query.values import Span
 from engine.statements.row_changes.statement import Update
-from engine.tables.config import Capability, TableConfiguration
+from engine.tables.config import Capability, TableConfig
 from engine.types.schema import DecimalType, PrimitiveType
 
 
@@ -77,7 +77,7 @@ def rewritten_rows(
     )
 
 
-def _changing(config: TableConfiguration, new: NewValues) -> Iterator[str]:
+def _changing(config: TableConfig, new: NewValues) -> Iterator[str]:
     """Yields columns whose stored values may change during the copy: texts in other writers' files may be too long for
     their types, and partitions may have values that mean NULL.
     """
@@ -97,7 +97,7 @@ def _only_if(condition: str, value: Span) -> tuple[Edit, Edit]:
     return (start, f"CASE WHEN {condition} THEN ("), (end, ") END")
 
 
-def _arrangement(config: TableConfiguration, new: NewValues) -> Arrangement | None:
+def _arrangement(config: TableConfig, new: NewValues) -> Arrangement | None:
     """Returns the arrangement: each task writes a file, and so about one per input file; rows are shuffled if they move
     to other partitions, or if the table's settings define a file size.
     """

@@ -20,7 +20,7 @@ def column(name: str, data_type: DataType = INT, nullable: bool = True, **metada
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FakeTableConfig:
-    """`engine.tables.config.TableConfiguration`; the stored columns default to the table's."""
+    """`engine.tables.config.TableConfig`; the stored columns default to the table's."""
 
     schema: StructType
     partition_columns: tuple[str, ...] = ()

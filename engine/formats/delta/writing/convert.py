@@ -22,7 +22,7 @@ from engine.delta.conversion.converted_files import ConvertedFiles, Layout, conv
 from engine.delta.conversion.folder_files import find_files
 from engine.delta.conversion.shared_tables import Sharing, share_files
 from engine.delta.definition.metadata_changes import define_table
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.schema.column_ids import keep_logical_name
@@ -58,7 +58,7 @@ def convert_table(plan: ConvertPlan, context: ExecutionContext) -> Iterator[Stag
 def _convert_folder(plan: ConvertPlan, storage: Storage, context: ExecutionContext) -> StagedWrite:
     label, cancel = str(plan.entry.name), context.request.cancel
 
-    def define(schema: StructType) -> TableConfig:
+    def define(schema: StructType) -> DeltaConfig:
         return _definition(plan, label, schema).config(label)
 
     layout = Layout(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.feed.change_feed import is_readable_with
 from engine.delta.spec.actions import Metadata, Protocol
 
@@ -23,14 +23,14 @@ def struct(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "struct", "fields": list(fields)}
 
 
-def config(*fields: dict[str, Any], mode: str = "none", partitions: tuple[str, ...] = ()) -> TableConfig:
+def config(*fields: dict[str, Any], mode: str = "none", partitions: tuple[str, ...] = ()) -> DeltaConfig:
     metadata = Metadata(
         id="t",
         schema_string=json.dumps(struct(*fields)),
         partition_columns=partitions,
         configuration={"delta.columnMapping.mode": mode},
     )
-    return TableConfig.of("t", _MAPPED, metadata)
+    return DeltaConfig.of("t", _MAPPED, metadata)
 
 
 def array(element: Any) -> dict[str, Any]:
@@ -97,5 +97,5 @@ CASES = (
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_files_read_under_a_later_schema(old: TableConfig, new: TableConfig, expected: bool) -> None:
+def test_files_read_under_a_later_schema(old: DeltaConfig, new: DeltaConfig, expected: bool) -> None:
     assert is_readable_with(old, new) is expected

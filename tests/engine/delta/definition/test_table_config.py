@@ -14,7 +14,7 @@ from catalog.conditions import (
     UnsupportedReaderFeatures,
     UnsupportedWriterFeatures,
 )
-from engine.delta.definition.table_config import TableConfig, choose_protocol
+from engine.delta.definition.table_config import DeltaConfig, choose_protocol
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Metadata, Protocol
 from engine.delta.spec.features import FEATURES, READS, WRITES
@@ -25,8 +25,8 @@ from tests.engine.delta.committing import metadata
 from tests.paths import DAT
 
 
-def config(protocol: Protocol, table: Metadata | None = None) -> TableConfig:
-    return TableConfig.of("t", protocol, table or metadata())
+def config(protocol: Protocol, table: Metadata | None = None) -> DeltaConfig:
+    return DeltaConfig.of("t", protocol, table or metadata())
 
 
 def listing(*names: str, readers: tuple[str, ...] = ()) -> Protocol:
@@ -124,7 +124,7 @@ def test_unenforced_feature_is_rejected_only_if_in_use(
 def test_a_reader_feature_that_only_the_writers_list_names_counts() -> None:
     """A table that another engine wrote: (3, 7) without reader features, and yet mapped."""
     snapshot = load_snapshot(str(DAT / "iceberg_compat_v1" / "delta"))
-    table = TableConfig.of("t", snapshot.protocol, snapshot.metadata)
+    table = DeltaConfig.of("t", snapshot.protocol, snapshot.metadata)
     assert snapshot.protocol.reader_features == ()
     assert table.is_supported("columnMapping")
     assert table.column_mapping_mode == "name"
