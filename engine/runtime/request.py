@@ -1,6 +1,10 @@
 """The front end's request to run a statement: identity, cancellation, limits, and callbacks.
 
 The stages take time, ids and settings from the request only, so a run can be repeated in a test.
+
+Callbacks are fields, and not the methods of one listener: the front end's operation, its trace, the result cache and
+the script interpreter each set, wrap or remove single ones with `replace`, and None means that the engine need not
+collect the event. A listener would need a forwarding class for each of them, and a flag for each such event.
 """
 
 from __future__ import annotations
@@ -51,9 +55,9 @@ class StatementRequest:
       also raised by the stream. None: results are complete when they are returned.
     - `on_lineage(lineage)`: the columns that a query read and wrote, after each query. None: lineage is not collected.
     - `on_commit(commit)`: each table version that was committed.
-    - `on_loss(loss)`: each winning commit of another writer that makes the statement try again.
+    - `on_retry(reason)`: each attempt that failed and is repeated, after a conflict with another writer's commit.
     - `on_rights(differences)`: the privileges that a catalog change granted or revoked.
-    - `on_files_asked(question)`: the files of a scan that a query requested, on any thread. None: not reported.
+    - `on_files_requested(request)`: the files of a scan that a query requested, on any thread. None: not reported.
     - `on_jobs(jobs)`: the Spark jobs of each query. None: not reported.
     - `stage(transfer)`: returns a presigned URL for a file of a volume. None: the front end has no staging.
     """
