@@ -1,7 +1,7 @@
-"""The command line: `delta-gateway serve | sql | users | tokens | audit | config | prepare`, also `python -m gateway`.
+"""The command line: `delta-gateway COMMAND`, also `python -m gateway`.
 
-A command is a module with a `main(arguments) -> exit code`, imported on demand: `sql` responds in a fraction of the
-import time that `serve` needs.
+A command is a function `main(arguments) -> exit code` in a module, imported on demand: `sql` responds in a fraction of
+the import time that `serve` needs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ _COMMANDS = {
     "users": ("gateway.cli.users", "add, remove and list the users of a password file"),
     "tokens": ("gateway.cli.tokens", "make, list and revoke personal access tokens"),
     "audit": ("gateway.cli.audit", "check the audit trail"),
+    "backup": ("gateway.cli.backup:main_backup", "write the catalog and the audit log to one file"),
+    "restore": ("gateway.cli.backup:main_restore", "restore the catalog and the audit log from a backup"),
     "config": ("gateway.cli.config", "print all settings with their defaults, as a configuration file"),
     "prepare": ("gateway.cli.prepare", "make what the server starts faster with, once"),
 }
@@ -31,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module, _ = _COMMANDS[given[0]]
     if given[0] == "serve" and arguments is None:
         module = "gateway.process.parent"  # runs this command again as its child
-    return int(import_module(module).main(given[1:]))
+    name, _, function = module.partition(":")
+    return int(getattr(import_module(name), function or "main")(given[1:]))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -449,6 +449,12 @@ class Config:
     log: LogSection = field(default_factory=LogSection)
 
     @property
+    def catalog_folder(self) -> str:
+        """Returns the catalog's folder; an empty string if no lake is configured either."""
+        lake = self.lake
+        return lake.catalog_folder or (f"{lake.folder.rstrip('/')}/.catalog" if lake.folder else "")
+
+    @property
     def disk_bytes_per_user_max(self) -> int:
         """Returns the limit for one user's results."""
         results, users_log_in = self.results, Method.ANONYMOUS not in self.authentication.methods
