@@ -71,7 +71,7 @@ def ddl_objects(text: str) -> Iterator[ImportedObject]:
                 )
             case GrantRights():
                 yield from _grants(statement, current)
-            case _:
+            case _:  # any other statement in a foreign text
                 yield Skipped(shown, "only CREATE, USE and GRANT statements are imported")
 
 

@@ -112,8 +112,8 @@ class HiveMetastore:
             raise MetastoreError(f"{function} of the metastore {self._address} failed: {error}") from error
         if kind == TMessageType.EXCEPTION or 0 not in answer:
             # An exception of the interface is the only field, and its first field is its message.
-            details = answer.get(1) if kind == TMessageType.EXCEPTION else next(iter(answer.values()), {}).get(1)
-            raise MetastoreError(f"{function} of the metastore {self._address} failed: {details or 'no result'}")
+            raised: Struct = answer if kind == TMessageType.EXCEPTION else next(iter(answer.values()), {})
+            raise MetastoreError(f"{function} of the metastore {self._address} failed: {raised.get(1) or 'no result'}")
         if received != sequence:
             raise MetastoreError(f"the metastore {self._address} answered another request")
         return answer[0]
