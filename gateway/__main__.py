@@ -11,24 +11,37 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from gateway.cli.help import help_text
 from gateway.release import VERSION
 
 _COMMANDS = {
-    "serve": ("gateway.cli.serve", "serve a folder of Delta tables"),
-    "sql": ("gateway.cli.sql", "run one statement on a running server"),
+    "serve": ("gateway.cli.serve", "serve a folder of Delta and Iceberg tables"),
+    "sql": ("gateway.cli.sql", "run statements on a running server, or a shell"),
     "users": ("gateway.cli.users", "add, remove and list the users of a password file"),
     "tokens": ("gateway.cli.tokens", "make, list and revoke personal access tokens"),
-    "audit": ("gateway.cli.audit", "check the audit trail"),
+    "audit": ("gateway.cli.audit", "check the audit log"),
     "backup": ("gateway.cli.backup:main_backup", "write the catalog and the audit log to one file"),
     "restore": ("gateway.cli.backup:main_restore", "restore the catalog and the audit log from a backup"),
+    "import-catalog": ("gateway.cli.import_catalog", "create another catalog's objects on a running server"),
     "config": ("gateway.cli.config", "print all settings with their defaults, as a configuration file"),
-    "prepare": ("gateway.cli.prepare", "make what the server starts faster with, once"),
+    "prepare": ("gateway.cli.prepare", "create files that speed up each start, once"),
 }
+
+
+_EXAMPLES = (
+    "delta-gateway serve                     # a sample lake, in ./sample-lake",
+    "delta-gateway serve /data/lake          # then open http://127.0.0.1:8080",
+    'delta-gateway sql "SHOW TABLES"',
+    "delta-gateway sql                       # a shell",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command in `arguments`, by default the process's own; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given:
+        _parser().print_help()
+        return 0
     _parser().parse_args(given[:1])
     module, _ = _COMMANDS[given[0]]
     if given[0] == "serve" and arguments is None:
@@ -38,7 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="delta-gateway", description="A SQL server for Delta tables.")
+    parser = argparse.ArgumentParser(
+        prog="delta-gateway",
+        description="A SQL server for Delta and Iceberg tables.",
+        **help_text("delta-gateway COMMAND --help has the options and examples of a command.\n", _EXAMPLES),
+    )
     parser.add_argument("--version", action="version", version=f"delta-gateway {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, (_, purpose) in _COMMANDS.items():

@@ -37,6 +37,7 @@ from catalog.store.remote import open_files
 from catalog.system.audit_table import log_files
 from gateway.audit.audit_log import AuditLog
 from gateway.audit.chain import Broken, ChainEnd, verify
+from gateway.cli.help import SETTINGS, help_text
 from gateway.configuration.config import Config
 from gateway.configuration.loader import load_config
 from gateway.configuration.storage import open_credentials
@@ -231,10 +232,9 @@ def _warn(text: str) -> None:
 
 
 def _parser(command: str, description: str) -> argparse.ArgumentParser:
+    example = f"delta-gateway {command} --config gateway.toml nightly.zip"
     parser = argparse.ArgumentParser(
-        prog=f"delta-gateway {command}",
-        description=description,
-        epilog=f"example: delta-gateway {command} --config gateway.toml nightly.zip",
+        prog=f"delta-gateway {command}", description=description, **help_text("", (example,), SETTINGS)
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="the backup, a zip archive")
     parser.add_argument("--config", type=Path, metavar="FILE", help="the server's configuration")

@@ -26,19 +26,20 @@ from gateway.catalog_import.objects import (
     relocate,
 )
 from gateway.catalog_import.unity import UnityCatalog, UnityError
-from gateway.cli.client import ApiClient, ClientError
-from gateway.cli.sql import DEFAULT_SERVER, add_login_flags, authorization
+from gateway.cli.client import ApiClient, ClientError, RunOptions
+from gateway.cli.help import help_text
+from gateway.cli.sql import SERVER_ENVIRONMENT, add_server_flags, open_client
 
 EXIT_FAILED = 1
 _METASTORE_PORT = 9083
+_EXISTS = "[TABLE_OR_VIEW_ALREADY_EXISTS]"
 _SOURCE_TOKEN = "IMPORT_TOKEN"
-_EPILOG = f"""\
-examples:
-  delta-gateway import-catalog hive://metastore:9083 --dry-run
-  delta-gateway import-catalog https://unity.example.com --catalog main --relocate s3a://old=s3://new
-  delta-gateway import-catalog dump.sql --server https://gateway:8080 --user admin
-
-environment: ${_SOURCE_TOKEN} is the bearer token for a Unity Catalog."""
+_EXAMPLES = (
+    "delta-gateway import-catalog hive://metastore:9083 --dry-run",
+    "delta-gateway import-catalog https://unity.example.com --catalog main --relocate s3a://old=s3://new",
+    "delta-gateway import-catalog dump.sql --server https://gateway.example --user admin",
+)
+_ENVIRONMENT = {**SERVER_ENVIRONMENT, _SOURCE_TOKEN: "the bearer token for a Unity Catalog"}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         work = [import_statement(found) for found in in_order(relocate(_objects(given), prefixes))]
         if given.dry_run:
             return _print(work)
-        with ApiClient(given.server, authorization(given), given.ca_file) as client:
+        with open_client(given) as client:
             return _run(client, work)
     except (ClientError, MetastoreError, UnityError, SqlError, OSError, ValueError) as error:
         sys.stderr.write(f"delta-gateway: {error}\n")
@@ -121,9 +122,10 @@ def _failure(client: ApiClient, item: ImportStatement) -> str | None:
     schema = parts[-1] if parts else None
     catalog = parts[0] if len(parts) > 1 else None
     try:
-        client.run(item.text, catalog=catalog, schema=schema, rows_inline=True).close()
+        client.run(item.text, RunOptions(rows_inline=True, catalog=catalog, schema=schema)).close()
     except ClientError as error:
-        return str(error).replace("\n", " ")
+        # CALL has no IF NOT EXISTS.
+        return None if _EXISTS in str(error) else str(error).replace("\n", " ")
     return None
 
 
@@ -131,9 +133,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="delta-gateway import-catalog",
         description="Create the schemas, tables, views, comments and grants of another catalog on a running server.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        **help_text("", _EXAMPLES, _ENVIRONMENT),
     )
     parser.add_argument("source", metavar="SOURCE", help="hive://HOST:PORT, the URL of a Unity Catalog, or DDL files")
     parser.add_argument("--catalog", action="append", default=[], metavar="NAME", help="only this Unity catalog")
@@ -141,6 +142,5 @@ def _parser() -> argparse.ArgumentParser:
         "--relocate", action="append", default=[], metavar="OLD=NEW", help="replace a prefix of table locations"
     )
     parser.add_argument("--dry-run", action="store_true", help="print the statements, and run nothing")
-    parser.add_argument("--server", default=DEFAULT_SERVER, metavar="URL", help=f"the server ({DEFAULT_SERVER})")
-    add_login_flags(parser)
+    add_server_flags(parser)
     return parser

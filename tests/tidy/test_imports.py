@@ -17,6 +17,8 @@ LIBRARY_IMPORTERS = {
     "ldap3": r"gateway/authenticators/ldap\.py$",
     "argon2": r"gateway/authenticators/passwords\.py$",
     "opentelemetry": r"gateway/observability/open_telemetry\.py$",
+    "prompt_toolkit": r"gateway/cli/lines\.py$",
+    "pygments": r"gateway/cli/lines\.py$",
     "sqlglot": r"engine/sql/",
     "pyspark": r"engine/spark/",
     "py4j": r"engine/spark/",
