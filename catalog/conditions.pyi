@@ -853,6 +853,12 @@ class LocationNotEmpty(SqlError):
     location: str
     def __init__(self, table: str, location: str) -> None: ...
 
+class ExternalTableWithoutSchema(SqlError):
+    """DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_SCHEMA, SQLSTATE 42601"""
+    table: str
+    location: str
+    def __init__(self, table: str, location: str) -> None: ...
+
 class SchemaDiffers(SqlError):
     """DELTA_CREATE_TABLE_SCHEME_MISMATCH, SQLSTATE 42KD7"""
     location: str
