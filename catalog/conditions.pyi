@@ -160,6 +160,33 @@ class CatalogOutcomeUnknown(SqlError):
     reason: str
     def __init__(self, generation: int, reason: str) -> None: ...
 
+class BackupUnreadable(SqlError):
+    """BACKUP_UNREADABLE, SQLSTATE 58030"""
+    path: str
+    reason: str
+    def __init__(self, path: str, reason: str) -> None: ...
+
+class BackupNotWritten(SqlError):
+    """BACKUP_NOT_WRITTEN, SQLSTATE 58030"""
+    path: str
+    reason: str
+    def __init__(self, path: str, reason: str) -> None: ...
+
+class RestoreNotEmpty(SqlError):
+    """RESTORE_NOT_EMPTY, SQLSTATE 55000"""
+    count: int
+    def __init__(self, count: int) -> None: ...
+
+class RestoreAuditLogExists(SqlError):
+    """RESTORE_AUDIT_LOG_EXISTS, SQLSTATE 55000"""
+    folder: str
+    def __init__(self, folder: str) -> None: ...
+
+class RestoreAuditFolderMissing(SqlError):
+    """RESTORE_AUDIT_FOLDER_MISSING, SQLSTATE F0000"""
+    path: str
+    def __init__(self, path: str) -> None: ...
+
 class InsufficientPermissions(SqlError):
     """INSUFFICIENT_PERMISSIONS, SQLSTATE 42501"""
     privilege: str
@@ -822,6 +849,12 @@ class ReplacedElsewhere(SqlError):
 
 class LocationNotEmpty(SqlError):
     """DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION, SQLSTATE 42601"""
+    table: str
+    location: str
+    def __init__(self, table: str, location: str) -> None: ...
+
+class ExternalTableWithoutSchema(SqlError):
+    """DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_SCHEMA, SQLSTATE 42601"""
     table: str
     location: str
     def __init__(self, table: str, location: str) -> None: ...

@@ -6,9 +6,10 @@ generation, despite concurrent changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import assert_never
 
 from catalog.entries import (
     CatalogEntry,
@@ -20,6 +21,8 @@ from catalog.entries import (
     Relation,
     SchemaEntry,
     ServerEntry,
+    TableEntry,
+    ViewEntry,
     VolumeEntry,
 )
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, CatalogName, SchemaName, TableName
@@ -78,3 +81,50 @@ INITIAL_STATE = CatalogState(
     schemas={DEFAULT_SCHEMA_NAME: SchemaEntry(name=DEFAULT_SCHEMA_NAME)},
     relations={},
 )
+
+
+def state_of(generation: int, entries: Iterable[Entry]) -> CatalogState:
+    """Returns the state with these entries; for entries with the same name, the last one counts."""
+    catalogs: dict[CatalogName, CatalogEntry] = {}
+    schemas: dict[SchemaName, SchemaEntry] = {}
+    relations: dict[TableName, Relation] = {}
+    clones: dict[str, CloneEntry] = {}
+    functions: dict[TableName, FunctionEntry] = {}
+    volumes: dict[TableName, VolumeEntry] = {}
+    locations: dict[str, LocationEntry] = {}
+    groups: dict[str, GroupEntry] = {}
+    server = INITIAL_STATE.server
+    for entry in entries:
+        match entry:
+            case CatalogEntry():
+                catalogs[entry.name] = entry
+            case SchemaEntry():
+                schemas[entry.name] = entry
+            case TableEntry() | ViewEntry():
+                relations[entry.name] = entry
+            case CloneEntry():
+                clones[entry.location] = entry
+            case FunctionEntry():
+                functions[entry.name] = entry
+            case VolumeEntry():
+                volumes[entry.name] = entry
+            case LocationEntry():
+                locations[entry.key] = entry
+            case GroupEntry():
+                groups[entry.key] = entry
+            case ServerEntry():
+                server = entry
+            case _:
+                assert_never(entry)
+    return CatalogState(
+        generation=generation,
+        catalogs=catalogs,
+        schemas=schemas,
+        relations=relations,
+        clones=clones,
+        server=server,
+        functions=functions,
+        volumes=volumes,
+        locations=locations,
+        groups=groups,
+    )

@@ -65,7 +65,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
     use_credentials(open_credentials(config.storage))
     options = EngineOptions(
         lake_folder=config.lake.folder,
-        catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
+        catalog_folder=config.catalog_folder,
         allowed_roots=config.lake.allowed_roots,
         trusted_roots=config.lake.trusted_roots,
         tokens=open_tokens(config),

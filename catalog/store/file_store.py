@@ -39,7 +39,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -54,15 +54,13 @@ from catalog.entries import (
     FunctionEntry,
     GroupEntry,
     LocationEntry,
-    Relation,
     SchemaEntry,
     ServerEntry,
     TableEntry,
     ViewEntry,
     VolumeEntry,
 )
-from catalog.names import CatalogName, SchemaName, TableName
-from catalog.state import INITIAL_STATE, CatalogState
+from catalog.state import INITIAL_STATE, CatalogState, state_of
 from catalog.store.entry_json import MalformedEntry, from_json, to_json
 from catalog.store.files import Files
 
@@ -237,7 +235,7 @@ class FileStore:
         with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
             entries |= zip(changed, pool.map(lambda name: self._entry(name, index[name]), changed), strict=True)
         selected = (entry for name, entry in entries.items() if name in index or name in _ALWAYS)
-        return _Loaded(_state(generation, selected), index)
+        return _Loaded(state_of(generation, selected), index)
 
     def _entry(self, name: str, stamp: str) -> Entry:
         path = _object_file(name, stamp)
@@ -350,52 +348,6 @@ def _by_path(state: CatalogState) -> dict[str, Entry]:
 
 
 _ALWAYS = frozenset(_by_path(INITIAL_STATE))
-
-
-def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
-    catalogs: dict[CatalogName, CatalogEntry] = {}
-    schemas: dict[SchemaName, SchemaEntry] = {}
-    relations: dict[TableName, Relation] = {}
-    clones: dict[str, CloneEntry] = {}
-    functions: dict[TableName, FunctionEntry] = {}
-    volumes: dict[TableName, VolumeEntry] = {}
-    locations: dict[str, LocationEntry] = {}
-    groups: dict[str, GroupEntry] = {}
-    server = INITIAL_STATE.server
-    for entry in entries:
-        match entry:
-            case CatalogEntry():
-                catalogs[entry.name] = entry
-            case SchemaEntry():
-                schemas[entry.name] = entry
-            case TableEntry() | ViewEntry():
-                relations[entry.name] = entry
-            case CloneEntry():
-                clones[entry.location] = entry
-            case FunctionEntry():
-                functions[entry.name] = entry
-            case VolumeEntry():
-                volumes[entry.name] = entry
-            case LocationEntry():
-                locations[entry.key] = entry
-            case GroupEntry():
-                groups[entry.key] = entry
-            case ServerEntry():
-                server = entry
-            case _:
-                assert_never(entry)
-    return CatalogState(
-        generation=generation,
-        catalogs=catalogs,
-        schemas=schemas,
-        relations=relations,
-        clones=clones,
-        server=server,
-        functions=functions,
-        volumes=volumes,
-        locations=locations,
-        groups=groups,
-    )
 
 
 def _to_bytes(value: Mapping[str, object]) -> bytes:

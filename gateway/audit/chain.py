@@ -57,13 +57,13 @@ def follow(chain_end: ChainEnd, line: bytes) -> ChainEnd:
     try:
         content = json.loads(line)
     except ValueError:
-        raise ValueError("it is no JSON") from None
+        raise ValueError("not valid JSON") from None
     if not isinstance(content, dict) or content.get("v") != VERSION:
-        raise ValueError(f"it is no line of version {VERSION}")
+        raise ValueError(f"not a line in format version {VERSION}")
     if content.get("prev") != chain_end.digest:
-        raise ValueError("the line before it is not the one that it was written behind")
+        raise ValueError("its digest of the preceding line does not match")
     if content.get("seq") != chain_end.seq + 1:
-        raise ValueError(f"its number is {content.get('seq')}, and {chain_end.seq + 1} was to follow")
+        raise ValueError(f"its number is {content.get('seq')} instead of {chain_end.seq + 1}")
     return ChainEnd(chain_end.seq + 1, digest_of(line))
 
 
@@ -86,18 +86,18 @@ def verify(
                 at = follow(at, line)
             except ValueError as error:
                 if cut is not None:
-                    return at, Broken(cut[0], cut[1], "it is cut, and no gap is told of behind it")
+                    return at, Broken(cut[0], cut[1], "torn, and no line after it reports the gap")
                 if is_cut(line):
                     cut = name, number, line
                     continue
                 return at, Broken(name, number, str(error))
             if signed.get(at.seq, at.digest) != at.digest:
-                return at, Broken(name, number, "its digest is not the one that was signed")
-            if cut is not None and not _tells_of(line, cut[2]):
-                return at, Broken(cut[0], cut[1], "it is cut, and the line behind it does not tell of it")
+                return at, Broken(name, number, "its digest differs from the signed one")
+            if cut is not None and not _reports_gap(line, cut[2]):
+                return at, Broken(cut[0], cut[1], "torn, and the next line does not report the gap")
             cut = None
     if (last := max(signed, default=0)) > at.seq:
-        return at, Broken("the last file", 0, f"it ends, and a head of line {last} was signed")
+        return at, Broken("the last file", 0, f"it ends before line {last}, whose digest was signed")
     return at, None
 
 
@@ -110,6 +110,6 @@ def is_cut(line: bytes) -> bool:
     return False
 
 
-def _tells_of(line: bytes, cut: bytes) -> bool:
+def _reports_gap(line: bytes, cut: bytes) -> bool:
     content = json.loads(line)
     return bool(content.get("event") == GAP and content.get("cut_sha256") == digest_of(cut))

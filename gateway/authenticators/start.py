@@ -193,9 +193,8 @@ def _needed(method: Method, setting: str, value: str) -> str:
 
 def _ensure_outside_lake(config: Config) -> None:
     lake, section = config.lake, config.authentication
-    catalog = lake.catalog_folder or f"{lake.folder.rstrip('/')}/.catalog"
     secrets = {
-        "lake.catalog_folder": catalog,
+        "lake.catalog_folder": config.catalog_folder,
         "authentication.password_file": section.password_file,
         "ldap.bind_password_file": config.ldap.bind_password_file,
         "authentication.token_file": section.token_file,

@@ -16,6 +16,7 @@ from catalog.conditions import AuditKeyUnusable
 from gateway.audit.audit_log import log_contents
 from gateway.audit.chain import verify
 from gateway.audit.signed_digests import public_key, read_chain_ends
+from gateway.cli.help import help_text
 
 EXIT_BROKEN = 1
 
@@ -47,7 +48,17 @@ def _signed(chain_ends: Path, key: Path) -> Mapping[int, str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="delta-gateway audit", description="The audit trail.")
+    parser = argparse.ArgumentParser(
+        prog="delta-gateway audit",
+        description="The audit log.",
+        **help_text(
+            "",
+            (
+                "delta-gateway audit verify /var/log/gateway/audit",
+                "delta-gateway audit verify /var/log/gateway/audit --heads heads.jsonl --key audit.pem",
+            ),
+        ),
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     check = commands.add_parser("verify", help="check that no line was changed, removed or added")
     check.add_argument("folder", type=Path, metavar="FOLDER")

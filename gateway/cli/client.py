@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import select
 import ssl
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,14 +22,52 @@ _UNFINISHED = ("PENDING", "RUNNING")
 Rows = list[list[str | None]]
 
 
+_SESSION_NOT_FOUND = "[INVALID_HANDLE.SESSION_NOT_FOUND]"
+
+
 class ClientError(Exception):
     """The statement failed, or the server is unreachable; the text is for people."""
+
+
+class SessionLost(ClientError):
+    """The server does not have the session (any more); the statement did not run."""
+
+
+class Unreachable(ClientError):
+    """No connection to the server could be opened; nothing was sent."""
+
+
+class ConnectionBroken(ClientError):
+    """The server was reached, but its response was not; a statement may have run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     name: str
+    # For example DECIMAL, and with arguments DECIMAL(10,2).
     type_name: str
+    type_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A value for a named parameter marker; None for NULL."""
+
+    value: str | None
+    sql_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a statement runs: in the session with `session_id`, or in one of its own."""
+
+    rows_inline: bool
+    session_id: str | None = None
+    catalog: str | None = None
+    schema: str | None = None
+    # The maximum number of rows; 0 for all.
+    rows_max: int = 0
+    variables: Mapping[str, Variable] = field(default_factory=dict)
 
 
 class Statement:
@@ -39,7 +78,10 @@ class Statement:
         self._answer = answer
         self._path = f"{_API}/{answer['statement_id']}"
         manifest = answer["manifest"]
-        self.columns = [Column(column["name"], column["type_name"]) for column in manifest["schema"]["columns"]]
+        self.columns = [
+            Column(column["name"], column["type_name"], column["type_text"]) for column in manifest["schema"]["columns"]
+        ]
+        self.is_truncated = bool(manifest["truncated"])
         self._chunk_count = manifest["total_chunk_count"]
 
     def row_chunks(self) -> Iterator[Rows]:
@@ -72,7 +114,7 @@ class ApiClient:
     def __init__(self, server: str, authorization: str = "", ca_file: str = "") -> None:
         """Connects; `authorization` is the header's value; `ca_file` has the certificate authorities for https."""
         self._server = server
-        self._authorization = authorization
+        self.authorization = authorization
         self._connection: http.client.HTTPConnection
         try:
             parts = urlsplit(server if "://" in server else f"http://{server}")
@@ -102,24 +144,24 @@ class ApiClient:
         """Aborts the current request; the next one reconnects."""
         self._connection.close()
 
-    def run(
-        self,
-        text: str,
-        *,
-        rows_inline: bool,
-        catalog: str | None = None,
-        schema: str | None = None,
-        session_id: str | None = None,
-        on_wait: Callable[[str], None] | None = None,
-    ) -> Statement:
-        """Runs a statement to the end, in a session or in its own; raises :class:`ClientError` with the statement's
-        error.
+    def run(self, text: str, options: RunOptions, on_wait: Callable[[str], None] | None = None) -> Statement:
+        """Runs a statement to the end; raises :class:`ClientError` with the statement's error.
 
         `on_wait`, if set, receives the statement's id each second until then.
         """
         wait = _WAIT if on_wait is None else _SHORT_WAIT
-        body = {"statement": text, "catalog": catalog, "schema": schema, "session_id": session_id}
-        delivery = {"wait_timeout": wait, "disposition": "INLINE" if rows_inline else "EXTERNAL_LINKS"}
+        body: dict[str, object] = {
+            "statement": text,
+            "catalog": options.catalog,
+            "schema": options.schema,
+            "session_id": options.session_id,
+            "row_limit": options.rows_max or None,
+            "parameters": [
+                {"name": name, "value": variable.value, "type": variable.sql_type}
+                for name, variable in options.variables.items()
+            ],
+        }
+        delivery = {"wait_timeout": wait, "disposition": "INLINE" if options.rows_inline else "EXTERNAL_LINKS"}
         answer = self.ask("POST", _API, body | delivery)
         while answer["status"]["state"] in _UNFINISHED:
             if on_wait:
@@ -155,19 +197,42 @@ class ApiClient:
     def _answered(self, method: str, path: str, body: object, accept: str) -> Iterator[http.client.HTTPResponse]:
         """Sends a request; the response, if it is not an error, is read within the block."""
         headers = {"Accept": accept} | ({"Content-Type": "application/json"} if body is not None else {})
-        headers |= {"Authorization": self._authorization} if self._authorization else {}
+        headers |= {"Authorization": self.authorization} if self.authorization else {}
         content = json.dumps(body).encode() if body is not None else None
+        is_complete = False
+        self._close_if_disconnected()
         try:
+            self._connect()
             self._connection.request(method, self._base + path, content, headers)
             response = self._connection.getresponse()
             if response.status >= 400:
                 answer = response.read()
-                reason = f"{self._server} answers {response.status} {response.reason}"
-                raise ClientError(_error_text(answer) or reason)
+                is_complete = True
+                reason = _error_text(answer) or f"{self._server} answers {response.status} {response.reason}"
+                raise SessionLost(reason) if reason.startswith(_SESSION_NOT_FOUND) else ClientError(reason)
             yield response
+            is_complete = True
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
-            raise ClientError(f"{self._server} does not answer ({reason}); is the server running?") from error
+            raise ConnectionBroken(f"the connection to {self._server} broke ({reason})") from error
+        finally:
+            if not is_complete:  # a connection in the middle of a response cannot send another request
+                self._connection.close()
+
+    def _connect(self) -> None:
+        """Opens the connection if necessary; an error means that nothing was sent."""
+        if self._connection.sock is None:
+            try:
+                self._connection.connect()
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise Unreachable(f"{self._server} does not answer ({reason}); is the server running?") from error
+
+    def _close_if_disconnected(self) -> None:
+        """Closes an idle connection that the server has closed: before a request, there is nothing to read."""
+        sock = self._connection.sock
+        if sock is not None and select.select([sock], [], [], 0)[0]:
+            self._connection.close()
 
 
 def _error_text(content: bytes) -> str | None:

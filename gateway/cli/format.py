@@ -1,7 +1,7 @@
-"""Output of text rows for people (an aligned table) and for programs (JSON); both write chunk by chunk.
+"""Output of text rows for people (an aligned table, Markdown, a line per value) and for programs (JSON, CSV).
 
-The column widths come from the first chunk, so that a result of any size needs only one chunk's memory; a longer cell
-later on shifts the rest of its line.
+All of them write chunk by chunk. The table's column widths come from the first chunk, so that a result of any size
+needs only one chunk's memory; a longer cell later on shifts the rest of its line.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ _NESTED = frozenset(("ARRAY", "MAP", "STRUCT"))
 _NOT_FINITE = frozenset(("NaN", "Infinity", "-Infinity"))
 
 
-def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) -> None:
-    """Writes aligned columns, numbers to the right, NULL for null; then the number of rows.
+NULL = "NULL"
+
+
+def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO, null: str = NULL) -> None:
+    """Writes aligned columns, numbers to the right, `null` for null; then the number of rows.
 
     A single cell with several lines, such as a plan or the result of SHOW CREATE TABLE, is written unchanged.
     """
@@ -36,7 +39,7 @@ def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) 
             return
         chunks = chain([following], chunks)
     header = [_printable(column.name) for column in columns]
-    shown = ([_shown(cell) for cell in row] for row in first)
+    shown = ([_shown(cell, null) for cell in row] for row in first)
     lines = [header, *shown]
     widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
     to_right = [column.type_name in _NUMBERS for column in columns]
@@ -44,13 +47,64 @@ def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) 
     out.write("-+-".join("-" * width for width in widths) + "\n")
     count = 0
     for row in chain(first, chain.from_iterable(chunks)):
-        out.write(_line([_shown(cell) for cell in row], widths, to_right))
+        out.write(_line([_shown(cell, null) for cell in row], widths, to_right))
         count += 1
-    out.write(f"({count} {'row' if count == 1 else 'rows'})\n")
+    out.write(_count_line(count))
+
+
+def write_expanded(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO, null: str = NULL) -> None:
+    """Writes each row as a block with a line per column, for rows that are wider than the screen."""
+    if not columns:
+        out.write("OK\n")
+        return
+    names = [_printable(column.name) for column in columns]
+    width = max(map(_width, names))
+    count = 0
+    for row in chain.from_iterable(chunks):
+        count += 1
+        out.write(f"-[ ROW {count} ]{'-' * max(1, width - 6 - len(str(count)))}\n")
+        for name, cell in zip(names, row, strict=True):
+            out.write(f"{name}{' ' * (width - _width(name))} | {_shown(cell, null)}".rstrip() + "\n")
+    out.write(_count_line(count))
+
+
+def write_markdown(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO, null: str = NULL) -> None:
+    """Writes a table of GitHub's Markdown."""
+    if not columns:
+        return
+    out.write(_markdown_line(column.name for column in columns))
+    out.write(_markdown_line("---:" if column.type_name in _NUMBERS else "---" for column in columns))
+    for row in chain.from_iterable(chunks):
+        out.write(_markdown_line(null if cell is None else cell for cell in row))
+
+
+def _markdown_line(cells: Iterable[str]) -> str:
+    shown = (cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", "<br>") for cell in cells)
+    return f"| {' | '.join(map(_printable, shown))} |\n"
+
+
+def write_csv(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO, null: str) -> None:
+    """Writes RFC 4180 with a header and `null`, unquoted, for null; a string that equals `null` is quoted."""
+    if not columns:
+        return
+    out.write(",".join(_csv_cell(column.name, null) for column in columns) + "\n")
+    for row in chain.from_iterable(chunks):
+        out.write(",".join(null if cell is None else _csv_cell(cell, null) for cell in row) + "\n")
+
+
+def _csv_cell(cell: str, null: str) -> str:
+    is_quoted = cell == null or any(character in cell for character in ',"\r\n')
+    return '"' + cell.replace('"', '""') + '"' if is_quoted else cell
+
+
+def _count_line(count: int) -> str:
+    return f"({count} {'row' if count == 1 else 'rows'})\n"
 
 
 def write_json(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) -> None:
     """Writes a list with an object per row, one per line; numbers, booleans and nested values are JSON values."""
+    if not columns:
+        return
     names = [json.dumps(column.name, ensure_ascii=False) for column in columns]
     separator = "["
     for row in chain.from_iterable(chunks):
@@ -76,8 +130,8 @@ def _line(cells: Sequence[str], widths: Sequence[int], to_right: Iterable[bool])
     return " | ".join(padded).rstrip() + "\n"
 
 
-def _shown(cell: str | None) -> str:
-    return "NULL" if cell is None else _printable(cell)
+def _shown(cell: str | None, null: str) -> str:
+    return null if cell is None else _printable(cell)
 
 
 def _printable(text: str) -> str:

@@ -21,6 +21,7 @@ from engine.sample.data import SAMPLE_READS, SAMPLE_WRITES
 from engine.sample.lake import ensure_sample_lake
 from engine.spark.class_files import JAVA_OPTIONS, ClassFiles, archiving, compile_once
 from engine.spark.session import SparkOptions
+from gateway.cli.help import help_text
 from gateway.observability.log_format import LogFormat, set_up_log
 
 EXIT_FAILED = 1
@@ -32,7 +33,11 @@ _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 def main(arguments: Sequence[str]) -> int:
     """Creates missing files; returns the exit code."""
-    argparse.ArgumentParser(prog="delta-gateway prepare", description=__doc__).parse_args(arguments)
+    argparse.ArgumentParser(
+        prog="delta-gateway prepare",
+        description="Create files that speed up each start, once after an installation. Takes about a minute.",
+        **help_text("", ("delta-gateway prepare",), {"JAVA_HOME": "the Java to use; otherwise java on the PATH"}),
+    ).parse_args(arguments)
     set_up_log("ERROR", LogFormat.TEXT, sys.stderr)
     try:
         files = compile_once()

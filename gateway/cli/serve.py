@@ -27,6 +27,7 @@ from typing import TextIO
 from catalog.conditions import LakeNotFound, StartFailed
 from catalog.errors import SqlError
 from engine.sample.lake import ensure_sample_lake
+from gateway.cli.help import SETTINGS, help_text
 from gateway.configuration.config import Config, LogLevel
 from gateway.configuration.loader import load_config
 from gateway.observability.log_format import LogFormat, format_step, set_up_log
@@ -41,6 +42,16 @@ logger = logging.getLogger(__name__)
 EXIT_START_FAILED = 2
 EXIT_FAILED = 3
 _EXIT_FORCED = 1
+_NOTES = """\
+Tables are the folders FOLDER/schema/table that contain _delta_log or Iceberg metadata; FOLDER/table is in the schema
+default. The HTTP port also has the console, a page for queries.
+"""
+_EXAMPLES = (
+    "delta-gateway serve                     # a sample lake in ./sample-lake",
+    "delta-gateway serve /data/lake",
+    "delta-gateway serve s3://bucket/lake --config gateway.toml",
+    "delta-gateway serve /data/lake --thrift-port 0 --http-port 0 --port-file ports.json",
+)
 # Values for the signal queue that are not signal numbers.
 _THREAD_DIED, _PART_FAILED = 0, -1
 _AFTER_DRAINING_S = 20.0
@@ -143,9 +154,12 @@ def _end_with_error(server: Server, config: Config, console: Console) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="delta-gateway serve", description="Serve a folder of Delta tables.", allow_abbrev=False
+        prog="delta-gateway serve",
+        description="Serve a folder of Delta and Iceberg tables.",
+        allow_abbrev=False,
+        **help_text(_NOTES, _EXAMPLES, {**SETTINGS, "JAVA_HOME": "the Java to use; otherwise java on the PATH"}),
     )
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of Delta tables; a sample lake if left out")
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of tables; a sample lake if left out")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file; `delta-gateway config` prints one")
     parser.add_argument("--host", help="address to listen on (127.0.0.1)")
     parser.add_argument("--thrift-port", type=int, metavar="PORT", help="for HiveServer2 clients (10000), 0 for any")

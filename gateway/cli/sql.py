@@ -1,6 +1,6 @@
-"""`delta-gateway sql`: runs a statement over the HTTP API and writes its rows, chunk by chunk as they arrive.
+"""`delta-gateway sql`: runs statements over the HTTP API and writes their rows, chunk by chunk as they arrive.
 
-Without a statement on a terminal it is a shell (`shell.py`).
+Without statements on a terminal it is a shell (`shell.py`).
 
 Ctrl-C, or this process's end for any reason, cancels the statement: the server sees the disconnected client on the
 connection of the waiting request.
@@ -11,40 +11,70 @@ from __future__ import annotations
 import argparse
 import getpass
 import os
+import re
 import sys
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, TextIO
 
-import pyarrow as pa
-
-from gateway.cli.client import ApiClient, ClientError, Statement
-from gateway.cli.format import write_json, write_table
-from gateway.cli.lines import Completer, join_history, line_reader
-from gateway.cli.shell import INLINE, Shell
+from engine.sql.statement_texts import Kind, split_statements
+from gateway.cli.client import ApiClient, ClientError, Variable
+from gateway.cli.help import help_text
+from gateway.cli.lines import NameCompleter, text_reader, without_echo
+from gateway.cli.output import FORMATS, ROWS_MAX, Output
+from gateway.cli.session import Session
+from gateway.cli.shell import Shell, variable_of
 
 DEFAULT_SERVER = "http://127.0.0.1:8080"
 EXIT_FAILED = 1
 _EXIT_INTERRUPTED = 130
 _CLEAR = "\x1b[H\x1b[2J"
+_SERVER, _USER = "DELTA_GATEWAY_SERVER", "DELTA_GATEWAY_USER"
 _PASSWORD, _TOKEN = "DELTA_GATEWAY_PASSWORD", "DELTA_GATEWAY_TOKEN"
+_NOTES = """\
+Statements end with ; and share one session. The first error ends the run with exit code 1; Ctrl-C with 130.
+Without statements on a terminal, this is a shell: \\? there lists its commands, and Tab completes names.
+"""
+_EXAMPLES = (
+    'delta-gateway sql "SELECT * FROM shop.orders LIMIT 5"',
+    'delta-gateway sql -c "USE shop" -c "SELECT count(*) FROM orders" --format json',
+    "delta-gateway sql -f nightly.sql --continue-on-error",
+    'delta-gateway sql "SELECT * FROM orders WHERE id = :id" -v id=7 --schema shop',
+    'delta-gateway sql "SELECT * FROM orders" --format parquet > orders.parquet',
+    'echo "SHOW TABLES" | delta-gateway sql --server https://gateway.example --user ann',
+)
+SERVER_ENVIRONMENT = {
+    _SERVER: "the server, as --server",
+    _USER: "the user, as --user",
+    _PASSWORD: "the password, which is asked for otherwise",
+    _TOKEN: "a token, as the content of --token-file",
+}
+_ENVIRONMENT = {
+    **SERVER_ENVIRONMENT,
+    "PAGER, LESS": "the pager for long tables (less) and its options; an empty PAGER shows them without",
+    "VISUAL, EDITOR": "the editor of \\e in the shell (vi)",
+    "XDG_STATE_HOME": "the folder with the shell's history (~/.local/state)",
+}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs one statement; returns the exit code."""
-    given = _parser().parse_args(arguments)
+    """Runs statements or the shell; returns the exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
     try:
-        if given.statement is None and given.file is None and sys.stdin.isatty():
-            return _run_shell(given)
-        text = _read_statement(given)
-        with ApiClient(given.server, _authorization(given), given.ca_file) as client:
-            _run_once(client, given, text)
-            while given.watch is not None:
+        with open_client(given) as client:
+            texts = _texts(given, parser)
+            if texts is None:
+                return _run_shell(client, given)
+            shell = _shell(client, given, texts)
+            code = shell.run_texts(texts)
+            while given.watch is not None and not code:
                 time.sleep(given.watch)
-                _run_once(client, given, text)
-    except (ClientError, OSError) as error:
+                sys.stdout.write(_CLEAR if sys.stdout.isatty() else "")
+                code = shell.run_texts(texts)
+            return code
+    except (ClientError, OSError, UnicodeDecodeError) as error:
         if isinstance(error, BrokenPipeError):  # the output's reader has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
             return 0
@@ -53,112 +83,103 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("delta-gateway: the statement was cancelled\n")
         return _EXIT_INTERRUPTED
-    return 0
 
 
-def _run_once(client: ApiClient, given: argparse.Namespace, text: str) -> None:
-    statement = client.run(text, catalog=given.catalog, schema=given.schema, rows_inline=given.format in INLINE)
-    try:
-        if given.watch is not None and sys.stdout.isatty():
-            sys.stdout.write(_CLEAR)
-        _WRITERS[given.format](statement, sys.stdout)
-        sys.stdout.flush()
-    finally:
-        statement.close()
+def _texts(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[tuple[str, str]] | None:
+    """Returns the texts to run with the names of their files; None for the shell."""
+    sources = [given.statement is not None, given.command is not None, given.file is not None]
+    if sum(sources) > 1:
+        parser.error("give the statements as an argument, with -c, or with -f")
+    if given.command is not None:
+        return [("", text) for text in given.command]
+    if given.file is not None:
+        return [(str(file), file.read_text(encoding="utf-8")) for file in given.file]
+    if given.statement is not None:
+        return [("", given.statement)]
+    return None if sys.stdin.isatty() else [("", sys.stdin.read())]
 
 
-def _run_shell(given: argparse.Namespace) -> int:
-    with ApiClient(given.server, _authorization(given), given.ca_file) as client:
-        sys.stdout.write("\\? lists the commands.\n")
-        completer = Completer(client, given.catalog, given.schema)
-        read = line_reader(completer)
-        shell = Shell(client, _WRITERS, sys.stdout, sys.stderr, read, join_history, given.format)
-        shell.on_place = completer.follow
-        return shell.run(given.catalog, given.schema)
+def _shell(client: ApiClient, given: argparse.Namespace, texts: Sequence[tuple[str, str]]) -> Shell:
+    """Returns a shell that runs `texts`, without any for a user on a terminal."""
+    pieces = [piece for _, text in texts for piece in split_statements(text)]
+    is_one = len(pieces) == 1 and pieces[0].kind is Kind.STATEMENT
+    session = Session(client, given.catalog, given.schema, is_shared=not is_one)
+    session.on_reopen = _report
+    limit = ROWS_MAX if given.limit is None else given.limit
+    output = Output(sys.stdout, given.format, given.null, rows_max=limit, is_paging=not given.no_pager)
+    return Shell(
+        session,
+        output,
+        sys.stderr,
+        is_interactive=not texts,
+        continues_on_error=given.continue_on_error,
+        variables=dict(given.variable),
+    )
+
+
+def _run_shell(client: ApiClient, given: argparse.Namespace) -> int:
+    shell = _shell(client, given, ())
+    with ApiClient(given.server, client.authorization, given.ca_file) as names:
+        completer = NameCompleter(names, given.catalog, given.schema)
+        shell.session.on_place = completer.follow
+        shell.while_running = without_echo
+        sys.stdout.write("\\? lists the commands, \\q leaves.\n")
+        return shell.run_interactively(text_reader(completer))
+
+
+def _report(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="delta-gateway sql", description="Run one statement on a running server.", allow_abbrev=False
+        prog="delta-gateway sql",
+        description="Run statements on a running server, or a shell.",
+        allow_abbrev=False,
+        **help_text(_NOTES, _EXAMPLES, _ENVIRONMENT),
     )
-    parser.add_argument(
-        "statement",
-        nargs="?",
-        metavar="SQL",
-        help="the statement; else standard input, or a shell",
-    )
-    parser.add_argument("-f", "--file", type=Path, metavar="FILE", help="read the statement from a file")
-    parser.add_argument("--server", default=DEFAULT_SERVER, metavar="URL", help=f"the server ({DEFAULT_SERVER})")
-    parser.add_argument("--user", metavar="NAME", help=f"log in; the password is asked for, or in ${_PASSWORD}")
-    parser.add_argument("--token-file", type=Path, metavar="FILE", help=f"log in with a token; also ${_TOKEN}")
-    parser.add_argument("--ca-file", default="", metavar="FILE", help="authorities of an https server's certificate")
-    parser.add_argument("--format", choices=tuple(_WRITERS), default="table", help="how to write the rows (table)")
-    parser.add_argument("--watch", type=float, metavar="SECONDS", help="run it again and again, until Ctrl-C")
-    parser.add_argument("--catalog", help="current catalog of the statement")
-    parser.add_argument("--schema", help="current schema of the statement")
+    add = parser.add_argument
+    add("statement", nargs="?", metavar="SQL", help="statements; else standard input, or a shell on a terminal")
+    add("-c", "--command", action="append", metavar="SQL", help="statements, also several times")
+    add("-f", "--file", action="append", type=Path, metavar="FILE", help="read statements from a file")
+    add("-v", "--variable", action="append", type=_variable, default=[], metavar="NAME=VALUE", help="value for :NAME")
+    add("--continue-on-error", action="store_true", help="run the statements after an error too; the exit code is 1")
+    add_server_flags(parser)
+    add("--format", choices=FORMATS, default="table", help="how rows are written (table)")
+    add("--null", metavar="TEXT", help="how NULL is written in a table (NULL), Markdown (NULL) and CSV (null)")
+    add("--limit", type=int, metavar="ROWS", help=f"rows of a table on a terminal ({ROWS_MAX}), 0 for all")
+    add("--no-pager", action="store_true", help="write long tables to the terminal without a pager")
+    add("--watch", type=float, metavar="SECONDS", help="run them again and again, until an error or Ctrl-C")
+    add("--catalog", help="current catalog of the statements")
+    add("--schema", help="current schema of the statements")
     return parser
+
+
+def add_server_flags(parser: argparse.ArgumentParser) -> None:
+    """Adds the server's address and the login; `open_client` uses them."""
+    add, server = parser.add_argument, os.environ.get(_SERVER) or DEFAULT_SERVER
+    add("--server", default=server, metavar="URL", help=f"the server ({server})")
+    add("--user", metavar="NAME", default=os.environ.get(_USER), help="log in; the password is asked for")
+    add("--token-file", type=Path, metavar="FILE", help="log in with a token")
+    add("--ca-file", default="", metavar="FILE", help="authorities of an https server's certificate")
+
+
+def open_client(given: argparse.Namespace) -> ApiClient:
+    return ApiClient(given.server, _authorization(given), given.ca_file)
+
+
+def _variable(text: str) -> tuple[str, Variable]:
+    name, is_given, value = text.partition("=")
+    if not is_given or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise argparse.ArgumentTypeError(f"{text} is not NAME=VALUE")
+    return name, variable_of(value)
 
 
 def _authorization(arguments: argparse.Namespace) -> str:
     """Returns the header for the login. Secrets are never arguments, which other users on this machine could see."""
-    if arguments.user is not None:
+    if arguments.user and arguments.token_file is None:
         password = os.environ.get(_PASSWORD) or getpass.getpass(f"Password of {arguments.user}: ")
         return "Basic " + b64encode(f"{arguments.user}:{password}".encode()).decode()
     file = arguments.token_file
     token = file.read_text(encoding="utf-8").strip() if file else os.environ.get(_TOKEN, "")
     return f"Bearer {token}" if token else ""
-
-
-def _read_statement(arguments: argparse.Namespace) -> str:
-    if arguments.statement is not None and arguments.file is not None:
-        raise ClientError("give the statement or a file, not both")
-    if arguments.file is not None:
-        return Path(arguments.file).read_text(encoding="utf-8")
-    return arguments.statement if arguments.statement is not None else sys.stdin.read()
-
-
-def _write_table(statement: Statement, out: TextIO) -> None:
-    write_table(statement.columns, statement.row_chunks(), out)
-
-
-def _write_json(statement: Statement, out: TextIO) -> None:
-    write_json(statement.columns, statement.row_chunks(), out)
-
-
-def _write_csv(statement: Statement, out: TextIO) -> None:
-    for document in statement.documents("text/csv"):
-        out.buffer.write(document)
-
-
-def _write_parquet(statement: Statement, out: TextIO) -> None:
-    if out.isatty():
-        raise ClientError("a Parquet file is not for a terminal; redirect it into a file")
-    for piece in statement.file("parquet"):
-        out.buffer.write(piece)
-
-
-def _write_arrow(statement: Statement, out: TextIO) -> None:
-    if out.isatty():
-        raise ClientError("an Arrow stream is not for a terminal; redirect it into a file")
-    _join_arrow(statement.documents("application/vnd.apache.arrow.stream"), out.buffer)
-
-
-def _join_arrow(documents: Iterator[bytes], out: BinaryIO) -> None:
-    """Joins several streams with the same schema into one."""
-    writer: pa.ipc.RecordBatchStreamWriter | None = None
-    for document in documents:
-        with pa.ipc.open_stream(document) as reader:
-            writer = writer or pa.ipc.new_stream(out, reader.schema)
-            for batch in reader:
-                writer.write_batch(batch)
-    if writer:
-        writer.close()
-
-
-_WRITERS: Mapping[str, Callable[[Statement, TextIO], None]] = {
-    "table": _write_table,
-    "csv": _write_csv,
-    "json": _write_json,
-    "arrow": _write_arrow,
-    "parquet": _write_parquet,
-}

@@ -12,6 +12,7 @@ from catalog.errors import SqlError
 from catalog.grants.tokens import TokenOwner, TokenRequest, TokenStore
 from engine.runtime.identity import Method
 from gateway.authenticators.names import ensure_name
+from gateway.cli.help import help_text
 
 EXIT_FAILED = 1
 
@@ -59,7 +60,18 @@ def _revoke(store: TokenStore, given: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="delta-gateway tokens", description="Personal access tokens.")
+    parser = argparse.ArgumentParser(
+        prog="delta-gateway tokens",
+        description="Personal access tokens.",
+        **help_text(
+            "Users create their own tokens in SQL: CREATE TOKEN.",
+            (
+                "delta-gateway tokens create etl --groups writers --days 30 --token-file /etc/gateway/tokens",
+                "delta-gateway tokens list --token-file /etc/gateway/tokens",
+                "delta-gateway tokens revoke ID --token-file /etc/gateway/tokens",
+            ),
+        ),
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     create = commands.add_parser("create", help="make a token of a user and print it, once")
     create.add_argument("name", metavar="NAME", help="the user, as in the password file or the directory")

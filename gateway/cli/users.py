@@ -15,6 +15,7 @@ from catalog.grants.tokens import TokenStore
 from gateway.authenticators.names import ensure_name
 from gateway.authenticators.password_file import User, load_users, remove_user, store_user
 from gateway.authenticators.passwords import ensure_new_password, hash_password
+from gateway.cli.help import help_text
 
 EXIT_FAILED = 1
 
@@ -72,7 +73,18 @@ def _fail(text: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="delta-gateway users", description="Users with passwords.")
+    parser = argparse.ArgumentParser(
+        prog="delta-gateway users",
+        description="Users with passwords.",
+        **help_text(
+            "The password is read from a terminal twice, otherwise from standard input.",
+            (
+                "delta-gateway users add ann --groups staff,analysts --password-file /etc/gateway/users",
+                "delta-gateway users list --password-file /etc/gateway/users",
+                "delta-gateway users remove ann --password-file /etc/gateway/users --token-file /etc/gateway/tokens",
+            ),
+        ),
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     purposes = {
         "add": (_add, "add a user, or change one; the password is read from the standard input"),

@@ -52,24 +52,28 @@ class AdmissionSection:
 
     groups: tuple[GroupTable, ...] = setting(
         (),
-        "Groups of users or kinds of statements, each as [[admission.groups]] with: name, members (users, @group, *), "
-        "classes (read, write, maintenance), weight, running_max, running_per_user_max, queued_max, queue_timeout_s, "
-        "abandoned_max, scan_bytes_max. The first one that takes a statement has it; the settings here are those of "
-        "all others. A script or an EXECUTE IMMEDIATE counts as a write, with the smallest scan_bytes_max of its "
-        "user's groups.",
+        "Groups of users or kinds of statements, each as [[admission.groups]] with: name, members (users, "
+        "@group, *), classes (read, write, maintenance), weight, running_max, running_per_user_max, "
+        "queued_max, queue_timeout_s, abandoned_max, scan_bytes_max. The first matching group applies; the "
+        "settings in this section apply to all other statements. A script or an EXECUTE IMMEDIATE counts as a "
+        "write, with the smallest scan_bytes_max of the user's groups.",
         constraint=Constraint("a list of groups with a name each", _have_own_names),
     )
     running_per_user_max: int = setting(
         0,
-        "Statements of one user that run at once. 0: half of those of the user's group, or all where nobody logs in.",
+        "Maximum number of concurrent statements per user; 0: half of the group's limit, or all without "
+        "authentication.",
         low=0,
     )
-    queued_max: int = setting(2000, "Statements that wait for their turn; further ones are refused.", low=0)
+    queued_max: int = setting(2000, "Maximum number of queued statements; further ones are rejected.", low=0)
     queue_timeout_s: float = setting(
-        0.0, "Seconds that a statement waits for its turn before it fails, give or take a few; 0: no limit.", low=0
+        0.0, "Time in seconds after which a queued statement fails, accurate to a few seconds; 0: no limit.", low=0
     )
     metadata_running_max: int = setting(
-        8, "Commands that are answered from the catalog (SHOW, DESCRIBE, USE, SET) and run beside all others.", low=1
+        8,
+        "Maximum number of concurrent metadata commands (SHOW, DESCRIBE, USE, SET). They are answered from "
+        "the catalog and do not count toward the other limits.",
+        low=1,
     )
 
 

@@ -41,42 +41,46 @@ class AuthenticationSection:
 
     methods: tuple[str, ...] = setting(
         (Method.ANONYMOUS,),
-        "Those that are accepted: anonymous (any name is believed, and nobody else is kept out; alone), or some of "
-        "password (password_file) or ldap (a directory: section ldap), token (personal access tokens, beside another), "
-        "jwt (tokens of an identity provider: section jwt), certificate (of a client: server.tls_client_authorities).",
+        "Accepted methods: anonymous (any user name is accepted without a password; cannot be combined), or "
+        "one or more of password (password_file), ldap (a directory, see section ldap), token (personal "
+        "access tokens; requires another method), jwt (tokens from an identity provider, see section jwt), "
+        "certificate (client certificates, see server.tls_client_authorities).",
         constraint=Constraint(
             f"a list of: {', '.join(_METHODS)}; anonymous alone, and not both password and ldap,", _are_methods
         ),
     )
     password_file: str = setting(
-        "", "File of users, made by `delta-gateway users add`; of the mode 0600. It is read again when it changes."
+        "", "File with users, written by `delta-gateway users add`, with mode 0600. It is reloaded when it changes."
     )
     token_file: str = setting(
-        "", "File of personal access tokens; made with the first one. Empty: `tokens.json` in lake.catalog_folder."
+        "",
+        "File with personal access tokens, created with the first token. Empty: `tokens.json` in lake.catalog_folder.",
     )
     certificate_names: tuple[str, ...] = setting(
         ("email:(.+)",),
-        "Regular expressions that a name of a certificate has to match as a whole, and whose group is the user: "
-        "email:(.+)@example[.]com, uri:spiffe://example/(.+), cn:(.+).",
+        "Regular expressions that match a whole name in a certificate; the group in the expression is the "
+        "user: email:(.+)@example[.]com, uri:spiffe://example/(.+), cn:(.+).",
         constraint=Constraint(
             "a list of regular expressions with one group", lambda names: names and all(map(_has_group, names))
         ),
     )
     proxy_users: Mapping[str, str] = setting(
         {},
-        'Programs that may act for others by hive.server2.proxy.user, and for whom: {hue = "ann, @analysts"}, or "*" '
-        "for everybody. Administrators are nobody's to act for.",
+        "Users that may act for other users (hive.server2.proxy.user), each with the permitted users and "
+        'groups: {hue = "ann, @analysts"}, or "*" for all. Nobody can act for an administrator.',
     )
     proxy_hosts: Mapping[str, str] = setting(
         {},
-        'Where they do so from: {hue = "10.1.2.0/24, 10.9.9.9"}; from anywhere without an entry.',
+        'Addresses from which these users may act for others: {hue = "10.1.2.0/24, 10.9.9.9"}; without an '
+        "entry, any address.",
         constraint=Constraint("a table of lists of networks", lambda table: all(map(_are_networks, table.values()))),
     )
     admins: tuple[str, ...] = setting(
         (),
-        "Users who administer the server: they manage and grant everything. Spelled as in the password file or the "
-        'directory; users of an identity provider or of certificates beside one are "jwt:ann" and "certificate:ann", '
-        "since the provider's ann may be somebody else.",
+        "Users who administer the server: they can manage and grant everything. Names are spelled as in the "
+        "password file or the directory. If both an identity provider or certificates and one of these are "
+        'used, write "jwt:ann" or "certificate:ann" for their users, because the same name may denote another '
+        "person.",
         constraint=Constraint(
             "a list of users, also after jwt: or certificate:,", lambda names: all(map(_is_admin, names))
         ),
@@ -90,28 +94,30 @@ class LdapSection:
 
     urls: tuple[str, ...] = setting(
         (),
-        "Servers, ldaps://host or ldap://host, in this order. ldap:// needs start_tls, but for one on this machine.",
+        "Servers as ldaps://host or ldap://host, in order of preference. ldap:// requires start_tls, except "
+        "on this machine.",
     )
-    start_tls: bool = setting(False, "Whether connections to ldap:// URLs begin TLS before anything else.")
-    ca_file: str = setting("", "PEM file with the authorities of the servers' certificates; empty: the system's.")
+    start_tls: bool = setting(False, "Start TLS on connections to ldap:// URLs before anything else is sent.")
+    ca_file: str = setting("", "PEM file with the certificate authorities for the servers; empty: the system's.")
     bind_template: str = setting(
         "",
-        "How the name of a user becomes what binds: uid={},ou=people,dc=example,dc=com, or {}@corp.example. Empty: the "
-        "entry that user_filter finds binds.",
+        "Template for the name with which a user binds, such as uid={},ou=people,dc=example,dc=com or "
+        "{}@corp.example. Empty: the entry found by user_filter binds.",
     )
     bind_dn: str = setting("", "DN of the service account that searches for users and groups.")
-    bind_password_file: str = setting("", "File with its password; of the mode 0600.")
-    user_base: str = setting("", "Where users are: ou=people,dc=example,dc=com.")
+    bind_password_file: str = setting("", "File with the service account's password, with mode 0600.")
+    user_base: str = setting("", "Base DN for users, such as ou=people,dc=example,dc=com.")
     user_filter: str = setting(
-        "(&(objectClass=person)(uid={}))", "Which entry is a user's; {} is the name, which must be of one entry only."
+        "(&(objectClass=person)(uid={}))",
+        "Filter for a user's entry; {} is replaced by the name. Exactly one entry must match.",
     )
-    user_attribute: str = setting("uid", "Attribute that names the user here; sAMAccountName in Active Directory.")
-    group_base: str = setting("", "Where groups are. Empty: users have none.")
+    user_attribute: str = setting("uid", "Attribute with the user's name; sAMAccountName in Active Directory.")
+    group_base: str = setting("", "Base DN for groups. Empty: users have no groups.")
     group_filter: str = setting(
         "(|(member={dn})(uniqueMember={dn})(memberUid={uid}))",
-        "Which groups a user is in; also asked of the groups found, for those that they are in.",
+        "Filter for a user's groups. It is applied to the groups found as well, for nested groups.",
     )
-    group_attribute: str = setting("cn", "Attribute that names a group here.")
+    group_attribute: str = setting("cn", "Attribute with the group's name.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,21 +126,21 @@ class JwtSection:
 
     issuer: str = setting(
         "",
-        "URL of the provider, exactly as its tokens have it in `iss`. Its metadata and keys are fetched from below it, "
-        "over https (or http from this machine).",
+        "URL of the provider, exactly as in the tokens' `iss` claim. Its metadata and keys are loaded from "
+        "this URL over https (or http on this machine).",
     )
-    audiences: tuple[str, ...] = setting((), "What `aud` of a token has to have one of: names of this server.")
+    audiences: tuple[str, ...] = setting((), "Accepted audiences: a token's `aud` claim must contain one of them.")
     algorithms: tuple[str, ...] = setting(
         ("RS256", "ES256"),
-        "Algorithms of signatures that are accepted.",
+        "Accepted signature algorithms.",
         constraint=Constraint(
             f"a list of: {', '.join(_ALGORITHMS)},", lambda names: names and set(names) <= set(_ALGORITHMS)
         ),
     )
-    clients: tuple[str, ...] = setting((), "Clients (`azp`) whose tokens are accepted; empty: those of any.")
+    clients: tuple[str, ...] = setting((), "Accepted clients (`azp` claim); empty: all.")
     principal_claims: tuple[str, ...] = setting(
         ("preferred_username", "email", "sub"),
-        "Claims that name the user; the first one that a token has counts, and `email` only if it is verified.",
+        "Claims with the user's name, in order of preference; `email` is used only if it is verified.",
     )
-    groups_claim: str = setting("groups", "Claim with the user's groups; realm_access.roles is one inside of another.")
-    ca_file: str = setting("", "PEM file with the authorities of the provider's certificate; empty: the system's.")
+    groups_claim: str = setting("groups", "Claim with the user's groups; realm_access.roles denotes a nested claim.")
+    ca_file: str = setting("", "PEM file with the certificate authorities for the provider; empty: the system's.")

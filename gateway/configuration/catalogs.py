@@ -72,24 +72,24 @@ class CatalogsSection:
 
     rest: tuple[RestCatalogTable, ...] = setting(
         (),
-        "Iceberg REST catalogs, each as [[catalogs.rest]] with: name, uri, warehouse, and token or credential (an "
-        "OAuth2 client's id:secret; token_url and scope for its tokens), ca_file, nested (also list namespaces inside "
-        "of others), vended_credentials (ask for credentials for the files of each table, whose rows need Hadoop's "
-        "connector on Spark's class path), timeout_s. token and "
-        'credential are "file:/path" (of the mode 0600), "env:NAME" or "systemd:NAME", never themselves. Tables have '
-        "to lie below lake.allowed_roots, not in lake.folder, and are read with the keys of storage.credentials.",
+        "Iceberg REST catalogs, each as [[catalogs.rest]] with: name, uri, warehouse, and token or credential "
+        "(an OAuth2 client's id:secret; token_url and scope for its tokens), ca_file, nested (also list "
+        "nested namespaces), vended_credentials (request credentials for each table's files; Spark then needs "
+        'Hadoop\'s connector on its class path), timeout_s. token and credential are references: "file:/path" '
+        '(with mode 0600), "env:NAME" or "systemd:NAME". Tables must be located below lake.allowed_roots, '
+        "outside lake.folder, and are read with the keys in storage.credentials.",
         constraint=Constraint("a list of catalogs with a name of their own each, and a uri,", _have_own_names),
     )
     secrets: tuple[RestSecretTable, ...] = setting(
         (),
-        "Secrets that CREATE CATALOG … USING rest may name as secret:<name>, each as [[catalogs.secrets]] with: name, "
-        "value (a reference, as above, to a bearer token or an id:secret), urls (the beginnings of those that it may "
-        "be shown to), ca_file.",
+        "Secrets that CREATE CATALOG … USING rest can name as secret:<name>, each as [[catalogs.secrets]] "
+        "with: name, value (a reference, as above, to a bearer token or an id:secret), urls (prefixes of the "
+        "URLs to which it may be sent), ca_file.",
         constraint=Constraint("a list of secrets with a name of their own each, a value and urls,", _are_whole),
     )
     allowed_urls: tuple[str, ...] = setting(
         (),
-        "Beginnings of URLs that CREATE CATALOG … USING rest may connect to without a secret.",
+        "Prefixes of URLs to which CREATE CATALOG … USING rest may connect without a secret.",
         constraint=Constraint("a list of URLs", lambda urls: all(map(_URL.fullmatch, urls))),
     )
 

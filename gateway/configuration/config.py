@@ -97,58 +97,64 @@ class ServerSection:
 
     host: str = setting(
         "127.0.0.1",
-        "Address to listen on. One that other machines reach needs authentication (authentication.methods) and TLS "
-        "(tls_certificate), or a risk among accepted_risks for what it lacks.",
+        "Address to listen on. An address that other machines can reach requires authentication "
+        "(authentication.methods) and TLS (tls_certificate), or the matching entries in accepted_risks.",
     )
     accepted_risks: tuple[str, ...] = setting(
         (),
-        f'What may happen on an address that other machines reach: "{Risk.ANYBODY}" without authentication, '
-        f'"{Risk.CLEARTEXT}" without TLS or beside it.',
+        'Risks that are accepted on an address that other machines can reach: "anybody on the network may '
+        'read and change every table" allows a server without authentication, "passwords and data cross the '
+        'network unencrypted" one without TLS, or with plaintext in addition to TLS.',
         constraint=Constraint(f"a list of: {', '.join(repr(str(risk)) for risk in Risk)}", set(Risk).issuperset),
     )
     thrift_port: int = setting(
-        10000, "Port for HiveServer2 clients (beeline, PyHive, JDBC); 0 takes any.", low=0, high=65535
+        10000, "Port for HiveServer2 clients (beeline, PyHive, JDBC); 0 selects a free one.", low=0, high=65535
     )
-    http_port: int = setting(8080, "Port for the HTTP API and its page; 0 takes any.", low=0, high=65535)
-    port_file: str = setting("", "File for the ports in use, written as JSON when the server is ready; empty: none.")
+    http_port: int = setting(8080, "Port for the HTTP API and the console; 0 selects a free one.", low=0, high=65535)
+    port_file: str = setting("", "File to which the ports are written as JSON when the server is ready; empty: none.")
     drain_deadline_s: float = setting(
-        30.0, "Seconds that running statements get to end after SIGTERM before they are cancelled.", low=0
+        30.0, "Time in seconds that running statements have after SIGTERM before they are cancelled.", low=0
     )
     http_threads: int = setting(
-        64, "Threads that answer HTTP requests; a request that waits for its statement holds one.", low=4, high=1024
+        64,
+        "Number of threads for HTTP requests. A request that waits for its statement occupies one.",
+        low=4,
+        high=1024,
     )
     http_hosts: tuple[str, ...] = setting(
         (),
-        "Further names by which clients may address the HTTP port, such as the name of a proxy in front of it. "
-        "Requests for other names than these, localhost and the address itself are refused, so that no web page can "
-        "reach the API through a name of its own.",
+        "Additional host names in HTTP requests, such as the name of a proxy. Requests with another name than "
+        "these, localhost and the address itself are rejected, which prevents DNS rebinding by web pages.",
     )
     http_trusted_proxies: tuple[str, ...] = setting(
         (),
-        "Addresses and networks of proxies, such as 127.0.0.1 or 10.0.0.0/8, whose headers X-Forwarded-Proto, -Host "
-        "and -Prefix say how the links in answers begin. From other addresses these headers mean nothing.",
+        "Addresses and networks of trusted proxies, such as 127.0.0.1 or 10.0.0.0/8. Their headers "
+        "X-Forwarded-Proto, -Host and -Prefix determine the links in responses; from other addresses, the "
+        "headers are ignored.",
         constraint=NETWORKS_CONSTRAINT,
     )
     public_url: str = setting(
         "",
-        "URL under which clients reach the HTTP port, such as https://sql.example.com behind a proxy; the links in "
-        "answers begin with it. Empty: the URL that the client asked for.",
+        "URL at which clients reach the HTTP port, such as https://sql.example.com for a proxy; links in "
+        "responses begin with it. Empty: the URL in the request.",
         constraint=_URL_CONSTRAINT,
     )
     tls_certificate: str = setting(
         "",
-        "PEM file with the server's certificate and its chain. Both ports then take TLS beside plaintext, told apart "
-        "by a connection's first byte. Empty: plaintext only.",
+        "PEM file with the server's certificate chain. Both ports then accept TLS in addition to plaintext, "
+        "and detect it by a connection's first byte. Empty: plaintext only.",
     )
     tls_client_authorities: str = setting(
-        "", "PEM file with the authorities of clients' certificates, for authentication.methods certificate."
+        "", "PEM file with the certificate authorities for client certificates, for authentication.methods certificate."
     )
     tls_client_revocations: str = setting(
         "",
-        "PEM file with a list of revoked certificates (CRL) of each of the authorities, read again when it changes; "
-        "clients are refused when it expired. Empty: none is revoked.",
+        "PEM file with a certificate revocation list (CRL) for each authority. It is reloaded when it "
+        "changes; clients are rejected after it has expired. Empty: no revocations.",
     )
-    tls_key: str = setting("", "PEM file with the certificate's key, without a password; empty: in tls_certificate.")
+    tls_key: str = setting(
+        "", "PEM file with the certificate's private key, without a password; empty: the key is in tls_certificate."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,37 +163,38 @@ class LakeSection:
 
     folder: str = setting(
         "",
-        "Folder whose Delta tables are served: <folder>/<schema>/<table>, and tables directly in it as schema "
-        "`default`. Empty: a small sample lake, written at the first start.",
+        "Folder whose tables are served: <folder>/<schema>/<table>, and tables directly in it as schema "
+        "`default`. Empty: a small sample lake, which is written at the first start.",
     )
     allowed_roots: tuple[str, ...] = setting(
         (),
-        "Further folders below which delta.`/path` may name tables; the lake's own folder always may.",
+        "Additional folders below which delta.`/path` can name tables; the lake's own folder is always allowed.",
     )
     trusted_roots: tuple[str, ...] = setting(
         (),
-        "Folders whose files the log or metadata of any table may name, such as the sources of shallow clones that "
-        "another engine made, or the targets of links. Whoever may write the log of one table can read all files "
-        "below these folders. Shallow clones that this server makes do not need it.",
+        "Folders whose files any table's log or metadata may refer to, such as the sources of shallow clones "
+        "by another engine, or the targets of links. Everybody who can write the log of one table can read "
+        "all files below these folders. Shallow clones by this server do not need it.",
     )
     catalog_folder: str = setting(
         "",
-        "Folder of the catalog's own files; empty: `.catalog` in the lake's folder. With authentication it must be "
-        "named, and lie outside of the lake and the allowed roots: who writes the lake is not to write rights.",
+        "Folder for the catalog's own files; empty: `.catalog` in the lake's folder. With authentication it "
+        "must be set, and be outside the lake and the allowed roots, so that write access to the lake does "
+        "not include write access to grants.",
     )
     umask: str = setting(
         "",
-        "Permissions that files and folders of tables are made without, as an octal number: with 0027 the group may "
-        "read them, with 0077 nobody else, with 0022 everybody. Empty: those of the process's umask and of 0027. Files "
-        "of the catalog are 0600 in any case.",
+        "Permission bits to remove from new files and folders of tables, as an octal number: with 0027 the "
+        "group can read them, with 0077 nobody else can, with 0022 everybody can. Empty: the process's umask "
+        "combined with 0027. The catalog's files always have mode 0600.",
         constraint=Constraint(
             "empty or an octal number such as 0027, which leaves the owner's", lambda it: not it or is_umask(it)
         ),
     )
     leftovers_age_s: float = setting(
         86_400.0,
-        "Age in seconds from which temporary files that killed servers left in logs and in the catalog's folder are "
-        "removed at the start; no statement that another server runs may be older.",
+        "Minimum age in seconds of temporary files to be removed at startup, which killed servers left in "
+        "logs and in the catalog's folder. It must exceed the duration of every statement on other servers.",
         low=3600,
     )
 
@@ -196,20 +203,22 @@ class LakeSection:
 class SessionsSection:
     """Limits for client sessions."""
 
-    max: int = setting(1000, "Sessions that may be open at once.", low=1)
+    max: int = setting(1000, "Maximum number of open sessions.", low=1)
     per_user_max: int = setting(
-        0, "Sessions of one user; 0: three quarters of sessions.max, or all where nobody logs in.", low=0
+        0,
+        "Maximum number of open sessions per user; 0: three quarters of sessions.max, or all without authentication.",
+        low=0,
     )
-    idle_s: float = setting(3600.0, "Seconds without a call after which an idle session closes.", low=1)
+    idle_s: float = setting(3600.0, "Time in seconds after which a session without a request is closed.", low=1)
     statements_max: int = setting(
         100,
-        "Statements that one session may hold open, ended ones included; the oldest that its client has read to the "
-        "end makes room for a new one.",
+        "Maximum number of open statements per session, including finished ones. If it is reached, the oldest "
+        "finished statement whose result was read is closed.",
         low=1,
     )
     statements_per_user_max: int = setting(
         1000,
-        "Statements that all sessions of one user may hold open together; room is made in the same way.",
+        "Maximum number of open statements per user in all sessions together, with the same rule.",
         low=1,
     )
 
@@ -218,37 +227,49 @@ class SessionsSection:
 class StatementsSection:
     """Limits for statements."""
 
-    running_max: int = setting(32, "Statements that run at once; further ones wait their turn.", low=1, high=1024)
+    running_max: int = setting(
+        32, "Maximum number of concurrent statements; further ones are queued.", low=1, high=1024
+    )
     abandoned_max: int = setting(
         8,
-        "Statements that were cancelled or timed out and that run on (nothing stops Spark's analyzer in the middle of "
-        "a rule), besides those of running_max. While so many do not end, no statements are accepted, and Spark is "
-        "restarted.",
+        "Maximum number of statements that were cancelled or timed out but still run (Spark's analyzer cannot "
+        "be interrupted within a rule), in addition to running_max. If it is reached, statements are rejected "
+        "and Spark is restarted.",
         low=1,
         high=1024,
     )
     abandoned_per_user_max: int = setting(
         0,
-        "Such statements of one user, whose statements alone are rejected then. 0: half of abandoned_max, or all where "
-        "nobody logs in.",
+        "Maximum number of such statements per user; if it is reached, only this user's statements are "
+        "rejected. 0: half of abandoned_max, or all without authentication.",
         low=0,
         high=1024,
     )
     scan_bytes_max: int = setting(
-        0, "Bytes of data files that one statement may read, each file counted once; 0: no limit.", low=0
+        0,
+        "Maximum number of bytes in the data files that one statement reads, each file counted once; 0: no limit.",
+        low=0,
     )
-    timeout_s: float = setting(0.0, "Seconds after which a statement is ended, queueing included; 0: never.", low=0)
-    idle_s: float = setting(3600.0, "Seconds after which an ended statement that nobody reads is forgotten.", low=1)
+    timeout_s: float = setting(
+        0.0,
+        "Time in seconds after which a statement is cancelled, including its time in the queue; 0: no limit.",
+        low=0,
+    )
+    idle_s: float = setting(
+        3600.0, "Time in seconds after which a finished statement is closed if nobody reads its result.", low=1
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumesSection:
     """Limits for files that clients upload into volumes."""
 
-    file_bytes_max: int = setting(5 << 30, "Bytes of one uploaded file; a larger one is refused.", low=1)
+    file_bytes_max: int = setting(
+        5 << 30, "Maximum size in bytes of one uploaded file; a larger one is rejected.", low=1
+    )
     uploads_bytes_max: int = setting(
         20 << 30,
-        "Bytes of all files that are being uploaded. They wait in spark.local_dir until they have arrived.",
+        "Maximum size in bytes of all uploads in progress. They are stored in spark.local_dir until they are complete.",
         low=1,
     )
 
@@ -257,42 +278,51 @@ class VolumesSection:
 class ResultsSection:
     """Limits for results, which the server holds until they are fetched, mostly in files in spark.local_dir."""
 
-    bytes_max: int = setting(4 << 30, "Bytes of one result; a larger one fails.", low=1)
+    bytes_max: int = setting(4 << 30, "Maximum size of one result in bytes; a larger one fails.", low=1)
     memory_bytes_max: int = setting(
         16 << 20,
-        "Bytes of one result that may be held in memory where it does not come in files; all results together may "
-        "have 16 times as much there.",
+        "Maximum size in bytes of one result in memory, if it is not spooled to files; the limit for all "
+        "results together is 16 times as large.",
         low=0,
     )
     disk_bytes_max: int = setting(
         16 << 30,
-        "Bytes of all results on the disk; a statement whose result does not fit beside them fails. Rows of queries "
-        "that still run count while they are written, but for the first 4 MiB of each query.",
+        "Maximum size in bytes of all spooled results; a statement whose result does not fit fails. Rows of "
+        "running queries count, except for the first 4 MiB of each query.",
         low=0,
     )
     disk_bytes_per_user_max: int = setting(
-        0, "Bytes of one user's results on the disk; 0: half of disk_bytes_max, or all where nobody logs in.", low=0
+        0,
+        "Maximum size in bytes of one user's spooled results; 0: half of disk_bytes_max, or all without "
+        "authentication.",
+        low=0,
     )
     kept_max: int = setting(
-        1000, "Results kept of HTTP statements without a session; of the user with most, the oldest go first.", low=1
+        1000,
+        "Maximum number of retained results of HTTP statements without a session; if it is exceeded, the "
+        "oldest results of the user with the most are removed.",
+        low=1,
     )
     kept_bytes_max: int = setting(
         8 << 30,
-        "Bytes of all those results together; at most half of what results may have on the disk, and of each user half "
-        "of what that may have.",
+        "Maximum size in bytes of these results together; at most half of the limit for spooled results, "
+        "overall and per user.",
         low=1,
     )
-    link_lifetime_s: float = setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
+    link_lifetime_s: float = setting(900.0, "Validity in seconds of a link to a result chunk.", low=1)
     cache_bytes_max: int = setting(
         128 << 20,
-        "Bytes of memory for the result cache, which answers a query again without running it while its tables have "
-        "the same versions; 0: no cache.",
+        "Size in bytes of the result cache in memory, which answers a repeated query without running it as "
+        "long as its tables have the same versions; 0: no cache.",
         low=0,
     )
     cache_disk_bytes_max: int = setting(
-        1 << 30, "Bytes of files in spark.local_dir for answers that do not fit into that memory; 0: none.", low=0
+        1 << 30,
+        "Size in bytes of the result cache's files in spark.local_dir, for results that do not fit into "
+        "memory; 0: none.",
+        low=0,
     )
-    cache_result_bytes_max: int = setting(16 << 20, "Bytes of one answer that is kept in the result cache.", low=1)
+    cache_result_bytes_max: int = setting(16 << 20, "Maximum size in bytes of one result in the result cache.", low=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,46 +333,51 @@ class SparkSection:
         "local[*]", "Spark's master URL; local[*] runs in one process with all cores.", constraint=_MASTER_CONSTRAINT
     )
     driver_memory: str = setting(
-        "2g", "Heap of Spark's driver, which is also the executor of a local master.", constraint=_MEMORY_CONSTRAINT
+        "2g",
+        "Heap size of Spark's driver, which is also the executor with a local master.",
+        constraint=_MEMORY_CONSTRAINT,
     )
     column_cache_percent: int = setting(
         12,
-        "Percent of the heap for columns of data files on this machine that are read again and again, as they were "
-        "decoded; 0: none.",
+        "Percentage of the heap for the column cache, which has decoded columns of frequently read local data "
+        "files; 0: none.",
         low=0,
         high=50,
     )
     warm_up: bool = setting(
         True,
-        "Run some statements over a small lake of its own when Spark has started, while none of clients run: the first "
-        "ones of clients take less time then.",
+        "Run some statements over a small internal lake after Spark has started, while there are no client "
+        "statements, so that the first client statements are faster.",
     )
     local_dir: str = setting(
         "",
-        "Folder for temporary files: what does not fit in memory, and results until they are fetched. Empty: the "
-        "system's.",
+        "Folder for temporary files: data that exceeds memory, and spooled results. Empty: the system's "
+        "temporary folder.",
         constraint=_FOLDER_CONSTRAINT,
     )
     silent_s: float = setting(
-        5.0, "Seconds without a sign of life after which Spark counts as not ready, and statements wait for it.", low=2
+        5.0,
+        "Time in seconds without a heartbeat after which Spark is considered not ready, and statements wait.",
+        low=2,
     )
     stuck_s: float = setting(
-        60.0, "Seconds without a sign of life after which Spark's process is killed and started again.", low=5
+        60.0, "Time in seconds without a heartbeat after which Spark's process is killed and restarted.", low=5
     )
     wait_s: float = setting(
         60.0,
-        "Seconds that a statement waits for Spark while that is not ready; then it fails with SPARK_RESTARTING.",
+        "Time in seconds that a statement waits for Spark if it is not ready; then the statement fails with "
+        "SPARK_RESTARTING.",
         low=0,
     )
     failures_max: int = setting(
         5,
-        "Starts of Spark in a row of which none became ready, after which the server ends with an error. 0: Spark is "
-        "never started again.",
+        "Number of consecutive failed starts of Spark after which the server ends with an error. 0: Spark is "
+        "never restarted.",
         low=0,
         high=1000,
     )
     conf: Mapping[str, str] = setting(
-        {}, "Further Spark settings by name, as strings; these win over the gateway's own."
+        {}, "Additional Spark settings by name, as strings; they take precedence over the gateway's own."
     )
 
 
@@ -352,29 +387,30 @@ class AuditSection:
 
     folder: str = setting(
         "",
-        "Folder of the audit trail, a file a day: log-ins, sessions and statements as lines of JSON in a chain of "
-        "digests, which `delta-gateway audit verify` checks. It must lie outside of the lake. Empty: none is written.",
+        "Folder for the audit log, one file per day: logins, sessions and statements as JSON lines in a hash "
+        "chain, which `delta-gateway audit verify` checks. It must be outside the lake. Empty: no audit log.",
     )
     statement_text: StatementText = setting(
         StatementText.FULL,
-        "What is recorded of a statement's text besides its digest: full (without what looks like a secret), redacted "
-        "(without its literals) or none.",
+        "Recorded form of a statement's text, in addition to its digest: full (without apparent secrets), "
+        "redacted (without literals) or none.",
     )
     on_failure: OnFailure = setting(
-        OnFailure.REFUSE, "What is done with a statement that cannot be recorded: refuse it, or log that and go on."
+        OnFailure.REFUSE, "Action if a statement cannot be recorded: refuse it, or log the failure and continue."
     )
     signing_key: str = setting(
         "",
-        "PEM file with a private key of Ed25519, with which the number and the digest of the trail's newest line are "
-        "signed every 1,000 lines, and within a minute of a line. `delta-gateway audit verify` checks the signatures "
-        "with the public key. Empty: nothing is signed.",
+        "PEM file with an Ed25519 private key. The number and digest of the audit log's newest line are "
+        "signed every 1,000 lines, and within a minute after a line; `delta-gateway audit verify` checks the "
+        "signatures with the public key. Empty: no signatures.",
     )
     heads_file: str = setting(
         "",
-        "File for these signatures, best where those who may write the trail may not. Empty: heads.jsonl in folder.",
+        "File for these signatures, preferably one that users with write access to the audit log cannot "
+        "write. Empty: heads.jsonl in folder.",
     )
     synced: bool = setting(
-        False, "Whether each line is on the disk before its statement goes on; else it is with the operating system."
+        False, "Write each line to disk before its statement continues; otherwise the operating system may delay it."
     )
 
 
@@ -384,12 +420,12 @@ class LineageSection:
 
     url: str = setting(
         "",
-        "Where events are sent, such as http://marquez:5000/api/v1/lineage; each at least once. Empty: none are.",
+        "URL to which events are sent at least once, such as http://marquez:5000/api/v1/lineage. Empty: no events.",
         constraint=_URL_CONSTRAINT,
     )
     namespace: str = setting("delta-gateway", "Namespace of jobs and datasets.")
-    token_file: str = setting("", "File with a token that is sent as a bearer's; of the mode 0600.")
-    folder: str = setting("", "Folder of events that wait to be sent. Empty: `lineage` in audit.folder.")
+    token_file: str = setting("", "File with a bearer token for these requests, with mode 0600.")
+    folder: str = setting("", "Folder for events that wait to be sent. Empty: `lineage` in audit.folder.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,32 +434,28 @@ class TracingSection:
 
     url: str = setting(
         "",
-        "Where spans are sent over OTLP/HTTP, such as http://collector:4318/v1/traces. Empty: none are.",
+        "URL to which spans are sent over OTLP/HTTP, such as http://collector:4318/v1/traces. Empty: no traces.",
         constraint=_URL_CONSTRAINT,
     )
-    service: str = setting("delta-gateway", "Name of the service (service.name).")
-    share: float = setting(
-        1.0, "Share of statements that are traced, of those whose client did not decide it.", low=0, high=1
-    )
+    service: str = setting("delta-gateway", "Service name (service.name).")
+    share: float = setting(1.0, "Fraction of statements to trace, if the client did not decide.", low=0, high=1)
     statement_text: StatementText = setting(
         StatementText.NONE,
-        "What a trace has of a statement's text: full (without what looks like a secret), redacted (without its "
-        "literals) or none.",
+        "Form of a statement's text in traces: full (without apparent secrets), redacted (without literals) or none.",
     )
-    token_file: str = setting("", "File with a token that is sent as a bearer's; of the mode 0600.")
+    token_file: str = setting("", "File with a bearer token for these requests, with mode 0600.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSection:
     """The server's log, on standard error."""
 
-    level: LogLevel = setting(LogLevel.INFO, "Least severe level that is logged: debug, info, warning or error.")
+    level: LogLevel = setting(LogLevel.INFO, "Minimum severity: debug, info, warning or error.")
     format: LogFormat = setting(
-        LogFormat.TEXT, "text, or json: an object a line, with the ids of the statement, session and request."
+        LogFormat.TEXT,
+        "Format: text, or json (one object per line, with the ids of the statement, session and request).",
     )
-    statements: bool = setting(
-        False, "Whether the end of each statement is a line of the level info, with its state and duration."
-    )
+    statements: bool = setting(False, "Log the end of each statement at level info, with its state and duration.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -447,6 +479,12 @@ class Config:
     lineage: LineageSection = field(default_factory=LineageSection)
     tracing: TracingSection = field(default_factory=TracingSection)
     log: LogSection = field(default_factory=LogSection)
+
+    @property
+    def catalog_folder(self) -> str:
+        """Returns the catalog's folder; an empty string if no lake is configured either."""
+        lake = self.lake
+        return lake.catalog_folder or (f"{lake.folder.rstrip('/')}/.catalog" if lake.folder else "")
 
     @property
     def disk_bytes_per_user_max(self) -> int:

@@ -62,7 +62,7 @@ def format_example() -> str:
     """Returns the reference for all settings as a TOML file in which every line is the default, commented out."""
     lines = [
         "# Configuration of delta-gateway; every setting with its default. `delta-gateway config` prints this file.",
-        "# Variables named GATEWAY_<SECTION>_<KEY> win over it, command-line flags over both.",
+        "# Environment variables GATEWAY_<SECTION>_<KEY> take precedence over it, and command-line flags over both.",
     ]
     section = ""
     for setting in settings():

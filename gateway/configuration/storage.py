@@ -51,10 +51,11 @@ class StorageSection:
 
     credentials: tuple[CredentialTable, ...] = setting(
         (),
-        "Each as [[storage.credentials]] with: name, urls, and for S3 access_key_id, secret_access_key, session_token, "
-        "endpoint, region; for Azure account_key; for others options (fsspec's) and hadoop (Hadoop's). A secret is "
-        '"file:/path" (of the mode 0600), "env:NAME" or "systemd:NAME" (LoadCredential=), never itself. Without one, '
-        "what the environment offers is used.",
+        "Credentials, each as [[storage.credentials]] with: name, urls, and for S3 access_key_id, "
+        "secret_access_key, session_token, endpoint, region; for Azure account_key; for other stores options "
+        '(for fsspec) and hadoop (for Hadoop). Secrets are references: "file:/path" (with mode 0600), '
+        '"env:NAME" or "systemd:NAME" (LoadCredential=). Without an entry for a URL, the environment\'s '
+        "credentials are used.",
         constraint=Constraint("a list of credentials with a name each, and urls,", _have_own_names),
     )
 

@@ -49,6 +49,11 @@ def test_a_table_with_a_place_is_external_and_keeps_its_files(
         ),
         ("CREATE TABLE t (id INT) OPTIONS (path '{lake}/a', x 1)", "UNSUPPORTED_FEATURE.STATEMENT", "other than path"),
         ("CREATE TABLE t (id INT) OPTIONS (path '/etc/outside')", "PATH_NOT_ALLOWED", "/etc/outside"),
+        (
+            "CREATE TABLE t USING delta LOCATION '{lake}/misspelled'",
+            "DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_SCHEMA",
+            "/misspelled is not a Delta table",
+        ),
         ("CREATE EXTERNAL TABLE t (id INT) LOCATION '/etc/outside'", "PATH_NOT_ALLOWED", "/etc/outside"),
     ],
 )

@@ -17,15 +17,17 @@ LIBRARY_IMPORTERS = {
     "ldap3": r"gateway/authenticators/ldap\.py$",
     "argon2": r"gateway/authenticators/passwords\.py$",
     "opentelemetry": r"gateway/observability/open_telemetry\.py$",
+    "prompt_toolkit": r"gateway/cli/lines\.py$",
+    "pygments": r"gateway/cli/lines\.py$",
     "sqlglot": r"engine/sql/",
     "pyspark": r"engine/spark/",
     "py4j": r"engine/spark/",
-    "thrift": r"gateway/hs2/",
+    "thrift": r"gateway/(hs2/|catalog_import/hive_metastore\.py$)",
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
     "fastavro": r"engine/iceberg/manifests/avro\.py$",
     "fsspec": r"catalog/store/conditional_put\.py$",
-    "httpx": r"catalog/rest/transport\.py$",
+    "httpx": r"(catalog/rest/transport|gateway/catalog_import/unity)\.py$",
 }
 # Comes with a library that is declared.
 # With the extra that declares it.

@@ -7,6 +7,8 @@ import ast
 from tests.tidy.sources import MODULES, Module
 
 PIPELINE = "engine.pipeline"
+# Modules that parse statements without running them.
+READERS = {"gateway.catalog_import.ddl"}
 STAGES = (
     ("engine.statements.parse", "parse"),
     ("engine.pipeline", "bind_statement"),
@@ -26,7 +28,7 @@ def test_only_the_pipeline_knows_the_stages() -> None:
     others = [
         f"{module.path}:{node.lineno} imports {alias.name}"
         for module in MODULES.values()
-        if module.name != PIPELINE
+        if module.name != PIPELINE and module.name not in READERS
         for node in ast.walk(module.tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names

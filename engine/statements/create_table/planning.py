@@ -12,6 +12,7 @@ from collections.abc import Callable
 from catalog.conditions import (
     ClusteredAndPartitioned,
     ClusteringDiffers,
+    ExternalTableWithoutSchema,
     LocationNotEmpty,
     PartitioningDiffers,
     PropertyDiffers,
@@ -59,6 +60,9 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     if target.found is not None:
         _ensure_same(statement, schema, target.own, target.found)
         return CreateTablePlan(entry=entry, tolerated=tolerated(if_not_exists=statement.if_not_exists))
+    if not (statement.columns or target.managed or target.is_path):
+        # A location without a log is more likely misspelled than meant for a table without columns.
+        raise ExternalTableWithoutSchema(str(target.name), target.location)
     definition = define(bound, target, statement, schema)
     return CreateTablePlan(
         entry=entry,

@@ -66,7 +66,7 @@ def test_lines_that_are_missing_at_the_end_are_noticed(folder: Path, capsys: pyt
     (file,) = log_files(folder / "audit")
     file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:5]))
     assert main(["verify", str(folder / "audit")]) == 0  # the chain alone does not show it
-    assert verified(folder) == 1 and "a head of line 7" in capsys.readouterr().err
+    assert verified(folder) == 1 and "it ends before line 7" in capsys.readouterr().err
 
 
 def test_rewritten_audit_log_is_detected(folder: Path) -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gateway.__main__ import main
+from gateway.__main__ import _COMMANDS, main
 from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
@@ -26,7 +26,7 @@ from gateway.process.lifecycle import Lifecycle, Ports
 from gateway.sessions.limits import Limits
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.registry import Registry
-from tests.gateway.arrow_engine import ArrowEngine
+from tests.gateway.arrow_engine import ArrowEngine, rows
 from tests.gateway.http.conftest import eventually, thrift_route
 from tests.paths import ROOT
 
@@ -112,8 +112,52 @@ def test_the_statement_may_come_from_a_file_or_the_standard_input(
     assert run(server) == 0
     first, second = capsys.readouterr().out.split("(1 row)\n")[:2]
     assert first == second
-    assert run(server, "ROWS 1", "-f", str(file)) == 1
     assert run(server, "-f", str(tmp_path / "missing.sql")) == 1
+
+
+def test_several_statements_run_in_one_session(
+    server: Server, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "two.sql"
+    file.write_text("USE a; ROWS 1;\nSELECT 1")
+    for arguments in (["USE a; ROWS 1; SELECT 1"], ["-c", "USE a; ROWS 1", "-c", "SELECT 1"], ["-f", str(file)]):
+        assert run(server, *arguments, "--format", "csv") == 0
+        assert capsys.readouterr() == ("id,name\n0,row 0\n1\n1\n", "")
+    assert len(server.engine.sessions) == 3 and server.registry.sessions() == ()
+
+
+def test_first_error_ends_the_run_unless_it_continues(
+    server: Server, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "wrong.sql"
+    file.write_text("ROWS 1;\n\nSELEKT;\nSELECT 1;")
+    assert run(server, "-f", str(file), "--format", "csv") == 1
+    out, err = capsys.readouterr()
+    assert out == "id,name\n0,row 0\n" and err.startswith(f"delta-gateway: {file}:3: [PARSE_SYNTAX_ERROR.TEST]")
+    assert run(server, "-f", str(file), "--continue-on-error", "--format", "csv") == 1
+    assert capsys.readouterr().out == "id,name\n0,row 0\n1\n1\n"
+
+
+def test_variables_of_the_command_line_are_parameters(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    server.engine.answers["SELECT :n"] = rows(pa.table({"n": [5]}))
+    assert run(server, "SELECT :n; SELECT 1", "-v", "n=5", "-v", "other=x", "--format", "csv") == 0
+    assert [[(each.name, each.value) for each in made.parameters] for made in server.engine.runs] == [[("n", "5")], []]
+
+
+def test_markdown_and_null(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    server.engine.answers["NULLS"] = rows(pa.table({"i": [1, None], "a|b": ["x|y\nz", None]}))
+    assert run(server, "NULLS", "--format", "markdown") == 0
+    assert capsys.readouterr().out == "| i | a\\|b |\n| ---: | --- |\n| 1 | x\\|y<br>z |\n| NULL | NULL |\n"
+    assert run(server, "NULLS", "--format", "csv", "--null", "") == 0
+    assert capsys.readouterr().out == 'i,a|b\n1,"x|y\nz"\n,\n'
+
+
+def test_parquet_has_the_rows_of_one_statement(server: Server, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(server, "USE a; ROWS 2", "--format", "parquet") == 0
+    assert pq.read_table(pa.BufferReader(capfdbinary.readouterr().out)).num_rows == 2
+    assert run(server, "ROWS 2; ROWS 3", "--format", "parquet") == 1
+    out, err = capfdbinary.readouterr()
+    assert pq.read_table(pa.BufferReader(out)).num_rows == 2 and b"the rows of one statement" in err
 
 
 def test_catalog_and_schema_are_the_sessions(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,18 +236,39 @@ def test_the_release_and_the_commands_are_shown(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["frobnicate"],
         ["sql", "--format", "xml"],
         ["config", "extra"],
         ["serve", "lake", "--port", "1"],
         ["sql", "--s"],
+        ["sql", "ROWS 1", "-f", "file.sql"],
+        ["sql", "ROWS 1", "-v", "no-name=1"],
     ],
 )
 def test_a_wrong_command_line_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2 and "usage:" in capsys.readouterr().err
+
+
+def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"    {name} " in shown for name in _COMMANDS) and "examples:" in shown
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_help_has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert f"\nexamples:\n  delta-gateway {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["sql", "serve", "config", "prepare"])
+def test_help_has_environment_variables(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "\nenvironment:\n  " in capsys.readouterr().out
 
 
 def test_only_requested_command_is_imported() -> None:
