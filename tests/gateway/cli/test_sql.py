@@ -254,7 +254,7 @@ def test_a_wrong_command_line_is_refused(arguments: list[str], capsys: pytest.Ca
 def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out
-    assert all(f"    {name} " in shown for name in _COMMANDS) and "examples:" in shown
+    assert set(_COMMANDS) <= set(shown.split()) and "examples:" in shown
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
