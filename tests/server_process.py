@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -28,16 +29,26 @@ _SETTINGS = MappingProxyType(
 
 
 class ServerProcess:
-    """One server; `folder` is for its port file. The environment's own gateway settings do not reach it."""
+    """One server; `folder` is for its port file. The environment's own gateway settings do not reach it.
 
-    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+    `program` is the command line without its arguments, `cwd` the working directory.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        program: Sequence[str | Path] = (sys.executable, "-m", "gateway"),
+        cwd: Path = ROOT,
+        **environment: str,
+    ) -> None:
         self.port_file = folder / "ports.json"
-        command = [sys.executable, "-m", "gateway", "serve", "--port-file", str(self.port_file)]
+        command = [*program, "serve", "--port-file", str(self.port_file)]
         ports = () if "--http-port" in arguments else ("--http-port", "0", "--thrift-port", "0")
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
         self.popen = subprocess.Popen(
             [*command, *ports, *arguments],
-            cwd=ROOT,
+            cwd=cwd,
             env=inherited | dict(_SETTINGS) | environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
