@@ -199,7 +199,8 @@ def _condition_rows(names: Iterable[str], entries: Mapping[str, Any]) -> Iterato
     for name in names:
         entry = entries[name]
         texts = (re.sub(r"\{(\w+)[^}]*\}", r"{\1}", entry.get(key, "")) for key in ("message", "hint"))
-        yield (f"`{name}`", entry.get("sqlstate", ""), *map(_cell, texts))
+        shown = (_cell(text.replace("{suggestion}", "")) for text in texts)
+        yield (f'<a id="{name}"></a>`{name}`', entry.get("sqlstate", ""), *shown)
 
 
 def http_page() -> str:
