@@ -27,7 +27,7 @@ from engine.runtime.jvm_statistics import JvmStatistics
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.settings import SETTINGS, declare_settings
 from engine.spark.session import SparkDriver
-from engine.sql.dialect.refusals import REFUSED_SHOWS, REFUSED_STATEMENTS, advice_on
+from engine.sql.dialect.refusals import _ADVICE, REFUSED_SHOWS, REFUSED_STATEMENTS, advice_on
 from engine.statements.parse import parse
 from engine.statements.registry import FAMILIES
 from engine.tables.operations import TableOperation
@@ -275,7 +275,10 @@ def rejected_page() -> str:
     """Returns the page of the statements that are rejected by name."""
     accepted = {" ".join(words) for words in REFUSED_STATEMENTS if _is_accepted(" ".join(words))}
     kinds = {name for words, name in REFUSED_STATEMENTS.items() if " ".join(words) not in accepted}
-    kinds |= {f"SHOW {word}" for (word,) in REFUSED_SHOWS} - {"SHOW CREATE", "SHOW CURRENT", "SHOW TABLE"}
+    kinds |= {f"SHOW {word}" for (word,) in REFUSED_SHOWS}
+    names = (" ".join(words) for words in _ADVICE)
+    kinds |= {name for name in names if _is_clause(name) or not (name.endswith(" of") or _is_accepted(name))}
+    kinds -= {"SHOW CREATE", "SHOW CURRENT", "SHOW TABLE"}  # statements that exist begin with these words
     advised = {kind: advice_on(kind) for kind in sorted(kinds)}
     by_advice: dict[str, list[str]] = {}
     for kind, advice in advised.items():
@@ -289,6 +292,11 @@ statement is ignored. [`SHOW LOCKS` and others](statements.md#other-systems-stat
 send them, and have no effect.
 """
     return _page("Rejected statements", introduction, _table(("statements", "what to use instead"), rows))
+
+
+def _is_clause(name: str) -> bool:
+    """Returns True for a clause of a statement that exists, such as `ALTER TABLE … ADD PARTITION`."""
+    return "…" in name and not name.endswith("…")
 
 
 def _is_accepted(words: str) -> bool:

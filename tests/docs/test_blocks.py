@@ -83,8 +83,12 @@ def _write_landing(folder: Path) -> None:
 
 
 def _write_programs(folder: Path, http_port: int) -> None:
-    """Writes a `delta-gateway` whose `sql` finds this server, as it would find one on the default port."""
+    """Writes a `delta-gateway` whose `sql` finds this server, as it would find one on the default port, and an
+    `activate` without effect.
+    """
     (folder / "bin").mkdir()
+    (folder / "scratch/.venv/bin").mkdir(parents=True)
+    (folder / "scratch/.venv/bin/activate").touch()
     program = folder / "bin/delta-gateway"
     program.write_text(
         f'#!/bin/sh\ncase "$1 $*" in\n  "sql "*--server*) ;;\n'
@@ -150,7 +154,6 @@ def _plain(text: str) -> str:
 
 def _run(block: Block, site: Site, command: list[str]) -> None:
     scratch = site.folder / "scratch"
-    scratch.mkdir(exist_ok=True)
     environment = os.environ | {
         "PATH": f"{site.folder}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import blocks_of, matches, statements_of
+from tests.docs.blocks import blocks_of, matches, pages, statements_of
 from tests.docs.reference_pages import DOCS, PAGES
 from tests.paths import ROOT
 
@@ -47,6 +47,15 @@ def anchors_of(file: Path) -> set[str]:
     """Returns the anchors of the headings, as GitHub and Markdown make them of plain titles."""
     titles = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_paths_that_pages_name_exist() -> None:
+    named = re.compile(r"`((?:catalog|deploy|docs|engine|gateway|tests)/[\w./-]+|test_\w+\.py)`")
+    texts = {page: page.read_text(encoding="utf-8") for page in pages()}
+    tests = {file.name for file in (ROOT / "tests").rglob("test_*.py")}
+    found = {(page.name, path) for page, text in texts.items() for path in named.findall(text)}
+    assert len(found) > 50
+    assert not [name for name in found if name[1] not in tests and not (ROOT / name[1]).exists()]
 
 
 def test_statement_ends_with_a_semicolon_at_the_end_of_a_line() -> None:
