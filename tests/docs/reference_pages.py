@@ -27,6 +27,14 @@ from engine.runtime.jvm_statistics import JvmStatistics
 from engine.runtime.metrics import MetricFamily
 from engine.runtime.settings import SETTINGS, declare_settings
 from engine.spark.session import SparkDriver
+from engine.sql.dialect.functions import (
+    ALLOWED_FUNCTIONS,
+    ALLOWED_TABLE_FUNCTIONS,
+    EXCLUDED_FUNCTIONS,
+    READ_FILES,
+    TABLE_CHANGES,
+    UNAVAILABLE_FUNCTIONS,
+)
 from engine.sql.dialect.refusals import _ADVICE, REFUSED_SHOWS, REFUSED_STATEMENTS, advice_on
 from engine.statements.parse import parse
 from engine.statements.registry import FAMILIES
@@ -294,6 +302,30 @@ send them, and have no effect.
     return _page("Rejected statements", introduction, _table(("statements", "what to use instead"), rows))
 
 
+def functions_page() -> str:
+    """Returns the page of the functions that queries may and may not call."""
+    named = sorted(name for name in ALLOWED_FUNCTIONS if name[:1].isalpha())
+    tables = sorted(ALLOWED_TABLE_FUNCTIONS | {TABLE_CHANGES, READ_FILES})
+    reasons = {**EXCLUDED_FUNCTIONS, **UNAVAILABLE_FUNCTIONS}
+    rejected = _table(("function", "reason"), ((_code(name), f"It {reasons[name]}.") for name in sorted(reasons)))
+    introduction = """
+Queries may call the functions of Spark 4.3 below, with Spark's semantics, and [SQL functions](views.md#functions).
+Spark's documentation describes them. A function that runs code, opens files or addresses outside of the tables, or
+shows data of other sessions is rejected with `UNSUPPORTED_FUNCTION`.
+"""
+    return _page(
+        "Functions",
+        introduction,
+        f"## Scalar, aggregate, window and generator functions\n\n{_list(named)}\n",
+        f"## Table functions\n\n{_list(tables)}\n",
+        f"## Rejected functions\n\n{rejected}",
+    )
+
+
+def _list(names: Iterable[str]) -> str:
+    return textwrap.fill(", ".join(f"`{name}`" for name in names), 120, break_long_words=False, break_on_hyphens=False)
+
+
 def _is_clause(name: str) -> bool:
     """Returns True for a clause of a statement that exists, such as `ALTER TABLE … ADD PARTITION`."""
     return "…" in name and not name.endswith("…")
@@ -356,6 +388,7 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "reference/http-api.md": http_page,
         "reference/command-line.md": cli_page,
         "sql/statements.md": statements_page,
+        "sql/functions.md": functions_page,
         "sql/rejected.md": rejected_page,
         "llms.txt": llms_text,
     }
