@@ -68,7 +68,7 @@ reference: $(VENV)/.installed-test ## write the SQL reference of the shell, and 
 	$(RUN) tests.docs.reference_pages
 
 docs: $(VENV)/.installed-test ## build the documentation into build/site; a broken link or anchor is an error
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 conditions: $(VENV)/.installed-test ## write the types of the errors in catalog/conditions.toml
 	$(RUN) tests.tidy.condition_stubs
