@@ -27,7 +27,7 @@ KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format conditions reference bench mutation oracle clean java chromium minio
+.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format conditions reference docs bench mutation oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,8 +63,12 @@ lint: $(VENV)/.installed-test ## check style and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-reference: $(VENV)/.installed-test ## write the SQL reference of the shell from the registry of statements
+reference: $(VENV)/.installed-test ## write the SQL reference of the shell, and the generated pages of the documentation
 	$(RUN) tests.tidy.sql_reference
+	$(RUN) tests.docs.reference_pages
+
+docs: $(VENV)/.installed-test ## build the documentation into build/site; a broken link or anchor is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 conditions: $(VENV)/.installed-test ## write the types of the errors in catalog/conditions.toml
 	$(RUN) tests.tidy.condition_stubs

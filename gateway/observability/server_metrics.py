@@ -1,7 +1,7 @@
 """All metrics at one moment, for `/metrics` and `system.metrics`.
 
 No label contains a user, table or statement name. The metric names are a contract with dashboards and alerts:
-deploy/RUNBOOK.md explains them.
+docs/reference/metrics.md lists them.
 """
 
 from __future__ import annotations
