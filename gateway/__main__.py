@@ -1,6 +1,6 @@
 """The command line: `delta-gateway COMMAND`, also `python -m gateway`.
 
-A command is a function `main(arguments) -> exit code` in a module, imported on demand: `sql` responds in a fraction of
+A command is a module with a `main(arguments) -> exit code`, imported on demand: `sql` responds in a fraction of
 the import time that `serve` needs.
 """
 
@@ -20,8 +20,8 @@ _COMMANDS = {
     "users": ("gateway.cli.users", "add, remove and list the users of a password file"),
     "tokens": ("gateway.cli.tokens", "make, list and revoke personal access tokens"),
     "audit": ("gateway.cli.audit", "check the audit log"),
-    "backup": ("gateway.cli.backup:main_backup", "write the catalog and the audit log to one file"),
-    "restore": ("gateway.cli.backup:main_restore", "restore the catalog and the audit log from a backup"),
+    "backup": ("gateway.cli.backup", "write the catalog and the audit log to one file"),
+    "restore": ("gateway.cli.restore", "restore the catalog and the audit log from a backup"),
     "import-catalog": ("gateway.cli.import_catalog", "create another catalog's objects on a running server"),
     "config": ("gateway.cli.config", "print all settings with their defaults, as a configuration file"),
     "prepare": ("gateway.cli.prepare", "create files that speed up each start, once"),
@@ -46,8 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module, _ = _COMMANDS[given[0]]
     if given[0] == "serve" and arguments is None:
         module = "gateway.process.parent"  # runs this command again as its child
-    name, _, function = module.partition(":")
-    return int(getattr(import_module(name), function or "main")(given[1:]))
+    return int(import_module(module).main(given[1:]))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,5 +1,4 @@
-"""`delta-gateway backup FILE` and `delta-gateway restore FILE`: the catalog with its grants and policies, and the audit
-log, as one file.
+"""`delta-gateway backup FILE`: the catalog with its grants and policies, and the audit log, as one file.
 
 The file is a zip archive with mode 0600: `manifest.json`, `catalog.jsonl` (see `catalog/store/backup.py`), and the
 audit log's files below `audit/`. Servers may run during a backup. It does not contain tables' files, nor the files with
@@ -16,26 +15,20 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from catalog.conditions import (
     BackupNotWritten,
-    BackupUnreadable,
-    RestoreAuditFolderMissing,
-    RestoreAuditLogExists,
 )
-from catalog.entries import Entry
 from catalog.errors import SqlError
 from catalog.rest.credentials import use_credentials
-from catalog.store.backup import dump_entries, ensure_empty, parse_entries, restore_entries
+from catalog.store.backup import dump_entries
 from catalog.store.file_store import FileStore
 from catalog.store.remote import open_files
 from catalog.system.audit_table import log_files
-from gateway.audit.audit_log import AuditLog
 from gateway.audit.chain import Broken, ChainEnd, verify
 from gateway.cli.help import SETTINGS, help_text
 from gateway.configuration.config import Config
@@ -63,32 +56,14 @@ class Manifest(msgspec.Struct, frozen=True):
     sha256: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """An archive whose digests were verified."""
-
-    manifest: Manifest
-    entries: tuple[Entry, ...]
-    audit_files: tuple[str, ...]
-
-
-def main_backup(arguments: Sequence[str]) -> int:
-    given = _parser("backup", "Write a backup of the catalog and the audit log.").parse_args(arguments)
-    return _run(given, lambda config: back_up(config, given.file))
-
-
-def main_restore(arguments: Sequence[str]) -> int:
-    parser = _parser("restore", "Restore the catalog and the audit log from a backup.")
-    parser.add_argument("--replace", action="store_true", help="replace the objects of a catalog that is not empty")
-    parser.add_argument("--without-audit", action="store_true", help="restore only the catalog")
-    parser.add_argument("--dry-run", action="store_true", help="check the backup and print its content, change nothing")
-    given = parser.parse_args(arguments)
-    return _run(given, lambda config: restore(config, given))
+def main(arguments: Sequence[str]) -> int:
+    given = _parser().parse_args(arguments)
+    return run_with_config(given, lambda config: back_up(config, given.file))
 
 
 def back_up(config: Config, file: Path) -> str:
     """Writes the archive, and returns a summary. Raises BackupNotWritten; an existing file is never replaced."""
-    state = _store(config).load()
+    state = open_store(config).load()
     entries = dump_entries(state)
     digests = {CATALOG: hashlib.sha256(entries).hexdigest()}
     with _new_file(file) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -109,53 +84,7 @@ def back_up(config: Config, file: Path) -> str:
         archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
     if broken is not None:
         _warn(f"The audit log is broken in {broken.file}, line {broken.line}: {broken.reason}. It was backed up as is.")
-    return f"{file}: {_summary(manifest)}"
-
-
-def restore(config: Config, given: argparse.Namespace) -> str:
-    """Restores the archive, and returns a summary. Everything is checked before anything is changed."""
-    file: Path = given.file
-    try:
-        with zipfile.ZipFile(file) as archive:
-            backup = _verified(archive, str(file))
-            if given.dry_run:
-                return f"{file}: {_summary(backup.manifest)}; nothing was changed"
-            store = _store(config)
-            if not given.replace:
-                ensure_empty(store.load())
-            if backup.audit_files and not given.without_audit:
-                if not config.audit.folder:
-                    raise RestoreAuditFolderMissing(str(file))
-                _restore_audit(archive, backup.audit_files, Path(config.audit.folder))
-    except (OSError, zipfile.BadZipFile) as error:
-        raise BackupUnreadable(str(file), str(error)) from error
-    generation = restore_entries(store, backup.entries, replaces=given.replace)
-    return f"{file}: {_summary(backup.manifest)}; restored as generation {generation}"
-
-
-def _verified(archive: zipfile.ZipFile, source: str) -> Backup:
-    try:
-        manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
-        if manifest.format != FORMAT:
-            raise BackupUnreadable(source, f"its format is {manifest.format}, and this release reads {FORMAT}")
-        for name, digest in manifest.sha256.items():
-            if hashlib.sha256(archive.read(name)).hexdigest() != digest:
-                raise BackupUnreadable(source, f"the content of {name} has changed")
-        entries = parse_entries(archive.read(CATALOG), source)
-    except (msgspec.DecodeError, KeyError) as error:
-        raise BackupUnreadable(source, str(error)) from error
-    return Backup(manifest, entries, tuple(name for name in manifest.sha256 if name.startswith(AUDIT)))
-
-
-def _restore_audit(archive: zipfile.ZipFile, names: tuple[str, ...], folder: Path) -> None:
-    with closing(AuditLog(folder)):  # locks the folder, so that no server can write to it
-        if log_files(folder):
-            raise RestoreAuditLogExists(str(folder))
-        for name in names:
-            with open(folder / name.removeprefix(AUDIT), "xb", opener=_private) as copy:
-                copy.write(archive.read(name))
-                copy.flush()
-                os.fsync(copy.fileno())
+    return f"{file}: {summarize(manifest)}"
 
 
 def _audit_contents(config: Config) -> Iterator[tuple[str, bytes]]:
@@ -177,7 +106,7 @@ def _verify_audit(archive: zipfile.ZipFile, names: tuple[str, ...]) -> tuple[Cha
     return verify((name.removeprefix(AUDIT), archive.read(name)) for name in logs)
 
 
-def _store(config: Config) -> FileStore:
+def open_store(config: Config) -> FileStore:
     use_credentials(open_credentials(config.storage))
     return FileStore(open_files(config.catalog_folder))
 
@@ -203,18 +132,14 @@ def _new_file(file: Path) -> Iterator[Path]:
                 partial.unlink()
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _summary(manifest: Manifest) -> str:
+def summarize(manifest: Manifest) -> str:
     return (
         f"{manifest.objects} objects of generation {manifest.generation}, "
         f"{manifest.audit_lines} lines of the audit log, written by release {manifest.release}"
     )
 
 
-def _run(given: argparse.Namespace, command: Callable[[Config], str]) -> int:
+def run_with_config(given: argparse.Namespace, command: Callable[[Config], str]) -> int:
     try:
         config = load_config(given.config, os.environ, {"lake.folder": given.lake})
         if not config.catalog_folder:
@@ -231,7 +156,8 @@ def _warn(text: str) -> None:
     sys.stderr.write(f"delta-gateway: {text}\n")
 
 
-def _parser(command: str, description: str) -> argparse.ArgumentParser:
+def backup_parser(command: str, description: str) -> argparse.ArgumentParser:
+    """Returns the arguments that backup and restore share."""
     example = f"delta-gateway {command} --config gateway.toml nightly.zip"
     parser = argparse.ArgumentParser(
         prog=f"delta-gateway {command}", description=description, **help_text("", (example,), SETTINGS)
@@ -240,3 +166,7 @@ def _parser(command: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("--config", type=Path, metavar="FILE", help="the server's configuration")
     parser.add_argument("--lake", metavar="FOLDER", help="the served folder, as for `serve`")
     return parser
+
+
+def _parser() -> argparse.ArgumentParser:
+    return backup_parser("backup", "Write a backup of the catalog and the audit log.")

@@ -33,7 +33,7 @@ from gateway.cli.sql import SERVER_ENVIRONMENT, add_server_flags, open_client
 EXIT_FAILED = 1
 _METASTORE_PORT = 9083
 _EXISTS = "[TABLE_OR_VIEW_ALREADY_EXISTS]"
-_SOURCE_TOKEN = "IMPORT_TOKEN"
+_SOURCE_TOKEN = "DELTA_GATEWAY_IMPORT_TOKEN"
 _EXAMPLES = (
     "delta-gateway import-catalog hive://metastore:9083 --dry-run",
     "delta-gateway import-catalog https://unity.example.com --catalog main --relocate s3a://old=s3://new",

@@ -1,0 +1,104 @@
+"""`delta-gateway restore FILE`: restores what `delta-gateway backup` saved; the format is in `backup.py`."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import zipfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from catalog.conditions import BackupUnreadable, RestoreAuditFolderMissing, RestoreAuditLogExists
+from catalog.entries import Entry
+from catalog.store.backup import ensure_empty, parse_entries, restore_entries
+from catalog.system.audit_table import log_files
+from gateway.audit.audit_log import AuditLog
+from gateway.cli.backup import (
+    AUDIT,
+    CATALOG,
+    FORMAT,
+    MANIFEST,
+    Manifest,
+    backup_parser,
+    open_store,
+    run_with_config,
+    summarize,
+)
+from gateway.configuration.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """An archive whose digests were verified."""
+
+    manifest: Manifest
+    entries: tuple[Entry, ...]
+    audit_files: tuple[str, ...]
+
+
+def main(arguments: Sequence[str]) -> int:
+    given = _parser().parse_args(arguments)
+    return run_with_config(given, lambda config: restore(config, given))
+
+
+def restore(config: Config, given: argparse.Namespace) -> str:
+    """Restores the archive, and returns a summary. Everything is checked before anything is changed."""
+    file: Path = given.file
+    try:
+        with zipfile.ZipFile(file) as archive:
+            backup = _verified(archive, str(file))
+            if given.dry_run:
+                return f"{file}: {summarize(backup.manifest)}; nothing was changed"
+            store = open_store(config)
+            if not given.replace:
+                ensure_empty(store.load())
+            if backup.audit_files and not given.without_audit:
+                if not config.audit.folder:
+                    raise RestoreAuditFolderMissing(str(file))
+                _restore_audit(archive, backup.audit_files, Path(config.audit.folder))
+    except (OSError, zipfile.BadZipFile) as error:
+        raise BackupUnreadable(str(file), str(error)) from error
+    generation = restore_entries(store, backup.entries, replaces=given.replace)
+    return f"{file}: {summarize(backup.manifest)}; restored as generation {generation}"
+
+
+def _verified(archive: zipfile.ZipFile, source: str) -> Backup:
+    try:
+        manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
+        if manifest.format != FORMAT:
+            raise BackupUnreadable(source, f"its format is {manifest.format}, and this release reads {FORMAT}")
+        for name, digest in manifest.sha256.items():
+            if hashlib.sha256(archive.read(name)).hexdigest() != digest:
+                raise BackupUnreadable(source, f"the content of {name} has changed")
+        entries = parse_entries(archive.read(CATALOG), source)
+    except (msgspec.DecodeError, KeyError) as error:
+        raise BackupUnreadable(source, str(error)) from error
+    return Backup(manifest, entries, tuple(name for name in manifest.sha256 if name.startswith(AUDIT)))
+
+
+def _restore_audit(archive: zipfile.ZipFile, names: tuple[str, ...], folder: Path) -> None:
+    with closing(AuditLog(folder)):  # locks the folder, so that no server can write to it
+        if log_files(folder):
+            raise RestoreAuditLogExists(str(folder))
+        for name in names:
+            with open(folder / name.removeprefix(AUDIT), "xb", opener=_private) as copy:
+                copy.write(archive.read(name))
+                copy.flush()
+                os.fsync(copy.fileno())
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = backup_parser("restore", "Restore the catalog and the audit log from a backup.")
+    parser.add_argument("--replace", action="store_true", help="replace the objects of a catalog that is not empty")
+    parser.add_argument("--without-audit", action="store_true", help="restore only the catalog")
+    parser.add_argument("--dry-run", action="store_true", help="check the backup and print its content, change nothing")
+    return parser
