@@ -18,6 +18,7 @@ README = ROOT / "README.md"
 README_BYTES_MAX = 8192
 # Variables, session settings and an error code of Databricks.
 OTHER_NAMES = {
+    "DELTA_GATEWAY_IMPORT_TOKEN",
     "ANSI_MODE",
     "DELTA_GATEWAY_PASSWORD",
     "DELTA_GATEWAY_TOKEN",
