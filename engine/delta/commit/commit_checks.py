@@ -5,7 +5,7 @@ table's configuration after it. They apply to all callers, so that no code path 
 violates the protocol. Requirements for *rows* (constraints, generated columns) are enforced when rows are written.
 
 Protocol: "Delta Log Entries" in the writer requirements, "Consistency Between Table Metadata and Data Files",
-"Append-only Tables", "Writer Requirements for Deletion Vectors", "Writer Requirements for Domain Metadata".
+"Append-only Tables", "Writer Requirement for Deletion Vectors", "Writer Requirements for Domain Metadata".
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _deletion_vectors_allowed(pending: PendingCommit) -> None:
     paths = with_vector.column("path")
     if not after.is_supported("deletionVectors"):
         raise DeletionVectorsDisallowed(after.table, paths[0].as_py())
-    # "Writer Requirements for Deletion Vectors": `numRecords` is mandatory, since the
+    # "Writer Requirement for Deletion Vectors": `numRecords` is mandatory, since the
     # number of live rows is computed from it and the vector's cardinality.
     counts = num_records(with_vector.column("stats"))
     if counts.null_count:
