@@ -91,6 +91,8 @@ def verify(
                     cut = name, number, line
                     continue
                 return at, Broken(name, number, str(error))
+            # Whoever can rewrite the whole log can also compute a new chain. Only a digest
+            # from elsewhere shows it.
             if signed.get(at.seq, at.digest) != at.digest:
                 return at, Broken(name, number, "its digest is not the one that was signed")
             if cut is not None and not _tells_of(line, cut[2]):
