@@ -135,7 +135,7 @@ def without_rows(
     # A file whose live rows are all deleted is removed. A deletion vector over all rows
     # would keep it in each listing.
     partly = (counts > 0) & (counts != live)
-    # "Writer Requirements for Deletion Vectors": a file with a vector must have
+    # "Writer Requirement for Deletion Vectors": a file with a vector must have
     # `numRecords`.
     is_updated = partly & (live >= 0) if table.snapshot.table_config.has(capability) else np.zeros(files.num_rows, bool)
     remaining = without_files(table, found)
