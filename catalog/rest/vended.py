@@ -160,7 +160,7 @@ class VendedOptions:
         self._lock = threading.Lock()
         self._use(first)
         # Weak: the entry ends with the last snapshot that uses the credentials. Spark's
-        # side knows the random id only, never the secret's place in a statement.
+        # side asks by the random id, so that no plan contains a secret.
         _vended_by_id[self.credentials_id] = self
 
     def __call__(self) -> Mapping[str, Any]:

@@ -65,8 +65,8 @@ def enforce(plan: Plan) -> Plan:
             parts = tuple(replace(part, rows=enforce_write(part.rows)) for part in more)
             return replace(plan, rows=enforce_write(plan.rows), more=parts)
         case UpdatePlan(rewritten=RewrittenRows() as rewritten):
-            # The execution may fall back from deletion vectors to rewritten files, whose
-            # rows need the checks too.
+            # Copy-on-write writes these rows instead of the others, so that they need the
+            # checks too.
             rewritten = replace(rewritten, rows=enforce_write(rewritten.rows))
             return replace(plan, rows=enforce_write(plan.rows), rewritten=rewritten)
         case UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():

@@ -32,7 +32,7 @@ MinMaxValues = Mapping[str, tuple[int, int]]
 
 def generate_identities(plan: WritePlan) -> WritePlan:
     """Fills `identities` with the identity columns that the statement does not provide."""
-    # "Identity Columns": UPDATE keeps the values that rows have.
+    # UPDATE keeps the values that rows have.
     if plan.updates:
         return plan
     present = plan.target_names | plan.constants.keys()

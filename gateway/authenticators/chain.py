@@ -168,8 +168,8 @@ class Chain:
         """Returns the identity for a secret; `user` is None for a token without a user name. Raises an error in class
         28 or 53.
         """
-        # Before anything else: even a wrong password must not be accepted for a check in
-        # plain text.
+        # Before any check: a password that was sent in plain text is known to the network,
+        # right or wrong.
         if not (peer.is_encrypted or peer.is_loopback or self.policy.takes_plaintext):
             raise PlaintextRefused()
         try:

@@ -166,8 +166,8 @@ def _fits(found: Any, wanted: DataType) -> bool:
             return pa.types.is_map(found) and _fits(found.key_type, key) and _fits(found.item_type, value)
         case DecimalType(precision, scale):
             return pa.types.is_decimal(found) and (found.precision, found.scale) == (precision, scale)
-        # "Type Widening" allows date to timestamp_ntz; the unit and the zone flag in the
-        # file do not matter, because every timestamp there is read in the same way.
+        # "Type Widening" leads here from date alone, so that any timestamp in the file has
+        # the type already.
         case PrimitiveType.TIMESTAMP_NTZ:
             return bool(pa.types.is_timestamp(found))
         case PrimitiveType():

@@ -294,8 +294,8 @@ class Snapshot:
     def live_files(self) -> LiveFiles:
         with self._lock:
             source = self._source
-            # Loading happens below the lock: two statements that meet here would otherwise
-            # both read the checkpoint, at twice the memory.
+            # Loaded under the lock: two statements that meet here would otherwise both read
+            # the checkpoint, at twice the memory.
             if not isinstance(source, LiveFiles):
                 source = self._source = _load(self, source, LogReplay.live_files)
             return source

@@ -170,12 +170,10 @@ def _inherited(entries: pa.Table, manifest: Manifest, format_version: int) -> pa
     # After assigning row ids, which count the rows in preceding entries.
     gone = pc.equal(status, DELETED)
     live = entries.filter(pc.invert(gone)) if pc.any(gone).as_py() else entries
+    # Writers may leave the id null so that a manifest can be reused by a retry with the same
+    # content.
     live = _with(
-        # Writers may leave the id null so that a manifest can be reused by a retry with the
-        # same content.
-        live,
-        "snapshot_id",
-        pc.fill_null(live["snapshot_id"], pa.scalar(manifest.added_snapshot_id, pa.int64())),
+        live, "snapshot_id", pc.fill_null(live["snapshot_id"], pa.scalar(manifest.added_snapshot_id, pa.int64()))
     )
     for name in ("sequence_number", "file_sequence_number"):
         live = _with(live, name, _sequence_numbers(live, name, manifest, format_version))

@@ -177,10 +177,9 @@ class IcebergTransaction:
         """Implements `TableTransaction.add_deleted_rows`: the files remain, and their deletes are replaced."""
         assert isinstance(updated, IcebergPositionDeletes)
         updated_paths = self._named(updated.files["path"])["file_path"].combine_chunks()
+        # A file that only gets deletes stays live; it must not be removed as well.
         self._removed = [
-            # A file that only gets deletes stays live; it must not be removed as well.
-            each.filter(pc.invert(pc.is_in(each["file_path"], value_set=updated_paths)))
-            for each in self._removed
+            each.filter(pc.invert(pc.is_in(each["file_path"], value_set=updated_paths))) for each in self._removed
         ]
         self._entries.append(updated.added)
         self._replaced.append(updated.removed)

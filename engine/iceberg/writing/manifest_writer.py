@@ -86,8 +86,7 @@ def _ordered(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
     keys = [(name, "ascending") for name in names if name in entries.column_names and _sorts(entries[name].type)]
     if not keys and not pc.any(gone).as_py():
         return entries
-    # Arrow's sort is not stable; the position keeps the order of equal rows, on which
-    # inherited row ids depend.
+    # The position keeps the order of equal rows, on which inherited row ids depend.
     keyed = entries.append_column("_gone", gone).append_column("_at", pa.array(np.arange(entries.num_rows)))
     order = pc.sort_indices(keyed, sort_keys=[("_gone", "ascending"), *keys, ("_at", "ascending")])
     return entries.take(order)
@@ -113,8 +112,7 @@ def _records(schema: Mapping[str, Any], entries: pa.Table, partitions: pa.Struct
         else:
             columns[name] = _one(entries[name])
             if name in _NULL_WHERE_EMPTY:
-                # Optional lists: other readers take an empty list of split offsets for
-                # invalid ones.
+                # Optional lists are null rather than empty, as Java writes them.
                 columns[name] = _null_where_empty(columns[name])
     files = pa.StructArray.from_arrays(list(columns.values()), list(columns))
     outer = [files if each["name"] == "data_file" else _one(entries[each["name"]]) for each in schema["fields"]]
