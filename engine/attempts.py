@@ -175,6 +175,8 @@ def _attempt(statement: Statement, first: Plan, context: ExecutionContext, *, is
         nonlocal tried, is_fresh
         repeats = 0
         while True:
+            # A plan belongs to the snapshots that it was made on; only the first run may
+            # use the given one.
             tried = tried if is_fresh else plan_on_newest(statement, context)
             is_fresh = False
             outcome = execute_and_commit(tried, context, policy)
@@ -237,6 +239,8 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if table.snapshot.table_config.identities else None
+        # Rebasing, or another run, settles these races; serializing them would gain
+        # nothing.
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan():
             return None
         case DeletePlan() | UpdatePlan() | TruncatePlan() | FormatPlan():

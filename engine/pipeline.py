@@ -122,10 +122,14 @@ def _bound(statement: Statement, context: ExecutionContext) -> BoundStatement:
     names_nothing = isinstance(statement, Query) and not statement.relations and not statement.calls
     constants = Constants(context.values_of)
     for _ in range(_BINDINGS_MAX):
+        # The cached generation is used without asking the store, whose check comes
+        # afterwards: in the usual case one request is enough for both.
         binder = Binder(context.state, context.sources, constants, is_known=True)
         try:
             bound = bind_statement(statement, binder)
         except SqlError:
+            # Errors name the format's own conditions, so it is needed even if binding
+            # fails.
             context.subject.format = _format_of(statement, binder, None)
             if names_nothing or binder.is_current:
                 raise
@@ -172,6 +176,8 @@ def plan_on_newest(statement: Statement, context: ExecutionContext) -> Plan:
     enter(Stage.AUTHORIZE)
     authorized = authorize_statement(bound)
     request.on_authorized(access_of(authorized, spec_of(statement).use))
+    # Before analysis: Spark's plan and its progress would already reveal how many files a
+    # protected table has.
     if hides_metrics(authorized.bound):
         request.profile.hide_metrics(texts=hides_texts(authorized.bound))
     enter(Stage.ANALYZE)

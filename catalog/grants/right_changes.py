@@ -347,6 +347,8 @@ def _create_function(state: CatalogState, entry: FunctionEntry, may_replace: boo
     present = state.functions.get(entry.name)
     if present is not None and not may_replace:
         raise FunctionAlreadyExists(str(entry.name))
+    # As in Databricks, CREATE OR REPLACE keeps the grants: callers depend on the name, not
+    # on the text.
     if present is not None:
         entry = replace(entry, grants=present.grants)
     return replace(state, functions={**state.functions, entry.name: entry})

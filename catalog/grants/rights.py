@@ -75,6 +75,9 @@ def caller_of(state: CatalogState, login: Login) -> Caller:
     A login group with the same name as a catalog group does not grant membership in the latter.
     """
     known = [group(each) for each in login.groups]
+    # A login group comes from an identity provider, a catalog group from a privileged
+    # statement. Whoever can name groups at the provider must not enter the latter by its
+    # name.
     own = {user(login.name), EVERYBODY, *(each for each in known if each.key not in state.groups)}
     return Caller(_with_groups(state, own), login.is_admin)
 
@@ -163,6 +166,8 @@ class Rights:
             return True
         if any(privilege in granted or _covers(granted, privilege) for granted in map(self._granted, levels)):
             return True
+        # As in Unity Catalog, management does not include the data: an administrator who
+        # reads a table must first grant itself SELECT, which the audit log shows.
         return privilege not in DATA and self._manages(levels)
 
     def missing(self, privilege: Privilege, entry: SecurableEntry) -> Missing | None:
@@ -170,6 +175,8 @@ class Rights:
         allowed.
         """
         _, *containers = self.levels(entry)
+        # The outermost first: the message must not name a schema in a catalog that the
+        # caller may not even use.
         for container in reversed(containers):
             use = USE[kind_of(container)]
             if not self.holds(use, container):

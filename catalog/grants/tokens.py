@@ -112,6 +112,8 @@ class TokenStore:
             expires_ms=expires_ms,
         )
         with self._lock, locked(self._path, makes_folder=True):
+            # Expired tokens are removed whenever one is added, so that the file does not
+            # grow for ever.
             entries = {key: one for key, one in self._load().items() if one.expires_ms > now_ms}
             if sum(one.owner.principal == request.owner.principal for one in entries.values()) >= TOKENS_PER_OWNER_MAX:
                 raise TooManyTokens(TOKENS_PER_OWNER_MAX)
@@ -120,6 +122,8 @@ class TokenStore:
 
     def find(self, token: str) -> TokenEntry | None:
         """Returns the entry for a token that is currently valid."""
+        # Looked up by digest: no comparison with a stored secret takes a time that depends
+        # on it.
         entry = self._newest().get(_digest(token)) if is_well_formed(token) else None
         return entry if entry and self._clock() * 1000 < entry.expires_ms else None
 
@@ -167,6 +171,8 @@ class TokenStore:
                 try:
                     self._adopt(self._load())
                 except SqlError as error:
+                    # Fail closed: with an unreadable file a revoked token could not be told
+                    # from a valid one.
                     self._adopt({})
                     logger.error("no token is good: %s", error)
             return self._entries

@@ -54,6 +54,8 @@ def effective_policies(
                     filters.append(call)
                 else:
                     masks.append(ColumnMask(column, call))
+    # As in Databricks, two filters on one table are an error rather than combined. Equal
+    # filters from two levels are one.
     if len(set(filters)) > 1:
         raise PoliciesConflict(str(entry.name), "row filter")
     single = {fold(mask.column): mask for mask in masks}
@@ -77,6 +79,7 @@ class _Resolving:
         if policy.matches:
             self._ensure_tags_readable(policy)
         found = [self._matching(match.condition) for match in policy.matches]
+        # A policy whose columns the table lacks does not concern this table.
         if not all(found):
             return
         meant = {
@@ -105,6 +108,8 @@ class _Resolving:
 
     def _ensure_tags_readable(self, policy: NamedPolicy) -> None:
         """Raises PolicyNotClear for a renamed tagged column, which would lose its mask."""
+        # Tags are recorded by column name. Another engine may rename the column without
+        # telling the catalog: its values would be shown unmasked under the new name.
         known = set(map(fold, self._columns))
         for column, _ in self._entry.tags.columns:
             if fold(column) not in known:

@@ -109,4 +109,5 @@ class NamedPolicy:
 
     def is_for(self, principals: Collection[Principal]) -> bool:
         """Returns True if the policy applies to a caller with these principals, groups included."""
+        # EXCEPT wins over TO, for example TO all users EXCEPT one group.
         return any(each in principals for each in self.to) and not any(each in principals for each in self.but)

@@ -68,6 +68,8 @@ def ensure_unused(
     visited: set[object] = set(but)
     for level in levels(state):
         for policy in level.named_policies:
+            # A policy whose function is gone would make its tables unreadable, for all
+            # users at once.
             if policy.function in wanted and level.name not in visited:
                 raise FunctionUsedByPolicy(str(policy.function), f"tables, by the policy {policy.name}")
     for entry in state.relations.values():

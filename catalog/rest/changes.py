@@ -87,6 +87,8 @@ def recorded_elsewhere(sources: Sources, state: CatalogState, change: Change) ->
     """Returns the changes to our own record after a change of names in a REST catalog; None for any other change."""
     match change:
         case CreateSchema(entry, _) if _names(sources, entry.name) is not None:
+            # The schema did not exist in the REST catalog, so that our record is of a
+            # former one, whose owner and grants must not pass on to the new one.
             stale: list[Change] = [DropSchema(entry.name, cascade=True)] if entry.name in state.schemas else []
             return [*stale, CreateSchema(SchemaEntry(name=entry.name, owner=entry.owner))]
         case DropCatalog(catalog, cascade) if isinstance(names := sources.get(catalog), RestNames):
@@ -179,6 +181,7 @@ def _drop_schema(names: RestNames, state: CatalogState, schema: SchemaName, *, c
         raise SchemaNotEmpty(str(schema))
     if any(len(inner) > len(namespace) for inner in names.client.namespaces(namespace)):
         raise SchemaNotEmpty(str(schema))  # before its tables are dropped
+    # Pages of a list that shrinks while it is read would skip names.
     if cascade:  # all names are listed before the first is dropped
         tables, views = list(names.client.tables(namespace)), list(names.client.views(namespace))
         for view in views:

@@ -197,6 +197,8 @@ class RestClient:
     def credentials(self, namespace: Namespace, table: str) -> GivenCredentials:
         """Requests new vended credentials. Raises `RestCatalogNotAvailable` if the table is gone."""
         path = self._table_path(namespace, table)
+        # The endpoint is newer than vended credentials: other catalogs give new ones with
+        # the table, of which only the references are requested.
         if self._has_endpoint(_CREDENTIALS):
             answer = self._get(f"{path}/credentials")
         else:
@@ -283,6 +285,8 @@ class RestClient:
         try:
             return self._change(path, None, may_be_gone=True, method="DELETE").status != HTTPStatus.NOT_FOUND
         except RestOutcomeUnknown:
+            # The wanted state holds, whoever brought it about. A drop that was repeated
+            # instead could hit a table that was created since.
             if is_gone():
                 return True
             raise
@@ -310,6 +314,7 @@ class RestClient:
         with self._lock:
             before = self._tables.pop(key, None)
             self._cached_bytes -= 0 if before is None else before.size
+            # Without an ETag a cached table could never be confirmed.
             if table is not None and table.etag:
                 self._tables[key] = table
                 self._cached_bytes += table.size
@@ -338,12 +343,15 @@ class RestClient:
             defaults, overrides = answer.body.get("defaults"), answer.body.get("overrides")
             endpoints = answer.body.get("endpoints")
             self._endpoints = frozenset(map(str, endpoints)) if isinstance(endpoints, list) else frozenset()
+            # REST catalog specification, "getConfig": overrides win over defaults.
             found = {**(defaults or {}), **(overrides or {})}
             self._config = {str(key): str(value) for key, value in found.items()}
         return self._config
 
     def _prefixed(self, path: str) -> str:
         prefix = self._settings().get("prefix", self._options.prefix).strip("/")
+        # The prefix comes from the catalog's own configuration; with ".." it would lead the
+        # requests, and their token, to other paths of the host.
         if not is_below(prefix):
             raise RestCatalogNotAvailable(self.name, "its prefix has the segments '.' or '..', which lead elsewhere")
         return f"v1/{quote(prefix, safe='/')}/{path}" if prefix else f"v1/{path}"
@@ -390,6 +398,8 @@ class RestClient:
                 raise RestCatalogNotAvailable(self.name, str(error)) from error
             except NoAnswer as error:
                 if pause is None or self._clock() - begun > self._options.timeout_s / 2:
+                    # Listing all catalogs would wait for the timeout of a dead one in every
+                    # statement.
                     self._silent_until, self._silence = self._clock() + SILENT_S, str(error)
                     logger.warning("the REST catalog %s does not answer: %s", self.name, error)
                     raise RestCatalogNotAvailable(self.name, str(error)) from error
@@ -414,6 +424,8 @@ class RestClient:
         full = self._prefixed(path)
         try:
             answer = self._transport.send(method, full, request, headers)
+            # Only 429 says that the request was not processed; after 502 to 504 a change
+            # may have happened.
             if answer.status == HTTPStatus.TOO_MANY_REQUESTS and answer.retry_after_s <= _WAIT_S_MAX:
                 self._sleep(max(_PAUSES_S[-1], answer.retry_after_s))  # the catalog has not processed it
                 answer = self._transport.send(method, full, request, headers)

@@ -64,6 +64,8 @@ def options_of(name: str, given: tuple[tuple[str, str], ...], policy: RestPolicy
     for header, value in headers.items():
         if _HEADER_NAME.fullmatch(header) is None or not value.isprintable():
             raise RestOptionInvalid(name, f"{_HEADER}{header}", "it is no header")
+        # The statement's text is in the history and in the audit log, where a secret must
+        # not be.
         if _SECRET_HEADERS.search(header):
             raise RestOptionInvalid(name, f"{_HEADER}{header}", "it would hold a secret; use token or credential")
         if _OWN_HEADERS.fullmatch(header):
@@ -119,6 +121,7 @@ def is_below(path: str) -> bool:
     """Returns True if a path that is appended to a URL stays below it, for servers and proxies that resolve `.` and
     `..`.
     """
+    # Some servers treat a backslash as a slash, and decode before they resolve.
     return not any(segment in (".", "..") for segment in unquote(path).replace("\\", "/").split("/"))
 
 

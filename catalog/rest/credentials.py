@@ -27,6 +27,7 @@ class Credential:
 
     def length_for(self, url: str) -> int:
         """Returns the length of the longest prefix of `url` among the URLs; 0 if none matches."""
+        # By whole segments: a credential for `s3://a/b` must not apply to `s3://a/bc`.
         return max((len(each) for each in self.urls if f"{url}/".startswith(f"{each.rstrip('/')}/")), default=0)
 
 

@@ -115,6 +115,8 @@ class Transport:
             limits=httpx.Limits(max_keepalive_connections=0),
             headers={"Accept-Encoding": "identity"},  # the size limit applies to received bytes
         )
+        # One client serves all statements: a cookie from one response must not be sent with
+        # the next request.
         self._client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
         self._lock = threading.Lock()
         self._token, self._token_ends = options.token, float("inf")
@@ -136,6 +138,8 @@ class Transport:
         own.update(headers or {})
         changes = method != "GET"
         answer = self._ask(method, url, data, {**own, **self._authorization()}, changes=changes)
+        # The token may have been revoked early, or the catalog restarted with another key.
+        # A request that was refused changed nothing, so it can be sent again.
         if answer.status == HTTPStatus.UNAUTHORIZED and self._options.credential:
             self._forget_token()
             answer = self._ask(method, url, data, {**own, **self._authorization()}, changes=changes)
@@ -144,6 +148,7 @@ class Transport:
         return answer
 
     def _ask(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str], *, changes: bool) -> Answer:
+        # A change is never cut off: its outcome would be unknown for nothing.
         if changes:
             return self._answered(method, url, data, headers)
         line = _Line()
@@ -202,6 +207,8 @@ class Transport:
         with held(self._lock):  # only one waiting thread requests a token
             if not self._token or self._clock() >= self._token_ends:
                 self._token, lasts_s = self._request_token()
+                # Short-lived tokens are renewed at half of their life instead: a minute
+                # before the end might be before their beginning.
                 self._token_ends = self._clock() + max(lasts_s - _EARLY_S, lasts_s / 2)
             return {"Authorization": f"Bearer {self._token}"}
 

@@ -47,6 +47,8 @@ class GivenCredentials:
     def for_location(self, location: str) -> Config:
         """Returns the configuration for a location: the longest prefix overrides the table's own."""
         fitting = [(len(_folders(prefix)), config) for prefix, config in self.by_prefix if _is_for(prefix, location)]
+        # REST catalog specification, "StorageCredential": the longest matching prefix is
+        # preferred.
         return {**self.config, **max(fitting, key=lambda each: each[0], default=(0, {}))[1]}
 
 
@@ -104,6 +106,8 @@ def storage_options(table: str, location: str, given: GivenCredentials) -> Stora
 
 def _s3(table: str, location: str, config: Config) -> StorageOptions | None:
     if "s3.access-key-id" not in config:
+        # With remote signing each S3 request is signed by the catalog, which Hadoop's S3A
+        # cannot do.
         if config.get("s3.remote-signing-enabled", "false").lower() == "true":
             raise RestSigningNotSupported(table)
         return None
@@ -155,6 +159,8 @@ class VendedOptions:
         self._clock = clock
         self._lock = threading.Lock()
         self._use(first)
+        # Weak: the entry ends with the last snapshot that uses the credentials. Spark's
+        # side asks by the random id, so that no plan contains a secret.
         _vended_by_id[self.credentials_id] = self
 
     def __call__(self) -> Mapping[str, Any]:
@@ -181,6 +187,8 @@ class VendedOptions:
         except Exception:
             if self._current.ends_ms is not None and now >= self._current.ends_ms:
                 raise
+            # The old ones are still good, and a catalog that does not answer must not be
+            # asked for every file.
             self._again_ms = now + 10_000
             return
         self._use(found)
@@ -233,6 +241,7 @@ def s3_access(location: str, config: Mapping[str, str]) -> HadoopAccess:
         "endpoint.region": config.get("s3.region") or config.get("client.region"),
         "path.style.access": config.get("s3.path-style-access", "").lower(),
     }
+    # S3A's per-bucket settings override the global ones for this bucket alone.
     bucket = f"fs.s3a.bucket.{urlsplit(location).netloc}"
     settings = {f"{bucket}.{key}": value for key, value in said.items() if value}
     return HadoopAccess(connector=_S3A, settings=settings)

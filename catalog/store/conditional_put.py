@@ -85,6 +85,8 @@ def _is_created(fs: Any, scheme: str, path: str, put: Callable[..., object]) -> 
     except FileExistsError:
         return False
     except Exception as error:
+        # The client's exception differs by store and version, and some wrap it; the HTTP
+        # status does not.
         if _is_precondition_failed(error):
             return False
         raise

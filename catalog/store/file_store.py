@@ -129,6 +129,8 @@ class FileStore:
         loaded = self._loaded if self._loaded.state is base else self._load()
         if loaded.state.generation != base.generation:
             return False
+        # An unmounted volume looks like an empty folder. A commit there would start a
+        # second history.
         if base.generation and self._files.lists_freely and not self._generations():
             raise self._gone()  # before the folder is created again
         token = secrets.token_hex(4)
@@ -138,6 +140,8 @@ class FileStore:
         written = [path for path, entry in after.items() if before.get(path) is not entry]
         index = {path: file for path, file in loaded.index.items() if path in after} | dict.fromkeys(written, stamp)
         for path in written:
+            # Before the generation's file, so that a reader of the new generation finds
+            # each object that it names.
             self._files.create(_object_file(path, stamp), _to_bytes(to_json(after[path])))
         record: dict[str, object] = {
             "format": FORMAT,
@@ -169,6 +173,8 @@ class FileStore:
         try:
             is_created = self._files.create(path, record)
         except OSError as error:
+            # The request may have succeeded although its response was lost; reading the
+            # file back decides.
             is_created, failure = False, error
         try:
             # An object store's client repeats a request whose response was lost, and then finds its own file.
@@ -191,11 +197,15 @@ class FileStore:
         if not self._files.lists_freely and self._has_just_seen(generation - 1):
             return True
         generations = self._generations()
+        # All other generations are gone: the folder was replaced while this server was
+        # about to write.
         if generations == {generation} and generation > 1:
             self._files.delete(_generation_file(generation))
             raise self._gone()
         if max(generations, default=generation) - generation < GENERATIONS_RETAINED:
             return True
+        # Another writer may have built on the late generation, or deleted it as an old one.
+        # Either way it cannot be taken back.
         if generation not in generations or generation + 1 in generations:
             raise CatalogOutcomeUnknown(generation, "that generation has left the history since")
         self._files.delete(_generation_file(generation))
@@ -234,6 +244,8 @@ class FileStore:
         changed = [name for name, stamp in index.items() if known.index.get(name) != stamp]
         with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
             entries |= zip(changed, pool.map(lambda name: self._entry(name, index[name]), changed), strict=True)
+        # The initial objects exist in each catalog, even if no generation has written them
+        # yet.
         selected = (entry for name, entry in entries.items() if name in index or name in _ALWAYS)
         return _Loaded(state_of(generation, selected), index)
 
@@ -243,6 +255,8 @@ class FileStore:
             entry = from_json(self._json(path))
         except MalformedEntry as error:
             raise self._unreadable(path, str(error)) from error
+        # A file that was restored or copied by hand under another name would give one
+        # object's grants to another.
         if _path(entry) != name:
             raise self._unreadable(path, f"it describes {_path(entry)}")
         return entry
@@ -296,6 +310,8 @@ class FileStore:
 
     def _forget(self, old: str, following: str) -> None:
         """Deletes a generation, and the files that no later one names: an object's former file never returns."""
+        # Comparing with the next generation is sufficient: stamps contain the generation
+        # that wrote the file, so none returns later.
         later = self._index(following)
         for name, stamp in self._index(old).items():
             if later.get(name) != stamp:
@@ -337,6 +353,7 @@ def _path(entry: Entry) -> str:
 
 
 def _file_name(part: str) -> str:
+    # The tilde marks folders of objects that are not tables, and shortened names.
     name = quote(part, safe="").replace("~", "%7E")
     if len(name) <= _FILE_NAME_CHARS_MAX:
         return name

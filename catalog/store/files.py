@@ -175,6 +175,8 @@ class LocalFiles:
                 os.link(temporary, full)
             except FileExistsError:
                 return False
+        # Without this the name may be lost after a power failure, although the file's
+        # content was synced.
         _sync_folder(os.path.dirname(full))
         return True
 
@@ -258,6 +260,8 @@ class LocalTree:
         except OSError:
             return ()
         listing = tuple(sorted(found, key=lambda child: child.name))
+        # File systems record times in ticks: a change in the same tick leaves the time, and
+        # with it a cached listing, as it was.
         if time.time_ns() - modified_ns > _STABLE_NS:
             with self._lock:
                 if len(self._listings) >= _FOLDERS_CACHED_MAX:

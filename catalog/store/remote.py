@@ -180,6 +180,7 @@ class RemoteTree:
             names = page.folders if is_whole else (_base_name(each) for each in _list(self._fs, location, "directory"))
             cached = _Listing(self._clock(), tuple(Child(name, f"{location}/{name}") for name in sorted(names)))
             self._keep(changes, lambda: self._listings.update({location: cached}))
+        # The statement's own CREATE is visible to it even if the listing is older.
         made = _changed_in(location).difference(child.name for child in cached.children)
         return (*cached.children, *(Child(name, f"{location}/{name}") for name in sorted(made)))
 
@@ -244,6 +245,8 @@ class RemoteTree:
             found = _Found(self._clock(), self._format(location), self._has_mark(location))
         else:
             files = [name.partition("/") for name in page.files]
+            # `_delta_log` sorts before most data files, so that one page usually decides.
+            # Leftover checksums alone make no table.
             is_delta = any(folder == LOG_FOLDER and is_version(name) for folder, _, name in files)
             is_iceberg = any(folder == METADATA_FOLDER and is_metadata(name) for folder, _, name in files)
             end = page.last or _AFTER_ALL
@@ -268,6 +271,8 @@ class RemoteTree:
         """Returns the first names in a folder. If the parent's page lacks the folder, it is empty without a request."""
         above, _, name = location.rpartition("/")
         page = _known("page", above)
+        # Names are sorted: a page that reaches past the name without it proves that no such
+        # folder exists.
         is_missing = page is not None and name not in _changed_in(above) and page.has_folder(name) is False
         return _once("page", location, (lambda _: _NOTHING) if is_missing else self._first_page)
 

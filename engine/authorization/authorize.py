@@ -38,8 +38,12 @@ def authorize(
     ensure_within_scopes(bound, is_read_only=is_read_only)
     login = login_of(bound.state.identity)
     if login is not None:
+        # The condition travels with the plan: a catalog change checks it again on the
+        # generation that it is applied to, so that a REVOKE in between takes effect.
         condition = Condition(login, (*executions(bound.functions, definer_of(bound)), *required()))
         ensure_met(bound.view.state, condition)
+    # After the privileges, so that a message about policies reaches only principals who may
+    # use the table.
     ensure_hides(bound, effects)
     ensure_settings_fit(bound)
     return AuthorizedStatement(bound=bound if login is None else replace(bound, condition=condition))

@@ -46,6 +46,8 @@ def ensure_hides(bound: BoundStatement, effects: Iterable[Effect]) -> None:
     """
     declared = tuple(effects)
     if not declared:
+        # Fails closed: a new statement without a declaration would otherwise bypass row
+        # filters.
         raise ValueError(f"{type(bound.statement).__name__} declares no effect on protected tables")
     for effect in declared:
         _ensure_hides(bound, effect)
@@ -95,6 +97,7 @@ def _refuse_if_protected(effect: Effect, tables: Iterable[BoundTable]) -> None:
 def _ensure_shows_plans(bound: BoundStatement) -> None:
     """Checks EXPLAIN: a plan shows the files of tables that a view or a function reads."""
     for relation in bound.relations:
+        # A view grants its rows, not the layout and size of the tables below it.
         if not isinstance(relation, BoundTable) and any(is_hidden(bound.view, each) for each in tables_of((relation,))):
             raise InsufficientPermissions(Privilege.SELECT.value, f"what {_called(relation)} reads")
 
@@ -109,6 +112,8 @@ def _ensure_constraints_reveal_nothing(effect: Effect, table: BoundTable) -> Non
     table_config = table.snapshot.table_config
     texts = [*(constraint.expression for constraint in table_config.constraints), *table_config.generations.values()]
     if masked and any(fold(path[0]) in masked for text in texts for path in parse_any_expression(text).columns):
+        # The constraint's error message shows the violating row's values, and its success
+        # alone reveals one bit of them.
         what = f"{effect.what}, where a constraint or generated column uses a masked column,"
         raise PolicyForbidsStatement(what, table.label)
 

@@ -16,6 +16,8 @@ from engine.binding.bound import BoundExpression, BoundInBody, BoundRelation, Bo
 from engine.binding.visibility import is_hidden
 from engine.sql.query.bodies import inlined_expression, readable
 
+# Read by Spark's optimizer rules when the whole plan is rewritten, long after the captured
+# settings were in effect.
 _OF_SUBQUERIES = (
     "spark.sql.legacy.inSubqueryNullability",
     "spark.sql.legacy.scalarSubqueryAllowGroupByNonEqualityCorrelatedPredicate",
@@ -111,6 +113,8 @@ def _ensure_functions_fit(bound: BoundStatement) -> None:
             created = dict(function.settings)
             for key, words in sorted((_DEPENDS | _COERCED_AGAIN).items()):
                 is_other = bound.state.values.get(key) != created.get(key)
+                # A function's result is cast to its declared type, so that settings on
+                # casts always matter.
                 text = f"cast({function.body})".lower()
                 if is_other and any(word in text for word in words):
                     reason = f"it was created with {created[key]}" if key in created else "it was created without one"

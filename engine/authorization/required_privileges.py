@@ -158,6 +158,8 @@ def _read(relation: BoundRelation, definer: Definer | None) -> RequiredPrivilege
         case BoundTable(policy=policy):
             yield from on_table(relation, Privilege.SELECT, definer)
             if policy is not None:
+                # The privileges on the tables that policies read are the function owners':
+                # the table's reader needs none of them.
                 yield from reads(policy.relations, Definer(None, (definer and definer.label) or relation.label))
         case BoundInBody(function=function, relation=named) if is_temporary(function.name):
             yield from _read(named, definer)
@@ -170,10 +172,14 @@ def _read(relation: BoundRelation, definer: Definer | None) -> RequiredPrivilege
             yield from (on_owner(owner, Privilege.SELECT, definer) for owner in owners)
         case BoundView(entry=view) if is_system_schema(view.name.schema_name):
             pass  # its rows are limited to visible objects
+        # A temporary view belongs to its session and has no owner whose rights it could
+        # lend: its body is checked against the session's principal.
         case BoundView(entry=view, relations=inner, functions=functions) if is_temporary(view.name):
             yield from (*executions(functions, definer), *reads(inner, definer))
         case BoundView(entry=view, relations=inner, functions=functions):
             yield RequiredPrivilege(Privilege.SELECT, view, definer)
+            # A view of a REST catalog has no owner in this catalog, so its reader needs the
+            # privileges.
             owner = _owner(view, definer) if view.foreign is None else definer
             yield from (*executions(functions, owner), *reads(inner, owner))
         case _:

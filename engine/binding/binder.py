@@ -103,6 +103,8 @@ class Binder:
         """Starts lookups. `is_known`: at this server's newest known generation, which `is_current` compares with the
         store's.
         """
+        # Copied at the start, so that a statement sees one set of global views from
+        # beginning to end.
         self.state = replace(state, global_views=sources.global_views.visible_to(state.identity))
         self.formats = sources.formats
         self._catalog = sources.catalog
@@ -223,6 +225,8 @@ class Binder:
         path = path_of(parts)
         if path is not None:
             entry = view.resolve_path(path, path_format(parts))
+            # Without logins paths have no owners, but a table's row filter holds for its
+            # path all the same.
             owners = path_owners(view, entry.location) or protected_at(self.view, entry.location)
             found_table = replace(
                 self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
@@ -262,6 +266,8 @@ class Binder:
         try:
             policies = policies_of(table, self.view.state, self.functions.principals)
         except SqlError:
+            # A statement that only describes the table, or drops it, must work even if its
+            # policy is broken.
             if is_read and not self._is_in_policy:
                 raise
             return replace(table, is_protected=True)
@@ -272,6 +278,8 @@ class Binder:
             return table
         if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
             raise PathNotAllowed(table.entry.location)  # a part of the table, or a directory around it
+        # Under another format the folder's older versions have other columns, so that the
+        # policies cannot be applied.
         recorded = self.view.unrestricted.recorded_at(table.entry.location)
         was_converted = table.name is None and any(each.format != table.entry.format for each in recorded)
         if time_travel is not None or was_converted:  # the rows and names in that version
@@ -296,6 +304,8 @@ class Binder:
             files = bind_files_at(replace(found.files, schema=found.schema), self.view, self.files)
             return BoundView(entry=found, query=query, relations=(files,))
         try:
+            # "Definer's rights": names in a view's text are looked up among the objects
+            # that its owner sees, and privileges are checked for the owner.
             within = self._view_inside((*inside, found))
             query, functions = self.functions.in_query(
                 query, found.current, within, found.settings, sees_temporary=is_of_session(found.name)
@@ -324,6 +334,8 @@ class Binder:
             return self.view
         owner = owner_of(inside[-1])
         if owner not in self._owned_views:
+            # Cached for the statement: computing what an owner sees walks the grants of all
+            # objects.
             self._owned_views[owner] = self.view.visible_to(owning(self.view.state, owner))
         return self._owned_views[owner]
 
@@ -460,6 +472,8 @@ class Binder:
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
         self.formats_met.add(entry.format)
         key = (entry.format, entry.location, time_travel)
+        # One snapshot for all names of a table in the statement: a self-join must not see
+        # two versions.
         if key not in self.pinned:
             with naming(str(entry.name)):
                 self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.constants)

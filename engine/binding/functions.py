@@ -130,8 +130,12 @@ class Functions:
             if len(call.name_parts) == 1 and call.name_parts[0].lower() in MEMBERSHIP:
                 inlined.append(literal_call(call, self._membership(query, call)))
                 continue
+            # The name stands for a body with its owner's rights; it may come only from the
+            # gateway itself.
             if BODY_CALL in call.name_parts:
                 raise FunctionNotFound(BODY_CALL)
+            # As in Spark, a session's function hides a catalog function with the same name,
+            # but never in a view's text.
             temporary = self._state.temporary_function(call.name_parts) if sees_temporary else None
             entry = temporary or view.find_function(TableName.from_parts(call.name_parts, current))
             if entry is not None:
@@ -176,6 +180,8 @@ class Functions:
         for number, span in zip(call.places, call.arguments, strict=True):
             text = query.text[span.start : span.end]
             parameter = entry.parameters[number].name
+            # Inlining evaluates the argument at each use: `f(rand())` would see several
+            # values.
             if repeats(body, number) and not is_deterministic(text):
                 raise RepeatedArgument(str(entry.name), parameter)
             is_in_row = not entry.table_columns and (body.has_query or bool(inner.relations))
@@ -188,6 +194,8 @@ class Functions:
     def _called(
         self, call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int, settings: Settings
     ) -> InlinedCall:
+        # Settings such as ANSI mode change how the body is analyzed, so the settings at
+        # creation count.
         if entry.table_columns or entry.settings != settings:
             is_hidden = bool(entry.table_columns) and self._is_hidden(entry, body[1])
             return separate_call(call, entry, *body, first, is_hidden=is_hidden)

@@ -38,6 +38,8 @@ def policies_of(table: BoundTable, state: CatalogState, principals: Collection[P
     """
     entries = (table.entry, *(owner for owner in table.owners if isinstance(owner, TableEntry)))
     columns = table.snapshot.schema.names
+    # A path may name a table that has a catalog entry; its policies apply to the path as
+    # well.
     return next(filter(None, (effective_policies(state, each, principals, columns) for each in entries)), NO_POLICIES)
 
 
@@ -77,12 +79,15 @@ def ensure_same_columns(table: BoundTable, feed: TableChanges) -> None:
 
 
 def _is_same(one: StructField, other: StructField) -> bool:
+    # With column mapping a column that was dropped and added again under its name has
+    # another id, and other data.
     ids = [column.metadata.get(COLUMN_ID) for column in (one, other)]
     return column_sql_type(one) == column_sql_type(other) and (None in ids or ids[0] == ids[1])
 
 
 def unsuited(table: BoundTable, expression: BoundExpression) -> str | None:
     """Returns why an expression cannot be a policy for the rows of `table`: it must be deterministic."""
+    # Its body would be read through the same policy, without end.
     if any(each.snapshot.table_root == table.snapshot.table_root for each in tables_of(expression.relations)):
         return "it reads the table itself"
     if not is_deterministic(readable(inlined_expression(expression.query))):

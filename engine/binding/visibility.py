@@ -51,6 +51,8 @@ def path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
     if not owners:
         external = view.external_location(location)
         owners = () if external is None else (external,)
+    # One error for "nothing there" and "not visible", raised before the storage is asked:
+    # neither text nor time tells them apart.
     if not owners or not all(map(view.rights.is_visible, owners)):
         raise InsufficientPermissions(Privilege.READ_FILES.value, f"Path '{location}'")
     return owners
@@ -89,6 +91,8 @@ def volume_location(view: CatalogView, entry: VolumeEntry, path: VolumePath) -> 
     missing = None if view.rights is None else view.rights.missing(Privilege.READ_VOLUME, entry)
     if missing is not None:
         raise InsufficientPermissions(missing.privilege.value, label_of(missing.entry))
+    # Canonicalized before the comparison, so that `..` and links do not lead out of the
+    # volume.
     location = canonical_location(f"{entry.location}/{path.file}") if path.file else entry.location
     if not is_at_or_below(location, entry.location):
         raise VolumeFileNotAllowed(str(path))

@@ -143,6 +143,8 @@ class ResultCache:
     def note_file_requests(self, asker: bytes, file_requests: tuple[FileListRequest, ...]) -> None:
         with self._lock:
             self._file_requests.pop(asker, None)
+            # Recorded as a whole or not at all: some of the requests would make a key that
+            # misses a dependency.
             if sum(len(each.filters) for each in file_requests) <= _REQUEST_CHARACTERS_MAX:
                 self._file_requests[asker] = file_requests
                 if len(self._file_requests) > _REQUESTS_MAX:
@@ -180,6 +182,8 @@ class ResultCache:
             # No query with this key is in flight: the caller leads, and reads the file if there is one.
             if in_flight is None:
                 led = self._in_flight[key] = InFlightQuery(self, key)
+                # The file belongs to the leader alone now: eviction must not delete it
+                # while it is read, outside the lock.
                 stored = self._stored.pop(key, None)
                 self._counts["stored_bytes"] -= stored.file.size if stored is not None else 0
                 self._counts["misses"] += stored is None
@@ -189,6 +193,8 @@ class ResultCache:
                 self._counts["waits"] += 1
         if in_flight is None:
             return led if stored is None else self._read_back(key, stored, led)
+        # The wait is outside the lock, and each waiting statement can be cancelled by
+        # itself.
         _await(over, cancel)
         return WaitOutcome.ALONE if in_flight.is_for_leader_alone else WaitOutcome.AGAIN
 
@@ -240,6 +246,8 @@ class ResultCache:
             while self._counts["bytes"] > self.bytes_max:
                 old.append(self._entries.popitem(last=False))
                 self._counts["bytes"] -= old[-1][1].num_bytes
+        # Writing a file takes milliseconds, which no lookup should wait for; meanwhile the
+        # entry is in neither place and counts as missing.
         for each in old:
             self._store(*each)
 
@@ -305,6 +313,8 @@ class ResultCache:
 
 
 def _await(over: threading.Event, cancel: CancelToken) -> None:
+    # A token runs a callback at once if it is cancelled already, so that no cancellation is
+    # lost between the two lines.
     cancel.on_cancel(over.set)
     try:
         over.wait()

@@ -107,6 +107,8 @@ class RetryPolicy:
             if time.monotonic() - begun_s > self.rebase_s_max:
                 return None, number
             if number >= _PATIENT_REBASES:
+                # The exponent starts at zero here: the first attempts without a pause have
+                # already spread the writers.
                 self._pause(number - _PATIENT_REBASES, self.rebase_pause_max_s)
         return None, self.rebases_max
 
@@ -124,4 +126,6 @@ class RetryPolicy:
         return run()
 
     def _pause(self, lost: int, longest_s: float) -> None:
+        # Full jitter, from zero on: writers that collided draw independent times, and no
+        # two keep step.
         self.cancel.pause(random.uniform(0, min(longest_s, self.pause_min_s * 2.0 ** min(lost, 30))))

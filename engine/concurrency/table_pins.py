@@ -43,6 +43,8 @@ class StatementPins:
     @contextmanager
     def every_version(self, location: str) -> Iterator[None]:
         """Pins all versions for the block, while the version to use is not determined yet."""
+        # Version 0 stands for the oldest, and with it for all: which one the time travel
+        # expression names is known only after the log was read.
         pin = self.add(location, 0)
         try:
             yield

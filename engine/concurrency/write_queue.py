@@ -65,6 +65,8 @@ class WriteQueue:
         """Records this server's commit. Versions between it and the previous one came from writers elsewhere."""
         with self._guard:
             run = self._runs.get(table_root) or _Run(pause_s=self._yield_s)
+            # Versions are contiguous, so each one that this server did not write came from
+            # another writer.
             others = 0 if run.version is None else max(0, version - run.version - 1)
             if others:
                 pause_s = run.pause_s / 2 if others > _MANY else run.pause_s

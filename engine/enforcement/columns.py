@@ -29,6 +29,8 @@ def match_columns(plan: WritePlan) -> WritePlan:
     if plan.insert_columns:
         target_columns = _insert_columns(plan, plan.insert_columns)
         for column in target_columns:
+            # A column in both the PARTITION clause and the column list would get two
+            # values; Spark rejects it as well.
             if column.name in static_partitions:
                 raise PartitionColumnListed(column.name)
     elif plan.source_columns is not None:
@@ -39,6 +41,8 @@ def match_columns(plan: WritePlan) -> WritePlan:
             if column.name.casefold() in source and column.name not in static_partitions
         )
     else:
+        # BY NAME, a table column that the query lacks is filled like one that a column list
+        # omits.
         target_columns = tuple(column for column in plan.schema.fields if column.name not in static_partitions)
     return replace(
         plan,
@@ -61,6 +65,8 @@ def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField,
 
 def partition_column(config: TableConfig, name: str) -> str:
     """Returns the name as the schema spells it. Raises `NoPartitionColumn`."""
+    # An Iceberg partition field with the identity transform is named by its source column;
+    # other transforms have no value that a statement could give.
     columns = config.partition_columns or tuple(
         each.path[0] for each in config.partition_sources if each.transform == IDENTITY and len(each.path) == 1
     )

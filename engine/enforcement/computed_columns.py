@@ -26,6 +26,7 @@ DEFAULT = "CURRENT_DEFAULT"
 def fill_defaults(plan: WritePlan) -> WritePlan:
     """Adds default values to `constants`."""
     present = plan.target_names | plan.constants.keys() | plan.identity_names
+    # A generated column has no default: its value is computed below, from the defaults too.
     present |= plan.config.generations.keys()
     missing = [column for column in plan.schema.fields if column.name not in present]
     return replace(plan, constants={**plan.constants, **{column.name: _default(column) for column in missing}})
@@ -41,6 +42,7 @@ def _default(column: StructField) -> str:
     text = default_text(column)
     if text == "NULL" and not column.nullable:
         raise NotNullColumnMissing(column.name)
+    # The default's text has a type of its own; ALTER TABLE checked that it can be assigned.
     return f"CAST({text} AS {ddl_type(column.data_type)})"
 
 
@@ -49,6 +51,8 @@ def compute_generated(plan: WritePlan) -> WritePlan:
     present = plan.target_names | plan.constants.keys()
     computed, checks = {}, []
     for column, expression in _generated_columns(plan):
+        # "Generated Columns": a given value is allowed if it equals the expression's value,
+        # so that rows can be copied from a table into its clone.
         if column.name in present:
             checks.append(_check(column, expression))
         else:

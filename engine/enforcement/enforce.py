@@ -39,6 +39,8 @@ from engine.planning.plans.writes import (
     UpdatePlan,
 )
 
+# The order matters: defaults are arguments of generated columns; partition values become
+# null before NOT NULL and the constraints see them, because the file will have null.
 ENFORCEMENT_STEPS: tuple[EnforcementStep, ...] = (
     ensure_append_only,
     ensure_storable,
@@ -63,6 +65,8 @@ def enforce(plan: Plan) -> Plan:
             parts = tuple(replace(part, rows=enforce_write(part.rows)) for part in more)
             return replace(plan, rows=enforce_write(plan.rows), more=parts)
         case UpdatePlan(rewritten=RewrittenRows() as rewritten):
+            # Copy-on-write writes these rows instead of the others, so that they need the
+            # checks too.
             rewritten = replace(rewritten, rows=enforce_write(rewritten.rows))
             return replace(plan, rows=enforce_write(plan.rows), rewritten=rewritten)
         case UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():

@@ -32,6 +32,7 @@ MinMaxValues = Mapping[str, tuple[int, int]]
 
 def generate_identities(plan: WritePlan) -> WritePlan:
     """Fills `identities` with the identity columns that the statement does not provide."""
+    # UPDATE keeps the values that rows have.
     if plan.updates:
         return plan
     present = plan.target_names | plan.constants.keys()
@@ -70,6 +71,8 @@ def moved_high_water_marks(
 
 def _moved(identities: Iterable[IdentityColumn], written: MinMaxValues) -> Iterable[SetColumnMetadata]:
     for column in identities:
+        # A statement that wrote no row moves nothing, and then commits without metadata, so
+        # that it conflicts with nobody.
         if column.name in written:
             high_water_mark = column.high_water_mark_after(*written[column.name])
             if high_water_mark is not None and high_water_mark != column.high_water_mark:

@@ -64,6 +64,7 @@ def _inside(
         case ArrayType(element, contains_null):
             yield from _each(element, contains_null, f"{shown}.element", value, depth, optional_parents)
         case MapType(key, item, contains_null):
+            # Spark itself rejects null keys; only what is inside a key can be null.
             yield from _each(key, True, f"{shown}.key", f"map_keys({value})", depth, optional_parents)
             yield from _each(item, contains_null, f"{shown}.value", f"map_values({value})", depth, optional_parents)
         case PrimitiveType() | DecimalType():
@@ -78,6 +79,7 @@ def _each(
     """Yields conditions on all elements. A null struct in an array with nullable elements has no fields to check."""
     name = f"element_{depth}"
     if not may_be_null:
+        # `forall` is null for a null array, which has no elements to violate anything.
         yield shown, f"coalesce(forall({array}, {name} -> {_present(name)}), true)"
     for path, text in _inside(element, shown, name, depth + 1, optional_parents):
         condition = f"{name} IS NULL OR {text}" if may_be_null else text

@@ -87,6 +87,8 @@ def _columns(rows: WritePlan, values: Sequence[Sequence[PlainValue]]) -> pa.Tabl
     fields: list[pa.Field] = []
     columns: list[pa.Array] = []
     for column, stored in zip(rows.schema.fields, rows.config.stored_schema.fields, strict=True):
+        # A char is padded and a varchar checked by Spark, whose rules for blanks are not
+        # repeated here.
         if CHAR_VARCHAR_TYPE in column.metadata or stored.metadata.keys() - {FIELD_ID}:
             raise _NotPlain
         type_ = _arrow_type(stored.data_type)
@@ -106,6 +108,7 @@ def _values_by_column(rows: WritePlan, values: Sequence[Sequence[PlainValue]]) -
     given = {column.name: [row[at] for row in values] for at, column in enumerate(rows.target_columns)}
     for column in rows.schema.fields:
         if column.name not in given:
+            # Any other default is an expression.
             if rows.constants.get(column.name) != f"CAST(NULL AS {ddl_type(column.data_type)})":
                 raise _NotPlain
             given[column.name] = [None] * len(values)
@@ -126,6 +129,8 @@ def _ensure_one_kind(values: Sequence[PlainValue]) -> None:
 
     Mixed integers and decimals are accepted, since they convert exactly.
     """
+    # VALUES (1), ('a') makes Spark coerce both to a common type first, which may change how
+    # each is stored.
     kinds = {Decimal if type(value) is int else type(value) for value in values if value is not None}
     if len(kinds) > 1:
         raise _NotPlain

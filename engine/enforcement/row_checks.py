@@ -37,6 +37,8 @@ def enforce_replace_where(plan: WritePlan) -> WritePlan:
     """Adds REPLACE WHERE's condition as a check."""
     if plan.replaces is None:
         return plan
+    # A function that was created under other settings means another expression here than in
+    # the condition that selects files.
     for function in separate_functions(plan.replaces):
         raise FunctionSettingsDiffer(function)
     expression = parse_expression(plan.replaces)
@@ -50,6 +52,8 @@ def enforce_replace_where(plan: WritePlan) -> WritePlan:
 
 def ensure_append_only(plan: WritePlan) -> WritePlan:
     """Raises `CannotModifyAppendOnly`."""
+    # "Append-only Tables": only rows count. OPTIMIZE, which removes files without data
+    # change, stays allowed.
     if plan.removes:
         ensure_rows_may_go(plan.config, plan.table)
     return plan

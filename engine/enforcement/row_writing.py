@@ -135,6 +135,8 @@ def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | 
         return LengthExceeded(failure.text)
     if plan.assigns and failure.condition in _FIELDS_DIFFER:
         return plan.config.field_mismatch(failure.text)
+    # The token is unique to this write: a user's own `raise_error`, in a query or a
+    # default, must not pass for a violated constraint.
     found = re.search(rf"{token}:(\d+):(.*)", failure.text, re.DOTALL)
     if failure.condition != _RAISED or found is None:
         return None
@@ -148,6 +150,8 @@ def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | 
 def _plain(column: StructField) -> StructField:
     """Returns the parts that store assignment needs."""
     declared = column.metadata.get(CHAR_VARCHAR_TYPE)
+    # Nullability is checked by our own checks, with Delta's error: Spark's store assignment
+    # would reject the whole query by its type, even if no row has a null.
     return StructField(column.name, column.data_type, True, {} if declared is None else {CHAR_VARCHAR_TYPE: declared})
 
 
@@ -258,6 +262,8 @@ def _first_stored(plan: WritePlan) -> str:
 def _raising(plan: WritePlan, outcomes: list[str], token: str) -> str:
     """Returns the first stored column, unless a check is not true."""
     cases = (
+        # "CHECK Constraints": a row is rejected if the expression is false or null. SQL's
+        # own CHECK would accept null.
         f"WHEN {quote(outcome)} IS NOT TRUE THEN raise_error(concat('{token}:{number}:', {_values(plan, check)}))"
         for number, (outcome, check) in enumerate(zip(outcomes, plan.checks, strict=True))
     )

@@ -30,6 +30,8 @@ from engine.types.voids import ensure_no_nested_void
 def ensure_storable(plan: WritePlan) -> WritePlan:
     """Raises `NothingToStore`, `NestedVoid`."""
     ensure_no_nested_void(plan.schema)
+    # Parquet has no files without columns, so that such a table's rows could not even be
+    # counted.
     if not stored_columns(plan.schema).fields:
         raise NothingToStore(plan.table)
     return plan
@@ -77,6 +79,9 @@ def fit_partition_values(plan: WritePlan) -> WritePlan:
         if column.data_type in _TEXTS:
             stored_as[column.name] = stored_partition_value(column.data_type, name)
         if column.data_type is PrimitiveType.BINARY:
+            # "Partition Value Serialization": binary values are stored as strings of
+            # escaped binary values; Spark's writer takes the bytes for UTF-8, which other
+            # bytes do not survive.
             text = f"{name} IS NULL OR is_valid_utf8(CAST({name} AS STRING))"
             checks.append(RowCheck(text=text, shown=(), error=partial(_not_text, column.name)))
     return replace(plan, stored_as=stored_as, checks=(*plan.checks, *checks))
@@ -86,6 +91,8 @@ def stored_partition_value(data_type: DataType, value: str) -> str:
     """Returns SQL for the partition value of a row with this value (SQL text with the column's type)."""
     if data_type not in _TEXTS:
         return value
+    # "Partition Value Serialization": an empty string translates to null for every type,
+    # strings included.
     return f"nullif(nullif({value}, {_TEXTS[data_type][0]}), {_TEXTS[data_type][1]})"
 
 

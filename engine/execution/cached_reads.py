@@ -136,6 +136,8 @@ class _Miss:
 
     def answer(self) -> ResultStream:
         stream = self.context.executor.stream_query(self.plan, self._context(), self.context.parameters)
+        # Known only after Spark has analyzed the query; the next identical text is then
+        # looked up under the right key at once.
         self.cache.note_repeatable(self.versions.text, stream.repeatable)
         with self.lock:
             self.is_answered = not self.is_streaming
@@ -175,6 +177,8 @@ class _Miss:
         )
 
     def _may_keep(self, stream: ResultStream) -> bool:
+        # A SET in the same session during a streaming result would otherwise store rows
+        # under settings that did not produce them.
         is_unchanged = self.facts.is_unchanged(self.context.executor.facts)
         return is_unchanged and stream.repeatable is not Repeatable.NEVER
 

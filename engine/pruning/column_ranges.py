@@ -123,6 +123,8 @@ def _floating_bounds(low: pa.Array, high: pa.Array, data_type: DataType, once_fl
     lows = np.where(np.isnan(lows), -np.inf, lows)
     if once_float:
         with np.errstate(over="ignore"):
+            # "Type Widening": files from before FLOAT became DOUBLE have statistics that a
+            # writer formatted as 32-bit numbers.
             lows = np.minimum(lows, lows.astype(np.float32))
             highs = np.maximum(highs, highs.astype(np.float32))
     high_keys = floating_keys(highs)
@@ -138,6 +140,7 @@ def _floating_bounds(low: pa.Array, high: pa.Array, data_type: DataType, once_fl
 def _approximate_bounds(low: pa.Array, high: pa.Array, data_type: DataType) -> NumericBounds:
     lows = _doubles(low.cast(pa.float64()), -np.inf)
     highs = _doubles(high.cast(pa.float64()), np.inf)
+    # One step for the writer's conversion to a double and one for ours.
     for _ in range(2):
         lows, highs = np.nextafter(lows, -np.inf), np.nextafter(highs, np.inf)
     return NumericBounds(
@@ -165,6 +168,8 @@ def cast_bounds(bounds: Bounds, target: DataType) -> Bounds | None:
         case PrimitiveType.FLOAT, PrimitiveType.DOUBLE:
             return replace(bounds, data_type=target)
         case (PrimitiveType(), PrimitiveType()) if source in INTEGRAL_DIGITS and target in INTEGRAL_DIGITS:
+            # A narrowing cast raises an error or wraps around, depending on ANSI mode;
+            # neither preserves the order.
             return replace(bounds, data_type=target) if INTEGRAL_DIGITS[source] < INTEGRAL_DIGITS[target] else None
         case (PrimitiveType(), DecimalType()) if source in INTEGRAL_DIGITS:
             return _rescaled(bounds, INTEGRAL_DIGITS[source], 0, target)
@@ -194,6 +199,7 @@ def _as_floating(bounds: NumericBounds, target: PrimitiveType) -> NumericBounds 
         return replace(bounds, data_type=target, approximate=False) if target is PrimitiveType.DOUBLE else None
     if bounds.low.dtype == object:
         return None
+    # Division rounds monotonically, so minimum and maximum stay bounds.
     divisor = 10.0**source.scale if isinstance(source, DecimalType) else 1.0
     precision = np.float32 if target is PrimitiveType.FLOAT else np.float64
     low, high = (

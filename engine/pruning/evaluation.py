@@ -128,6 +128,7 @@ class _Evaluation:
         literal = predicate.literal
         column = column_of(predicate.operand)
         null_safe = predicate.operator is Operator.NULL_SAFE_EQUAL
+        # A comparison with NULL is NULL for each row, except for `<=>`.
         if literal.value is None:
             return self._is_null(column) if null_safe else constant(None)
         known = self.source.column(column.path)
@@ -169,6 +170,8 @@ def _any_value(known: KnownColumn | None, operand: Operand, *, null_safe: bool =
     """Returns all truth values for an unsupported leaf; for a plain column null still gives null."""
     if null_safe:
         return truths(can_be_true=_YES, can_be_false=_YES, can_be_null=_NO)
+    # Spark may fold a cast to NULL or raise an error, so even null values say nothing about
+    # the result.
     if known is None or isinstance(operand, Cast):
         return unknown()
     return _of_values(known, Answers(_YES, _YES))

@@ -128,6 +128,8 @@ class FilePruning:
         """Returns the possible truth values of `predicate` for each file. If it cannot be true, the set is not
         precise.
         """
+        # Partition values first: they need no statistics, and often leave so few files that
+        # statistics are parsed for these alone.
         partition, data = self.columns.split(predicate)
         truths = self._evaluate(partition, None, None)
         if data == ALWAYS:
@@ -147,6 +149,8 @@ class FilePruning:
         files = _Files(self, rows, statistics)
         truths = np.broadcast_to(evaluate(predicate, files), (len(files),)).copy()
         if statistics is not None:
+            # No row has any truth value in an empty file, so it neither matches nor fails
+            # to match.
             truths[files.empty()] = 0
         return truths
 
@@ -189,6 +193,8 @@ class _Files:
             return None
         truths = np.broadcast_to(evaluate(predicate, _DistinctValues(partition)), (len(partition.texts),))
         if partition.unreadable is not None:
+            # A value that cannot be parsed as the column's type makes the file a candidate;
+            # Spark then raises the error, or not, as it does without pruning.
             truths = np.where(partition.unreadable, ANY, truths)
         return np.take(truths, partition.codes if self._rows is None else partition.codes[self._rows])
 
@@ -227,6 +233,7 @@ def _known_by_statistics(column: TableColumn, statistics: pa.Table | None) -> Kn
         bounds = bounds_of_statistics(low, high, column.data_type, once_float=column.once_float)
     null_count = statistics_leaf(statistics, "null_count", column.physical_path)
     num_records = statistics_leaf(statistics, "num_records", ())
+    # A struct has null counts for its fields and none for itself.
     if null_count is None or num_records is None or not pa.types.is_integer(null_count.type):
         return KnownColumn(bounds=bounds, has_value=_YES, has_null=_YES)
     # With a deletion vector (wide bounds), a null count is meaningful only if no row or every row is null. Only these

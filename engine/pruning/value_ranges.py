@@ -64,7 +64,10 @@ _DOUBLE_RANGE = 10**300
 def floating_keys(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Returns integers in Spark's order for floating-point numbers."""
     bits = (values + 0.0).view(np.int64)  # the sum turns -0.0 into 0.0
+    # IEEE 754 bits sort like integers for positive numbers and in reverse for negative
+    # ones; flipping the value bits of the latter makes one order.
     keys: npt.NDArray[np.int64] = bits ^ ((bits >> 63) & NAN_KEY)
+    # Spark sorts NaN above all numbers and treats all NaN bit patterns as equal.
     keys[np.isnan(values)] = NAN_KEY
     return keys
 
@@ -115,6 +118,8 @@ class OrderedBounds(ABC, Generic[P]):
         return False
 
     def some_equal(self, probe: P) -> Mask:
+        # Equality with a number excludes NaN, so the file's maximum number is a valid bound
+        # even if the statistics omit NaN.
         return self.some_at_most(probe) & self.some_at_or_above(probe, numbers_only=not self.is_nan(probe))
 
     def some_different(self, probe: P) -> Mask:
@@ -240,6 +245,8 @@ def _double_of(value: bool | int | float | Decimal, column_type: DataType) -> fl
             return value
         case int():
             exact_max = _FLOAT_EXACT_MAX if column_type is PrimitiveType.FLOAT else _DOUBLE_EXACT_MAX
+            # Beyond this limit Spark's cast of the literal rounds, and a rounded literal
+            # could exclude the wrong files.
             return float(value) if abs(value) <= exact_max else None
         case Decimal():
             return float(value)
@@ -253,6 +260,7 @@ def _probe_on_grid(value: int | Decimal, column_type: DataType) -> Probe:
         numerator *= 10**column_type.scale
     quotient = numerator // denominator
     ceiling = -(-numerator // denominator)
+    # For x < 2.5 over integers the question is x < 3, for x <= 2.5 it is x <= 2.
     return Probe(below=ceiling, at_most=quotient, above=quotient, at_or_above=ceiling)
 
 
@@ -262,6 +270,8 @@ def _probe_between_doubles(value: int | Decimal) -> Probe | None:
     nearest = float(value)
     if Fraction(nearest) == Fraction(value):
         return Probe.at(_floating_key(nearest))
+    # Two different decimals may round to the same double, so the literal stands for an
+    # interval around it.
     under = _floating_key(math.nextafter(nearest, -math.inf))
     over = _floating_key(math.nextafter(nearest, math.inf))
     return Probe(below=over, at_most=over, above=under, at_or_above=under)

@@ -75,6 +75,8 @@ def compile_once() -> ClassFiles:
             finally:
                 stop_jvm(gateway)
             with suppress(FileExistsError):  # an archive contains its modification time
+                # A link fails if another process was faster; replacing its jar would make
+                # its archive invalid.
                 os.link(made, files.jar)
     return files
 

@@ -83,7 +83,9 @@ class _Handler(socketserver.StreamRequestHandler):
     server: _Server
 
     def handle(self) -> None:
+        # Bounded, because anyone on the machine can connect and send an endless line.
         given = self.rfile.readline(len(self.server.password) + 1).rstrip(b"\n")
+        # In constant time; the connection ends without an answer that would help a guess.
         if not hmac.compare_digest(given, self.server.password):
             return
         callback = json.loads(self.rfile.readline(_REQUEST_BYTES_MAX))

@@ -67,6 +67,8 @@ class ScannedBytes:
         if rows is not None:
             added[rows.to_numpy(zero_copy_only=False)] = True
         sizes = scan.files["size"].fill_null(0).to_numpy()
+        # Adaptive execution and dynamic pruning request a scan's files several times in one
+        # statement.
         self._total += int(sizes[added & ~counted].sum())
         counted |= added
         if self._total > self._bytes_max:
@@ -132,6 +134,7 @@ class DriverCallbacks:
         pruned = pruned_files(scan, request)
         if pruned is None:
             return None
+        # The number of files that a policy's condition leaves would reveal hidden values.
         if not scan.is_hidden:
             self._profile.add_read(pruned.read)
         return pruned
@@ -144,6 +147,8 @@ def pruned_files(scan: Scan, request: FileListRequest) -> PrunedFiles | None:
         return None
     filters = read_filters(json.loads(request.filters))
     zone = find_zone(request.zone)
+    # With a row filter above the scan, files with enough rows may still hold too few
+    # visible ones.
     if request.rows is not None and not scan.is_hidden and isinstance(pruning, CountingPruning):
         return pruning.choose_rows(filters, zone, request.rows)
     return pruning.choose(filters, zone)
@@ -224,6 +229,8 @@ class GivenAnswers:
     def __init__(self, given: Sequence[RowScan] = (), cancel: CancelToken | None = None) -> None:
         self._given = given
         self._cancel = cancel or CancelToken()
+        # Context variables carry the statement's catalog lookups and credentials; Java
+        # calls back on another thread.
         self._context = copy_context()
         self.failure: Exception | None = None
 
@@ -232,6 +239,8 @@ class GivenAnswers:
         values for the costly columns `used`.
         """
         rows = self._given[callback["given"]].rows
+        # A context can be entered by one thread at a time, and Spark may read several
+        # relations concurrently.
         context = self._context.copy()
         try:
             if "chosen" not in callback:

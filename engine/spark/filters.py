@@ -96,6 +96,8 @@ def _compare(operator: Operator, left: Any, right: Any) -> Predicate:
     operand = _operand(left)
     literal = _literal(right)
     if operand is None:
+        # Spark's optimizer usually moves the literal to the right, but not inside casts and
+        # not for all operators.
         operator, operand, literal = _TURNED[operator], _operand(right), _literal(left)
     return _UNKNOWN if operand is None or literal is None else Compare(operator, operand, literal)
 
@@ -103,6 +105,7 @@ def _compare(operator: Operator, left: Any, right: Any) -> Predicate:
 def _in(value: Any, items: list[Any]) -> Predicate:
     operand = _operand(value)
     literals = [literal for literal in map(_literal, items) if literal is not None]
+    # Leaving out one unsupported literal would prune files that contain it.
     return _UNKNOWN if operand is None or len(literals) < len(items) else In(operand, tuple(literals))
 
 

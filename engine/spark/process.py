@@ -97,6 +97,8 @@ class SparkProcess:
             progress("starting Spark")
             driver = _start_spark(gateway, launch, None if class_files is None else class_files.jar)
             progress("warming up Spark")
+            # The first query of a JVM loads and compiles classes for seconds; no client has
+            # to wait for that.
             driver.warmUp()
         except BaseException as error:
             failure: BaseException = error
@@ -187,6 +189,8 @@ class SparkProcess:
     def _beat(self) -> None:
         while not self._ended.wait(_BEAT_EVERY_S):
             try:
+                # A call on its own connection: it does not wait for the statements' calls,
+                # and its answer proves that Java's threads run.
                 illness: str = self.driver.illness()
             except (Py4JError, ConnectionError):
                 continue  # the process end is detected by its exit code, other failures by the silence
@@ -239,6 +243,8 @@ def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any
         jar, installed = launch.jar, Future()
         given = gateway, jar, installed
         threading.Thread(target=_install, args=given, name="spark-classes", daemon=True).start()
+    # Spark 4 has two implementations of SparkSession; the classic one runs in this process,
+    # the other is Connect's client.
     spark = gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder().getOrCreate()
     if installed is not None:
         installed.result()
@@ -255,6 +261,8 @@ def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any
         callback_server.port,
         callback_server.password,
     )
+    # Executors in other processes load the gateway's classes from there. `spark.jars`
+    # cannot name a jar that is compiled while Spark starts.
     driver.shareClasses(str(jar))
     return driver
 

@@ -242,10 +242,14 @@ class ExecSession:
         """
         with self._lock:
             before = self._settings
+            # A new mapping for each change: `SessionFacts.is_unchanged` compares by
+            # identity, so that a value that was set and reset counts as changed.
             self._settings = {**before, key: value} if value is not None else _without(before, key)
             try:
                 self._tell(lambda session: session.set(key, value) if value is not None else session.unset(key))
             except SqlError:
+                # Spark rejected the value (for example an invalid number), so the session
+                # must not send it again after a restart.
                 self._settings = before
                 raise
 
@@ -293,6 +297,8 @@ class ExecSession:
                         session.set(key, value)
                 self._opened, self._current_objects = _Opened(process, session), None
             opened, current = self._opened, self._current
+            # Sent only if it changed: a call to Java is a round trip, and most statements
+            # run in one schema.
             if current is not None and current != self._current_objects:
                 with _reached(process):
                     opened.session.setCurrentSchema(*current)
@@ -326,6 +332,8 @@ class ExecSession:
             try:
                 return self._call_once(opened, call, plan, request, parameters)
             except BaseException as error:
+                # Rows that a client has already read would come again, possibly in another
+                # order.
                 is_reported = call.streaming is not None and call.streaming.fail(error)
                 is_lost = isinstance(error, SparkRestarting) and self._spark.was_condemned(opened.process)
                 if not is_lost or is_reported or runs == _RUNS_MAX:
@@ -344,6 +352,8 @@ class ExecSession:
         process, session, ended = opened.process, opened.session, threading.Event()
 
         def cancel() -> None:
+            # A cancellation that arrives after the end would otherwise stop the next
+            # statement with this id's jobs, or fail on a closed session.
             if not ended.is_set():
                 process.cancel(session, request.statement_id)
 
@@ -422,6 +432,8 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
             raise named from error
         raise
     finally:
+        # Renamed first: a task that is being killed fails to create a file there, instead
+        # of leaving one behind after the removal.
         gone = folder.rename(folder.with_suffix(".gone"))
         try:
             gone.rmdir()  # most statements leave no file, and a check takes longer
@@ -436,6 +448,8 @@ def _request(
     folder: Path,
 ) -> dict[str, Any]:
     """Returns the request that `Request.java` reads."""
+    # Inlined function bodies may repeat or reorder `?` markers, which Spark counts by their
+    # position.
     parameters = named_by_position(parameters) if f":{MARKER}" in plan.text else parameters
     return {
         "id": request.statement_id,
@@ -476,6 +490,7 @@ def _labels(plan: ReadPlan) -> dict[str, str]:
     """
     named: tuple[Scan | ViewScan | RowScan, ...] = (*plan.scans, *plan.views, *plan.given)
     names = {each.relation: each.label for each in named}
+    # Spark's messages show local paths as Hadoop URIs with one slash.
     folders = [(scan, f"file:{scan.table_root}") for scan in plan.scans if scan.table_root.startswith("/")]
     aliases = {alias: names[name] for alias, name in own_aliases(plan.text).items() if name in names}
     return names | aliases | {folder: scan.label for scan, folder in folders}

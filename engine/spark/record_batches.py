@@ -119,6 +119,8 @@ class RecordBatches:
         while (batch := self._next()) is not None:
             self._rows_read += batch.num_rows
             yield batch
+        # A file that was cut, or a batch that was read twice, would otherwise give a wrong
+        # answer without an error.
         if self._rows is not None and self._rows_read != self._rows:
             raise ResultRowsDiffer(self._rows_read, self._rows)
 
@@ -127,6 +129,8 @@ class RecordBatches:
         known = self._streaming.get((segment.path, segment.offset), 0)
         self._streaming[segment.path, segment.offset] = max(known, segment.length)
         if segment.length > known:
+            # The complete list at the query's end repeats what was announced before; only
+            # the difference is new.
             yield Segment(segment.path, segment.offset + known, segment.length - known)
 
     def _next(self) -> AnyBatch | None:
@@ -158,6 +162,8 @@ class RecordBatches:
             return
         if self._is_first and batches:
             self._is_first = False
+            # Fails here for a type that Arrow cannot read, before the client sees the first
+            # row of an incomplete result.
             self._readable(batches[0].read)
         self._found.extend(batches)
 

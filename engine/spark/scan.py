@@ -127,6 +127,8 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
     }
     constants = [_values_of(files["partition_values"], key) for key in _layout(scan).partition_keys]
     if scan.empty_is_null:
+        # "Partition Value Serialization": an empty string means null, but Spark would read
+        # it as an empty string.
         constants = [_without_empty(texts) for texts in constants]
     for name in vectors:
         constants.append(pa.chunked_array([vector_texts(chunk) for chunk in files[name].chunks], pa.string()))
@@ -149,6 +151,7 @@ def _without_empty(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _values_of(maps: pa.ChunkedArray, key: str) -> pa.ChunkedArray:
     """Returns the value for `key` in each map; null if absent."""
+    # The last value, as in JSON objects with a repeated key.
     chunks = [pc.map_lookup(chunk, pa.scalar(key), "last").cast(pa.string()) for chunk in maps.chunks]
     return pa.chunked_array(chunks, pa.string())
 
@@ -158,6 +161,8 @@ def vector_texts(vectors: pa.Array) -> pa.Array:
     storage = vectors.field("storage_type")
     places = vectors.field("path_or_inline_dv")
     numbers = [vectors.field(name) for name in ("offset", "size_in_bytes", "cardinality")]
+    # Only the reader may assume an offset. For the vector's id an absent one differs from 1
+    # ("Derived Fields").
     numbers[0] = pc.coalesce(numbers[0], _FIRST_OFFSET)
     texts = pc.binary_join_element_wise(storage, *(number.cast(pa.string()) for number in numbers), places, " ")
     return pc.if_else(vectors.is_valid(), texts, pa.scalar(None, pa.string()))

@@ -63,18 +63,27 @@ __all__ = ["ExecSession", "SparkDriver", "SparkOptions", "Supervision"]
 
 _FIXED_CONF = MappingProxyType(
     {
+        # Depth 0: not even a fatal error as the direct cause ends the executor, which in
+        # local mode is the driver too.
         "spark.executor.killOnFatalError.depth": "0",
         "spark.sql.artifact.isolation.enabled": "false",
+        # No Derby metastore on disk, and no second catalog with names of its own.
         "spark.sql.catalogImplementation": "in-memory",
+        # Clients and our Arrow readers expect 32-bit offsets.
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
         "spark.sql.optimizer.singleTaskExecution.enabled": "false",
         "spark.sql.optimizer.singleTaskExecution.maxNumFiles": "1000000",
         "spark.sql.optimizer.singleTaskExecution.minNumBytes": "0",
         "spark.sql.optimizer.singleTaskExecution.minNumFiles": "0",
         "spark.sql.parquet.fieldId.read.enabled": "true",
+        # INT96 has no statistics in Parquet's footer, and the protocol expects 64-bit
+        # timestamps.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # A name such as parquet.`/path` would read files past the catalog and its
+        # privileges.
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.variable.substitute": "false",
+        # Shredded variants need a table feature of their own ("Variant Shredding").
         "spark.sql.variant.writeShredding.enabled": "false",
     }
 )
@@ -92,9 +101,12 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.hadoop.fs.s3a.multipart.size": "16M",
         "spark.scheduler.mode": "FAIR",
         "spark.sql.codegen.cache.maxEntries": "500",
+        # Spark's 200 is for clusters: with adaptive execution small results are coalesced,
+        # but each map task still writes an index entry per partition.
         "spark.sql.shuffle.partitions": "32",
         "spark.sql.timeType.enabled": "true",
         "spark.sql.ui.explainMode": "simple",
+        # Each retained execution keeps its plan in the heap, although no UI shows it.
         "spark.sql.ui.retainedExecutions": "20",
         "spark.ui.enabled": "false",
         "spark.ui.retainedJobs": "50",
@@ -291,6 +303,8 @@ def _heap_bytes(driver_memory: str) -> int:
 
 def _page_bytes(heap_bytes: int) -> int:
     """Returns the size for a memory page; all page slots together must cover the heap."""
+    # `TaskMemoryManager` has 8192 page slots per task, as 13 bits of an address name the
+    # page.
     enough = 1 << max(0, heap_bytes // _PAGES_OF_TASK - 1).bit_length()
     # the page plus header is an array with a power-of-two size
     return max(_PAGE_BYTES_MIN, enough) - _ARRAY_HEADER_BYTES
@@ -314,6 +328,7 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
         "spark.sql.warehouse.dir": (work_dir / "warehouse").as_uri(),
     }
     for key in options.conf.keys() & owned.keys():
+        # The same value is accepted, because operators copy whole configurations.
         if options.conf[key] != owned[key]:
             raise SparkSettingFixed(key, owned[key])
     given = options.conf.get(JAVA_OPTIONS, "")

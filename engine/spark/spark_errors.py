@@ -128,6 +128,8 @@ class Translation:
             return None
         for given, view in self.texts:
             if given == text and isinstance(given, SourceText):
+                # Java counts UTF-16 units, Python code points: an emoji before the place
+                # would shift it.
                 offset = len(given.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "ignore"))
                 origin = given.origin(offset)
                 return None if origin is None else Position.in_text(*origin, view)
@@ -156,6 +158,8 @@ def translated(jvm: Any, translation: Translation = _NO_TRANSLATION) -> Iterator
 
 def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlError:
     labels, own_texts = translation.labels, translation.own_texts
+    # One call instead of one per property: each access to a Java exception through py4j is
+    # a round trip.
     known: dict[str, Any] = json.loads(jvm.deltagateway.Failures.describe(error.java_exception))
     if known["stopped"]:
         return SparkRestarting(CONTEXT_STOPPED)
@@ -186,6 +190,8 @@ def _translate(error: Py4JJavaError, jvm: Any, translation: Translation) -> SqlE
         condition, sqlstate = "ARITHMETIC_OVERFLOW", "22003"
     if condition == RowsNotTracked.condition and (field := _ROW_FIELD.search(message)):
         return RowsNotTracked(field[1])
+    # Only these are worth a stack trace in the log; all other conditions are the user's
+    # errors.
     if condition is None or condition.startswith("INTERNAL_ERROR"):
         _log.error("Spark failed: %s", error)
     reported = condition or SparkFailure.condition, sqlstate or SparkFailure.sqlstate

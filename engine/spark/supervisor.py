@@ -196,6 +196,8 @@ class Supervisor(Generic[P]):
 
     def _supervise(self) -> None:
         while (reason := self._wait_for_failure()) is not None:
+            # A process that dies right after its start would otherwise be restarted in a
+            # tight loop.
             is_stable = time.monotonic() - self._began >= self._policy.stable_s or self.was_condemned(self.process)
             logger.error("Spark is restarted: %s", reason)
             self._bury(reason)
@@ -224,6 +226,8 @@ class Supervisor(Generic[P]):
                 silence_s = process.silence_s
                 if (reason := self._verdict(process, silence_s)) is not None:
                     return reason
+                # A long garbage collection stops Java for seconds; new statements wait,
+                # running ones are not lost.
                 silent = f"it has not answered for {silence_s:.0f} s" if silence_s > self._policy.silent_s else None
                 if (silent is None) is not (self._reason is None):
                     logger.warning("Spark is not ready: %s" if silent else "Spark is ready again%s", silent or "")
@@ -239,6 +243,7 @@ class Supervisor(Generic[P]):
             return f"it has not answered for {silence_s:.0f} s"
         reason = self._condemned or process.unstoppable
         if reason is not None:
+            # Remembered, so that the statements in it are repeated: they did nothing wrong.
             self._condemned_process = process
         return reason
 

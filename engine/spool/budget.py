@@ -55,6 +55,8 @@ class SpoolBudget:
             left = self._left(owner)
             if needed > left:
                 raise self._refusal(owner)
+            # A share of the rest rather than all that is wanted: concurrent writers then
+            # approach the limit together, and none of them starves.
             count = max(needed, min(wanted, left // _SHARE))
             self._held[owner] += count
             return count
@@ -69,6 +71,7 @@ class SpoolBudget:
 
     def _refusal(self, owner: str) -> SqlError:
         owner_left, left = self._owner_max - self._held[owner], self._max - self._held.total()
+        # The smaller limit is the one that the user can do something about.
         if self._owner_max < self._max and owner_left <= left:
             return SpoolFullOfOwner(owner, self._owner_max, self._owner_setting)
         return SpoolFull(self._max, self._setting)

@@ -48,6 +48,8 @@ def _find_message(read: Read, offset: int) -> MessagePlace:
         mark, metadata_length = struct.unpack_from("<Ii", head)
         if mark != _CONTINUATION or metadata_length <= 0:
             raise ValueError(f"no message begins at byte {offset}")
+        # The metadata grows with the number of columns; a second read is needed only for
+        # wide rows.
         if len(head) < _PREFIX_BYTES + metadata_length:
             head = read(offset, _PREFIX_BYTES + metadata_length)
         metadata = head[_PREFIX_BYTES : _PREFIX_BYTES + metadata_length]
@@ -67,6 +69,8 @@ def _target(buffer: bytes, at: int) -> int:
 
 def _field(buffer: bytes, table: int, index: int) -> int:
     """Returns a table field's position, or 0 if the field has its default."""
+    # In a flatbuffer a table begins with the signed distance back to its vtable, which has
+    # a 16-bit offset per field.
     fields = table - int(struct.unpack_from("<i", buffer, table)[0])
     place = 4 + 2 * index
     if place >= int(struct.unpack_from("<H", buffer, fields)[0]):

@@ -41,6 +41,8 @@ class PrivateFolder:
 def _remove_abandoned(parent: Path) -> None:
     for folder in parent.glob(f"{_PREFIX}*"):
         try:
+            # Not through a link: the temporary directory is shared, and another user may
+            # have put one there.
             lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             continue

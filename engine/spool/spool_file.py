@@ -61,6 +61,8 @@ class SpoolFile:
         self._claim = _Claim(path, budget, owner)
         # Guards the claim.
         self._lock = threading.Lock()
+        # The callback holds the claim and not the handle, which it would otherwise keep
+        # alive forever.
         self._finish = weakref.finalize(self, self._claim.give_up)
 
     @property
@@ -95,6 +97,7 @@ class SpoolFile:
             except OSError as error:
                 self._claim.give_back(len(view))
                 with contextlib.suppress(OSError):
+                    # A partial message would shift the offsets of all later batches.
                     os.truncate(self._claim.path, offset)
                 if error.errno in (errno.ENOSPC, errno.EDQUOT):
                     raise DiskFull() from error
@@ -152,6 +155,8 @@ class StoredBatch:
     def read(self) -> pa.RecordBatch:
         """Reads the rows into memory. Raises `SpooledRowsLost`."""
         content = self.file.read(self.offset, self.length)
+        # The file is in a temporary directory, where clean-up tools or an administrator may
+        # truncate it.
         if len(content) < self.length:
             raise SpooledRowsLost("the file is shorter than what was written")
         if self.checksum is not None and zlib.crc32(content) != self.checksum:

@@ -116,6 +116,8 @@ class Confinement:
                 self._ensure_outside_of_inner_tables(_one_spelling(place), path)
             return place
         named = path
+        # Hadoop resolves a path without a scheme against the table's file system, not
+        # against the local one.
         if path.startswith("/") and _SCHEME.match(self.root):  # on the table's storage
             scheme, _, rest = self.root.partition("://")
             named = f"{scheme}://{rest.partition('/')[0]}{path}"
@@ -186,6 +188,8 @@ class Confinement:
         self.ensure_paths(files.column("path"))
         names = files.schema.names
         if "size" in names:
+            # Spark allocates and schedules by the recorded size, which another writer
+            # controls.
             _ensure_sizes(files.column("size"), FILE_BYTES_MAX, files.column("path"))
         for name in ("deletion_vector", "selected_rows"):
             if name in names and files.column(name).null_count < len(files):
@@ -240,6 +244,8 @@ class Confinement:
         status = os.fstat(descriptor)
         if may_be_elsewhere:
             self._ensure_real_place(opened_path(descriptor, place), place)
+        # A hard link has no path of its own that could be followed, so only the names'
+        # number shows that another table may own the file.
         if status.st_nlink > 1 and stat.S_ISREG(status.st_mode) and not self.others.accepts_hard_links:
             self._ensure_own_links(status, place)
         return status
@@ -256,6 +262,8 @@ class Confinement:
 
         A commit has two names during its put (`put_local`), both in its directory, which is searched first.
         """
+        # The change time includes new links: a file that got another name is examined
+        # again.
         known = (status.st_dev, status.st_ino, status.st_nlink, status.st_ctime_ns)
         if known in self._own_links:
             return

@@ -71,12 +71,16 @@ def put_confirmed(
     failure: Exception | None = None
     for tries in range(1, retries.tries_max + 1):
         try:
+            # After a failure the file is looked up before it is sent again: it may be there
+            # already, and may be large.
             if (failure is None or not storage.exists(name)) and _put(storage, name, data, in_place=in_place):
                 return True
             return is_ours(storage.read_bytes(name))
         except (FolderGone, SqlError):
             raise
         except Exception as error:
+            # Only for the first attempt. A later refusal does not prove that an earlier
+            # request failed.
             if failure is None and isinstance(error, OSError) and error.errno in _REFUSALS:
                 raise PutRefused(str(error)) from error
             failure = error

@@ -49,8 +49,12 @@ UUID_CHARACTERS = 20
 
 _PORTABLE_MAGIC = 1681511377
 _NATIVE_MAGIC = 1681511376
+# Values from RoaringFormatSpec: SERIAL_COOKIE with run containers,
+# SERIAL_COOKIE_NO_RUNCONTAINER without.
 _COOKIE_RUNS = 12347
 _COOKIE_NO_RUNS = 12346
+# Above this number a container is a bitset of 65536 bits, which takes no more space than
+# the array.
 _ARRAY_ROWS_MAX = 4096
 _BITSET_BYTES = 8192
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
@@ -78,6 +82,8 @@ def unframe(frame: bytes, size_in_bytes: int, source: str) -> bytes:
     if size_in_bytes < 0 or len(frame) != size_in_bytes + FRAME_BYTES:
         raise DeletionVectorSizeMismatch(source, size_in_bytes, max(0, len(frame) - FRAME_BYTES))
     (length,) = struct.unpack_from(">i", frame)
+    # "Deletion Vector Format": the size in the file repeats the descriptor's, so a wrong
+    # offset is noticed.
     if length != size_in_bytes:
         raise DeletionVectorSizeMismatch(source, size_in_bytes, length)
     data = frame[4:-4]
@@ -168,10 +174,12 @@ def _buckets(reader: _Reader) -> Iterator[tuple[int, _Reader]]:
     if magic == struct.pack("<i", _PORTABLE_MAGIC):
         for _ in range(reader.count("<i8")):
             key = reader.number("<u4")
+            # Row indices are Java longs, so the upper half must leave the sign bit free.
             if key >> 31:
                 raise reader.error("a deletion vector has a row beyond 63 bits")
             yield key, reader
         return
+    # The native form does not state its byte order, so both are tried.
     for order in "<>":
         if magic == struct.pack(f"{order}i", _NATIVE_MAGIC):
             for key in range(reader.count(f"{order}i4")):
@@ -188,6 +196,8 @@ def _containers(reader: _Reader, key: int) -> Iterator[tuple[int, Rows]]:
         count = (cookie >> 16) + 1
         bits = reader.array("u1", (count + 7) // 8).astype(np.uint8)
         is_run = np.unpackbits(bits, bitorder="little")[:count].astype(bool)
+        # NO_OFFSET_THRESHOLD in RoaringFormatSpec: with runs, fewer than four containers
+        # have no offset header.
         has_offsets = count >= 4
     elif cookie == _COOKIE_NO_RUNS:
         count = reader.number("<u4")
@@ -222,6 +232,8 @@ def _format_bitmap(rows: Rows) -> bytes:
     groups = _group(rows, 16)
     keys, parts = [key for key, _ in groups], [part for _, part in groups]
     runs = [_runs(part) for part in parts]
+    # The sizes in bytes of the three container forms; readers accept any, the smallest is
+    # written.
     is_run = [2 + 4 * len(run) < min(2 * len(part), _BITSET_BYTES) for part, run in zip(parts, runs, strict=True)]
     bodies = [
         _format_container(part, run if flag else None) for part, run, flag in zip(parts, runs, is_run, strict=True)

@@ -135,6 +135,8 @@ def _link(temporary: str, path: str) -> bool:
         os.link(temporary, path)
     except OSError as error:
         # Over a network a link can succeed and its answer be lost; the temporary file then has two names.
+        # NFS may report EEXIST for a link that its server made before the answer was lost
+        # (link(2), BUGS).
         if _link_count(temporary) == 2:
             return True
         if isinstance(error, FileExistsError):

@@ -49,6 +49,8 @@ class AuditLog:
         except OSError as error:
             raise AuditNotWritten(str(folder), error.strerror or str(error)) from error
         try:
+            # Two writers would each continue the chain from the same line, and both
+            # continuations would be broken.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._chain_end = self._recover()
         except BlockingIOError as error:
@@ -91,14 +93,19 @@ class AuditLog:
                 if os.write(self._file, line + b"\n") != len(line) + 1:
                     raise OSError(0, "the disk is full")
                 if self._is_synced:
+                    # The size is among the data's metadata that `fdatasync` writes; times
+                    # are not needed.
                     os.fdatasync(self._file)
             except OSError:
+                # A part of a line would make the next one unreadable. Safe under the mutex
+                # and the folder's lock: nobody else has appended.
                 os.ftruncate(self._file, size)
                 raise
         except OSError as error:
             raise AuditNotWritten(str(self._folder), error.strerror or str(error)) from error
 
     def _open(self, day: str) -> None:
+        # A symbolic link in the folder could send the log into another file.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         opened = os.open(self._folder / file_name(day), flags, _MODE)
         if self._file >= 0:

@@ -121,8 +121,10 @@ class LogAuditor:
 
         Throttled attempts are recorded once a minute for each name and address.
         """
+        # An attacker must not be able to fill the disk with denied attempts.
         if isinstance(error, TooManyFailures) and not self._is_new((user, origin.peer)):
             return
+        # Some clients put a token into the user's field.
         name = user and redact(user)[:200]
         fields = {"condition": error.condition, "user": name, "peer": origin.peer, "wire": origin.wire}
         with suppress(AuditNotWritten):
@@ -240,6 +242,8 @@ class LogAuditor:
         return is_new
 
     def _text_fields(self, text: str) -> dict[str, Any]:
+        # The digest is over the whole text, also if the text is cut or left out: a text
+        # from elsewhere can be matched with it.
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         text = text[:TEXT_MAX]
         match self._text:

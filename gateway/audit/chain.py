@@ -91,6 +91,8 @@ def verify(
                     cut = name, number, line
                     continue
                 return at, Broken(name, number, str(error))
+            # Whoever can rewrite the whole log can also compute a new chain. Only a digest
+            # from elsewhere shows it.
             if signed.get(at.seq, at.digest) != at.digest:
                 return at, Broken(name, number, "its digest differs from the signed one")
             if cut is not None and not _reports_gap(line, cut[2]):

@@ -50,6 +50,7 @@ def _recordable(columns: Iterable[ColumnLineage], identifiers: Callable[[], Set[
     for column in columns:
         if column.target is None and not _is_copy(column):
             known = identifiers() if known is None else known
+            # Spark names the column of `SELECT 'secret'` secret: the name is a value.
             if column.column.lower() not in known:
                 if column.sources:
                     yield replace(column, column="")

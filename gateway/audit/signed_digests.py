@@ -58,6 +58,8 @@ class ChainSigner:
             self._newest = chain_end
             if chain_end.seq - self._signed.seq >= self._lines:
                 self._sign()
+            # A quiet server signs its last line after a while too; otherwise it could be
+            # removed unnoticed until the next thousand.
             elif self._timer is None and not self._is_closed:
                 self._timer = threading.Timer(self._seconds, self._sign_in_time)
                 self._timer.name = "audit-head"
@@ -120,6 +122,8 @@ def read_chain_ends(lines: Iterable[bytes], key: Ed25519PublicKey) -> Mapping[in
             )
         except (InvalidSignature, KeyError, TypeError, binascii.Error):
             raise ValueError(f"head {number} is not signed with this key") from None
+        # Two signed heads for one line mean that a second log was written with the same
+        # key.
         if found.setdefault(record["seq"], record["digest"]) != record["digest"]:
             raise ValueError(f"head {number} contradicts the one before it of line {record['seq']}")
     return found

@@ -77,6 +77,7 @@ class RecentLogIns:
                 self._entries.popitem(last=False)
 
     def _digest(self, user: str, password: str, generation: int) -> bytes:
+        # The length separates user and password: ("ab", "c") and ("a", "bc") must differ.
         message = f"{generation} {len(user)} {user}{password}".encode("utf-8", "replace")
         return hmac.digest(self._key, message, hashlib.sha256)
 
@@ -167,6 +168,8 @@ class Chain:
         """Returns the identity for a secret; `user` is None for a token without a user name. Raises an error in class
         28 or 53.
         """
+        # Before any check: a password that was sent in plain text is known to the network,
+        # right or wrong.
         if not (peer.is_encrypted or peer.is_loopback or self.policy.takes_plaintext):
             raise PlaintextRefused()
         try:
@@ -182,6 +185,8 @@ class Chain:
     def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
         found = self.acting.identity(identity, user, peer)
         is_named = any(name.rpartition(":")[2] == found.principal for name in self.policy.admins)
+        # Impersonation must not raise rights: whoever may act for users does not thereby
+        # become an administrator.
         if is_named or self._is_admin(found):
             raise ProxyUserNotAllowed(identity.principal, user)
         return found
@@ -232,6 +237,8 @@ class Chain:
             raise CredentialsRefused()
         if secret.startswith(TOKEN_PREFIX):
             return self._by_token(self.methods.token, user, secret)
+        # A password may look like a JWT. Without the method it is checked as a password;
+        # nobody else gets it.
         if _JWT.fullmatch(secret) and (user is None or self.methods.jwt):
             return self._by_token(self.methods.jwt, user, secret)
         if user is None:
@@ -251,6 +258,8 @@ class Chain:
         sizes = (len(user.encode("utf-8", "replace")), len(password.encode()))
         if method is None or not user or sizes[0] > NAME_BYTES_MAX or sizes[1] > PASSWORD_BYTES_MAX:
             raise CredentialsRefused()
+        # Read before the check: if the users change while it runs, its result is stored
+        # under the old generation and never found again.
         generation = method.generation
         if identity := self.recent.find(user, password, generation):
             return identity
@@ -280,6 +289,7 @@ class Chain:
         # compared as spelled: a provider may have another principal with that name
         is_named = f"{source}:{name}" in self.policy.admins or (source is self._home and name in self.policy.admins)
         is_member = not self.policy.admin_groups.isdisjoint(map(fold_name, identity.groups))
+        # A read-only token of an administrator has no administrator's rights.
         return (is_named or is_member) and Scope.SQL in identity.scopes
 
     @property

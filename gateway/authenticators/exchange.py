@@ -106,6 +106,8 @@ def parse_plain(message: bytes) -> tuple[str, str]:
         identity, user, password = message.decode("utf-8").split("\0")
     except ValueError:  # includes decoding errors
         raise AuthenticationFailed("the credentials are no PLAIN message.") from None
+    # PLAIN's authzid asks to act for another user, which has its own, checked way
+    # (`act_for`).
     if identity not in ("", user):
         raise AuthenticationFailed("acting for another user is not allowed.")
     return user, password

@@ -75,8 +75,12 @@ class JwtTokens:
     def _verified(self, token: str) -> Mapping[str, Any]:
         header = _header(token)
         algorithm = header.get("alg")
+        # RFC 8725, section 3.1: the token must not choose how it is verified (`none`, or an
+        # HMAC with the public key as its secret).
         if algorithm not in self._policy.algorithms:
             raise _Refused(f"the algorithm {str(algorithm)[:20]!r}")
+        # A key that the token brings along, or names by a URL, proves only that its sender
+        # has that key.
         if brought := [name for name in _BRING_KEYS if name in header]:
             raise _Refused(f"the header {brought[0]}")
         key_id = header.get("kid")
@@ -93,6 +97,8 @@ class JwtTokens:
         now, policy = self._clock(), self._policy
         if claims.get("iss") != policy.issuer:
             raise _Refused("the issuer")
+        # RFC 8725, section 3.9: a token for another service of the same provider must not
+        # log in here.
         if not set(_strings(claims.get("aud"))) & set(policy.audiences):
             raise _Refused("the audience")
         if now >= _seconds(claims["exp"]) + policy.leeway_s:
@@ -124,11 +130,14 @@ class JwtTokens:
 
     def _groups(self, claims: Mapping[str, Any]) -> frozenset[str]:
         name = self._policy.groups_claim
+        # Microsoft Entra ID replaces a long list of groups by a link. Groups may restrict
+        # access (row filters), so that logging in without them is not safe.
         if name in (claims.get("_claim_names") or {}):
             raise _Refused("it has too many groups to name them")
         found = _strings(_at(claims, name))
         if len(found) > _GROUPS_MAX:
             raise _Refused("too many groups")
+        # Keycloak sends groups as paths.
         return frozenset(ensure_name(group.removeprefix("/")) for group in found)
 
 

@@ -103,6 +103,8 @@ class LdapDirectory:
             ensure_name(user)
         except UserNameInvalid:
             raise CredentialsRefused() from None
+        # RFC 4513, section 5.1.2: a bind with an empty password is unauthenticated, and
+        # succeeds on many servers.
         if not password or "\0" in password:
             raise CredentialsRefused()
         identity = self._by_template(user, password) if self._policy.bind_template else self._by_search(user, password)
@@ -162,6 +164,7 @@ class LdapDirectory:
 
     def _search_user(self, connection: ldap3.Connection, user: str) -> _Entry | None:
         """Returns the single entry with that name; None if there are several."""
+        # Escaped, or a name like `*` would match other entries.
         text = self._policy.user_filter.replace("{}", escape_filter_chars(user))
         attribute = self._policy.user_attribute
         found = list(_search(connection, self._policy.user_base, text, (attribute, *_OF_PRIMARY_GROUP), limit=2))
@@ -193,6 +196,8 @@ class LdapDirectory:
             above: list[_Entry] = []
             for member in level:
                 text = policy.group_filter.replace("{dn}", escape_filter_chars(member.dn))
+                # `memberUid` holds users' names; a group with a user's name must not match
+                # as a member, and no name contains a NUL.
                 text = text.replace("{uid}", escape_filter_chars(member.name) if member is entry else "\\00")
                 if member.primary_group is not None:
                     text = f"(|{text}(objectSid={escape_bytes(member.primary_group)}))"
@@ -249,6 +254,8 @@ class LdapDirectory:
             except (LDAPException, OSError) as error:
                 reason = f"{url}: {type(error).__name__}"
                 logger.warning("the directory %s does not answer: %.200s", url, error)
+                # A server that does not answer costs each login its timeout; it is tried
+                # last for a while.
                 self._out_until[url] = self._clock() + _OUT_S
                 _close(connection)
                 continue
@@ -275,6 +282,8 @@ class LdapDirectory:
             user=dn,
             password=password,
             receive_timeout=_TIMEOUT_S,
+            # A referral would send the password to a server that the configuration does not
+            # name.
             auto_referrals=False,
             read_only=True,
             raise_exceptions=False,

@@ -32,6 +32,8 @@ class Peer:
         address = _parse(self.address)
         if address is None or address.version == 4:
             return str(address or self.address)
+        # A /64 is the smallest network that providers give a customer, who can use all of
+        # its addresses.
         return str(ipaddress.ip_network((address, 64), strict=False))
 
     def is_within(self, networks: tuple[str, ...]) -> bool:
@@ -45,4 +47,6 @@ def _parse(text: str) -> _Address | None:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
+    # A socket for both versions reports IPv4 clients as `::ffff:a.b.c.d`, which belong to
+    # no IPv4 network in the configuration.
     return getattr(address, "ipv4_mapped", None) or address

@@ -74,6 +74,8 @@ class Throttle:
             yield
         except CredentialsRefused:
             self._end(keys, has_failed=True)
+            # The time of a failure must not tell whether the user exists: hashing a
+            # password takes longer than not finding a name.
             self._sleep(max(0.0, FAILURE_S - (self._clock() - began)))
             raise
         except BaseException:  # the password was not checked
@@ -84,6 +86,8 @@ class Throttle:
             self._known.move_to_end(pair)
             _trim(self._known)
             if failures := self._failures.get(pair):
+                # Only this pair: a guesser's own correct login must not clear what it has
+                # failed for other users.
                 failures.count = 0
         self._end(keys)
 
@@ -110,6 +114,7 @@ class Throttle:
         """Returns the keys under which an attempt is counted, each with its number of free failures."""
         user, client = pair
         everywhere: dict[_Key, int] = (
+            # Otherwise anybody could lock a user out by guessing from elsewhere.
             {} if pair in self._known else {(user, None): _FREE_OF_USER, (None, client): _FREE_OF_CLIENT}
         )
         return {pair: _FREE} | everywhere

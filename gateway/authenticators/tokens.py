@@ -47,6 +47,7 @@ class Tokens:
         groups = self._groups(entry) if entry else None
         if entry is None or groups is None or entry.owner.principal != (identity.real_user or identity.principal):
             raise LogInEnded()
+        # With impersonation the groups are the other user's.
         if identity.real_user is None and groups != identity.groups:
             raise LogInEnded()
 

@@ -38,6 +38,8 @@ def fetch_links(
 ) -> Pieces:
     """Returns a TFetchResultsResp with links to the next rows."""
     pages = [fetch(operation, orientation, None, None, is_sent=False, wait_s=ROWS_S)]
+    # Several links per response let the client download in parallel; only rows that exist
+    # are linked.
     while pages[-1].has_more and len(pages) < LINKS_MAX:
         page = fetch(operation, None, None, None, is_sent=False, wait_s=0)
         if not page.rows.num_rows:
@@ -49,6 +51,7 @@ def fetch_links(
 
 def page_limits(rows_max: int | None, bytes_max: int | None) -> tuple[int, int]:
     """Returns the limits for a response, from the client's requested rows and bytes."""
+    # Clients send 0, -1 or 2**63 - 1 for "as many as you like".
     rows = max(1, min(rows_max or FETCH_ROWS_MAX, FETCH_ROWS_MAX))
     return rows, min(bytes_max, EXTENDED_BYTES_MAX) if bytes_max and bytes_max > 0 else FETCH_BYTES_MAX
 

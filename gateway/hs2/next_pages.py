@@ -42,9 +42,13 @@ class NextPages:
         """Returns the operation's prefetched page with these limits, if there is one, and advances the operation."""
         with self._lock:
             window, future = self._pages.pop(operation, (None, None))
+        # A task that has not started is cancelled: creating the page here takes no longer
+        # than waiting for it.
         if future is None or window != limits or future.cancel():
             return None
         made = future.result()
+        # The position advances only now, since a client that fetches from the start must
+        # not skip the prefetched rows.
         return (made.page, made.pieces) if made is not None and operation.skip(made.page) else None
 
     def make(self, operation: Operation, limits: Limits, encode: Callable[[Page], Pieces]) -> None:

@@ -216,6 +216,8 @@ class Service:
                 origin=Origin("thrift" if client.is_connected else "thrift-http", client.peer.address),
             ),
             OPEN_S,
+            # The client got an error after the time limit and has no handle, so a session
+            # that opens later would never be closed.
             abandoned=lambda late: self._registry.close_session(late.id, identity),
         )
         client.sessions.add(session.id)
@@ -333,6 +335,8 @@ class Service:
 
         if shaped.form.kind is RowSetKind.ROWS:
             page = fetch_all(operation, request.orientation, request.maxRows)
+            # These clients take `hasMoreRows` as a reason to start again, so the flag is
+            # never set for them.
             return Encoded(encode(replace(page, has_more=False)))
         is_next = request.orientation in (None, t.TFetchOrientation.FETCH_NEXT)
         made = self._next_pages.take(operation, limits) if is_next else None
@@ -342,6 +346,8 @@ class Service:
             made = page, encode(page)
         page, pieces = made
         if page.has_more and page.rows.num_rows:
+            # Started after the response was sent: encoding the next page would delay this
+            # one.
             client.afterwards = partial(self._next_pages.make, operation, limits, encode)
         return Encoded(pieces)
 
@@ -360,6 +366,8 @@ class Service:
         form = self._forms.get(operation) or plain_form(self._client_settings[session].version)
         schema = operation.schema
         if form.may_link and client.links:  # decided once, when its metadata or its first rows are requested
+            # Metadata and rows must agree on the form for the whole result, and clients
+            # request the metadata first.
             kind = RowSetKind.LINKS if operation.exceeds(LINKED_FROM_BYTES) else form.kind
             form = self._forms[operation] = replace(form, kind=kind, may_link=False)
         shaped = form.of(schema if operation.has_rows else metadata.RESULT, operation.time_zone)
@@ -449,6 +457,8 @@ class Service:
         """Lets the sessions that `client` opened continue without it, until they expire."""
         while client.sessions:
             with contextlib.suppress(SessionNotFound):
+                # Over HTTP a connection says nothing about the client's life: load
+                # balancers close idle ones.
                 self._registry.session(client.sessions.pop(), client.identity).is_detached = True
 
     def cancel_awaited(self, client: Client) -> None:
@@ -473,6 +483,7 @@ class Service:
 def _negotiate(request: Any) -> int:
     """Returns the smaller version of both sides; Databricks' clients send theirs in a separate field."""
     client_version = request.client_protocol_i64 if request.client_protocol_i64 is not None else request.client_protocol
+    # Databricks' protocol versions continue in another number range than Hive's.
     newest = SPARK_VERSION if (client_version or 0) >= FIRST_SPARK_VERSION else HIVE_VERSION
     return int(max(0, min(client_version or 0, newest)))
 

@@ -88,6 +88,8 @@ class ByteStream:
         self._deadline: float | None = None
         self._timeout: float | None = None
         self._skipped = 0
+        # A blocking socket: with a Python timeout the socket is non-blocking inside, and
+        # each call is preceded by a poll.
         connection.settimeout(None)
         wait_us = int(WRITE_S / _WAITS * 1e6)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(*divmod(wait_us, 10**6)))
@@ -127,6 +129,8 @@ class ByteStream:
         None.
         """
         buffer = self._buffer
+        # The common case of one request per segment; pipelined or partial frames take the
+        # general path.
         if len(buffer) < _LENGTH.size or _LENGTH.unpack_from(buffer)[0] != len(buffer) - _LENGTH.size:
             return None
         content = bytes(buffer)[_LENGTH.size :]
@@ -161,6 +165,8 @@ class ByteStream:
     def start_tls(self, tls: TlsServer) -> None:
         """Starts TLS with the received handshake bytes; returns when the handshake has ended, within the deadline."""
         self._tls = tls.begin()
+        # The client sends its hello without waiting, so that its bytes were read before TLS
+        # began.
         begin = bytes(self._buffer)
         self._buffer.clear()
         self._decrypt(self._tls, begin)
@@ -292,6 +298,7 @@ def open_transport(
         stream.start_tls(tls)
         first = stream.peek()  # the first byte after the handshake
         peer = Peer(address, is_encrypted=True, certificate_names=stream.peer_names)
+    # NOSASL has no place for a login; it is served only if no login is needed.
     if first == FIRST_BYTE and Mechanism.ANONYMOUS in authenticator.mechanisms:
         return MessageStream(stream, framed=False, bytes_max=bytes_max), peer, None
     if first == FIRST_BYTE and peer.certificate_names:
@@ -318,6 +325,7 @@ def _refusals() -> Iterator[None]:
 def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> Identity:
     while negotiation.identity is None:
         status, length = HEADER.unpack(stream.take(HEADER.size))
+        # Before the login: a stranger must not make the server allocate memory.
         if length > MESSAGE_BYTES_MAX:
             raise Disconnected()
         reply = negotiation.receive(status, stream.take(length))

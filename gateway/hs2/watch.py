@@ -40,6 +40,7 @@ class Watch:
     def run(self) -> None:
         while not self._stopping.wait(WATCH_EVERY_S):
             with self._lock:
+                # Copied, because `poll` must not hold the lock that each call takes twice.
                 busy = dict(self._busy)
             for descriptor in find_disconnected(busy):
                 busy[descriptor]()

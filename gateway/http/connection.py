@@ -153,6 +153,7 @@ class Connection:
         except ChannelEnded:
             self.close()
             return
+        # LINGERING: the bytes are read only to avoid a reset.
         if self.state is not State.READING:
             return
         if was_idle and self._channel.is_shaking_hands:
@@ -212,6 +213,8 @@ class Connection:
             self._enter(State.LINGERING, self._limits.linger_s)
             return
         idle_s = self._limits.idle_s if self.conversation is None else self._limits.call_idle_s
+        # Bytes of a pipelined request may have arrived with the previous one; its head has
+        # then begun.
         self._enter(State.READING, self._limits.head_s if self._incoming else idle_s)
         self.advance()
 
@@ -247,12 +250,16 @@ class Connection:
         if self._head is None:
             del self._incoming[: skip_line_ends(self._incoming, HEAD_BYTES_MAX)]
             end = find_head_end(self._incoming, self._searched)
+            # The search for the head's end continues at the new bytes; repeating it from
+            # the start would make a slow, long head quadratic.
             self._searched = len(self._incoming)
             if end is None:
                 return
             self._head = self._parse_head(bytes(self._incoming[:end]))
             del self._incoming[:end]
             self.deadline = time.monotonic() + self._limits.body_s
+            # Authorized before the body is received: a rejected upload costs neither time
+            # nor disk space.
             if is_upload(self._head.method, self._head.target) and not self._head.is_chunked:
                 self.request = Request(head=self._head, body=b"", peer=self.peer, is_streaming=True)
                 self._enter(State.ANSWERING, float("inf"))
@@ -285,6 +292,7 @@ class Connection:
 
     def _continue(self, head: Head) -> None:
         """Sends 100 Continue to a client that waits for it."""
+        # Not sent if the body has arrived already, as RFC 9110, section 10.1.1, permits.
         if head.expects_continue and len(self._incoming) < head.length:
             self._channel.write(CONTINUE)
             self._channel.flush()

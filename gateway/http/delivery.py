@@ -85,6 +85,8 @@ class Delivery:
             if not batch.num_rows:
                 continue
             size = batch_bytes(batch)
+            # Rows are cut by their average size: the exact size of each would require
+            # formatting them.
             fitting = min(batch.num_rows, rows_left, bytes_left * batch.num_rows // max(1, size))
             if fitting:
                 yield batch.slice(0, fitting)
@@ -116,6 +118,8 @@ class Delivery:
         if not len(operation.schema):
             return []
         if not self._chunks:
+            # One empty chunk, so that clients that read the schema from the first chunk
+            # find it.
             spans = operation.spans(_CHUNK_BYTES) or [(0, 0, 0)]
             self._chunks = [
                 Chunk(index=index, row_offset=start, row_count=rows, byte_count=size)

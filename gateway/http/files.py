@@ -54,6 +54,8 @@ def files_blueprint(api: StatementApi) -> Blueprint:
         if (accepted := _accepted_upload()) is None:
             api.authenticate()
         else:
+            # The body may have taken hours; the login must still be valid when the file is
+            # written.
             api.callers.ensure_current(accepted.identity)
             g.identity = accepted.identity
 
@@ -77,6 +79,7 @@ def files_blueprint(api: StatementApi) -> Blueprint:
             raise InvalidField("action", "must be initiate-upload. Uploads in parts are not supported, send one PUT")
         overwrite = request.args.get("overwrite", "false").lower() == "true"
         statement = ChangeFile(operation=FileOperation.PUT, path=f"/{path}", overwrite=overwrite)
+        # The failing statement runs once more to be recorded as denied.
         if not files.may_transfer(statement):
             files.transfer(statement)
         return {"multipart_upload": {"session_token": "none"}}
@@ -243,6 +246,8 @@ def _download(file: VolumeFile) -> Response:
 def _range(range_header: str | None, size: int) -> tuple[int, int]:
     """Returns the first and the last byte; all unless the request has a single valid byte range."""
     match = _RANGE.fullmatch(range_header or "")
+    # RFC 9110, section 14.2: a server may ignore the Range header. An answer with the whole
+    # file is correct for every range.
     if match is None or int(match[1]) >= size:
         return 0, size - 1
     return int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)

@@ -30,9 +30,12 @@ from gateway.process.tls import TlsServer
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 0.25
+# A bound, so that a flood of new connections does not starve established ones in one round.
 _ACCEPTS_AT_ONCE = 64
 _RECALLS_AT_ONCE = 16
 _TOO_MUCH = (HTTPStatus.SERVICE_UNAVAILABLE, "The server holds too many large requests. Try again in a moment.")
+# All other errors of `accept` concern one client or pass by themselves (accept(2):
+# ENETDOWN, EMFILE, ENOBUFS and others).
 _FATAL_ACCEPT = frozenset((errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EOPNOTSUPP))
 _EVENTS = {
     State.READING: selectors.EVENT_READ,
@@ -59,7 +62,10 @@ class ConnectionLoop:
         self._connections: dict[Connection, int] = {}  # with the bytes that each held at the last check
         self._away: set[Connection] = set()  # owned by a worker, in any state
         self._held_bytes = 0
+        # A deque, because `append` and `popleft` are atomic in CPython: the loop reads it
+        # without the lock.
         self._given_back: deque[Connection] = deque()
+        # The selector only wakes up for descriptors, so other threads write a byte.
         self._waker, self._woken = socket.socketpair()
         self._waker.setblocking(False)
         self._woken.setblocking(False)
@@ -128,6 +134,8 @@ class ConnectionLoop:
         try:
             step()
             connection.finish_writing()
+            # A client may have pipelined many requests with remembered answers; a bound
+            # leaves time for other connections.
             for _ in range(_RECALLS_AT_ONCE):
                 if connection.state is not State.ANSWERING or (answer := self._recall(connection)) is None:
                     break
@@ -146,6 +154,8 @@ class ConnectionLoop:
         if self.is_stopping and connection.is_idle:
             connection.close()
         if connection.state is State.CLOSED or wanted is None:
+            # While a worker owns the connection no events may be reported for it: the
+            # selector is level-triggered and would return at once, forever.
             self._unregister(connection)
         else:
             self._register(connection, wanted)
@@ -166,6 +176,8 @@ class ConnectionLoop:
             if largest is None or not largest.held_bytes:
                 return
             logger.warning("%d bytes of requests and answers wait; ending one of %s", self._held_bytes, largest.peer)
+            # A client that is still sending can be told why; one that does not read its
+            # response cannot.
             is_read = largest.state is State.READING
             self._advance(largest, partial(largest.refuse, *_TOO_MUCH) if is_read else largest.close)
 
@@ -220,6 +232,8 @@ class ConnectionLoop:
     def _evict(self) -> bool:
         ours = list(self._ours())
         held = Counter(connection.peer for connection in ours)  # the address with most connections first
+        # Idle connections first: closing them loses no request, and HTTP clients open a new
+        # one.
         oldest = min(ours, key=lambda one: (not one.is_idle, -held[one.peer], one.since), default=None)
         if oldest is None:
             return False

@@ -114,6 +114,8 @@ class _Body:
 
     def whole_number(self, name: str) -> int | None:
         value = self._members.get(name)
+        # `type` rather than `isinstance`: Python's bool is an int, JSON's true is no
+        # number.
         if value is not None and (type(value) is not int or not 1 <= value <= _LONG_MAX):
             raise self.wrong(name, "must be a positive whole number of at most 64 bits")
         return value
@@ -147,6 +149,8 @@ class _Body:
 
     def _encodable(self, name: str, text: str) -> str:
         try:
+            # JSON's escapes can spell half of a surrogate pair, which no UTF-8 text can
+            # contain: it would fail far from here, in the audit log or in Spark.
             text.encode()
         except UnicodeEncodeError:
             raise self.wrong(name, "has half of a surrogate pair, which is no Unicode text") from None

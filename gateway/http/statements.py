@@ -101,11 +101,15 @@ class StatementApi:
         submitted = parse_statement_request(json_content())
         end = time.monotonic() + submitted.wait_timeout_s
         with self.wait_queue.place() as may_wait:
+            # Without a place the request could not wait, and would have to cancel the
+            # statement that it has just started.
             if not may_wait and submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
                 raise TooManyWaiting(self.wait_queue.places)
             open_s = max(_OPEN_S, submitted.wait_timeout_s) if may_wait else _OPEN_WITHOUT_PLACE_S
             operation, delivery = self._start(submitted, open_s)
             is_there = not may_wait or wait_for_end(operation, end - time.monotonic(), _client())
+        # Cancelling an ended statement does nothing, so that the state need not be checked,
+        # and no race arises from checking it.
         if not is_there or submitted.on_wait_timeout is OnWaitTimeout.CANCEL:
             self.end(operation.cancel)
         return self._answer(operation, delivery)
@@ -175,6 +179,7 @@ class StatementApi:
                 origin=origin,
             ),
             seconds,
+            # A session that opens after the request has given up would belong to nobody.
             abandoned=lambda session: registry.close_session(session.id, identity),
         )
 

@@ -113,6 +113,8 @@ class ThriftRoute:
         Before each result row, hive-jdbc requests again if the statement has ended.
         """
         caller, conversation = connection.caller, connection.conversation
+        # By identity: the connection keeps the head object if the next request's bytes are
+        # the same, credentials included.
         if caller is None or conversation is None or request.head is not caller.head or time.monotonic() > caller.until:
             return None
         reply = conversation.recall(request.body, caller.identity)
@@ -150,6 +152,8 @@ class ThriftRoute:
         known = self._cookies.identity(cookie, peer.address) if cookie is not None else None
         if header is None:
             hosts = (head.value("host") or "localhost", urlsplit(self._links.public_url).netloc)
+            # Without a header the browser itself may add the cookie or the certificate,
+            # whichever page has made it send the request.
             ensure_own_page(head.value("sec-fetch-site"), head.value("origin"), hosts, must_be_said=False)
         if header is None and cookie is not None:
             if known is None:  # never as anonymous: the client assumes that it has logged in

@@ -35,6 +35,8 @@ class Uploads:
             if self._held + head.length > self.held_bytes_max:
                 reason = "The server receives as many bytes of files as it may. Try again later."
                 raise RequestRefused(HTTPStatus.SERVICE_UNAVAILABLE, reason)
+            # Counted by the announced length, before a byte has come: many uploads that
+            # begin together would otherwise all pass the check.
             self._held += head.length
         try:
             file = cast(BinaryIO, tempfile.TemporaryFile(dir=self.folder))

@@ -141,6 +141,8 @@ class Rest:
         if not piece:
             self.close()
         if self._is_chunked:
+            # An empty piece would end a chunked body (RFC 9112, section 7.1), so that
+            # `next` above skips it.
             piece = b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"0\r\n\r\n"
         return Answer(content=piece, is_last=self._is_last, rest=None if self._has_ended else self)
 
@@ -164,6 +166,9 @@ def find_head_end(buffer: bytearray, searched: int) -> int | None:
 
     Raises :class:`RequestRefused` for a head that exceeds the limit, complete or not.
     """
+    # Three bytes before the searched part: the empty line may have arrived in two pieces.
+    # Bare line feeds end the head too, so that such a request is rejected at once rather
+    # than waited for.
     match = _HEAD_END.search(buffer, max(0, searched - 3))
     end = match.end() if match else len(buffer)
     if end > HEAD_BYTES_MAX:
@@ -193,6 +198,8 @@ def parse_head(content: bytes, body_bytes_max: int, file_bytes_max: int | None =
     method, target, major, minor = (part.decode("ascii") for part in match.groups())
     if major != "1":
         raise RequestRefused(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "Only HTTP/1.0 and HTTP/1.1 are spoken here.")
+    # The absolute form is for proxies. Accepting it would let the request line and the Host
+    # header name different hosts.
     if not target.startswith("/") or "#" in target:
         raise _bad("The target of the request must be a path, which begins with a slash and has no fragment.")
     is_old = minor == "0"
@@ -212,6 +219,7 @@ def parse_head(content: bytes, body_bytes_max: int, file_bytes_max: int | None =
         headers=headers,
         length=_length(headers, body_bytes_max),
         is_chunked=is_chunked,
+        # A chunked body is left unread: its bytes must not be parsed as the next request.
         is_kept_alive=not is_chunked and "close" not in tokens and (not is_old or "keep-alive" in tokens),
         expects_continue=_expects_continue(headers, is_old),
     )
@@ -224,6 +232,8 @@ def format_answer(status: str, headers: Iterable[tuple[str, str]], body: Sequenc
     if "content-length" not in names and not status.startswith(("1", "204", "304")):
         given.append(("Content-Length", str(sum(map(len, body)))))
     is_last = head is None or not head.is_kept_alive
+    # RFC 9110, section 9.3.2: HEAD has the headers of GET, its length included, and no
+    # body.
     sent = () if head and head.method == "HEAD" else body
     return Answer(content=b"".join((_head_bytes(status, given, head, is_last=is_last), *sent)), is_last=is_last)
 
@@ -269,6 +279,8 @@ def format_refusal(status: HTTPStatus, reason: str, request_id: str | None = Non
 
 def _lines(content: bytes) -> list[bytes]:
     lines = content.split(b"\r\n")[:-2]
+    # A proxy in front may take a bare line feed for a line end where this server does not,
+    # and see other headers.
     if not lines or any(b"\n" in line or b"\r" in line for line in lines) or not content.endswith(b"\r\n\r\n"):
         raise _bad("Each line of the request's head must end with a carriage return and a line feed.")
     return lines

@@ -26,6 +26,8 @@ def lz4_frame(content: pa.Buffer | bytes) -> bytes:
     for start in range(0, len(view), _BLOCK_BYTES):
         block = view[start : start + _BLOCK_BYTES]
         compressed = pa.compress(block, "lz4_raw", asbytes=True)
+        # An incompressible block is stored as it is, so that no block exceeds the declared
+        # maximum.
         if len(compressed) < len(block):
             pieces += (_LENGTH.pack(len(compressed)), compressed)
         else:

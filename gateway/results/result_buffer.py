@@ -72,6 +72,8 @@ class ResultBuffer:
         Waits for at least one row, or the end, but at most `wait_s` seconds. With `is_filled` it waits for all rows.
         """
         with self._reading():
+            # The wait is limited, not the pull: a batch that has begun to arrive is read
+            # completely.
             if wait_s is None or self.rows_held > offset or self._stream.wait_ready(wait_s):
                 self._pull_to(offset + 1)
             self._pull_to(offset + rows_max + 1, only_ready=not is_filled)  # one more row shows if any follow
@@ -106,6 +108,8 @@ class ResultBuffer:
     def exceeds(self, bytes_max: int) -> bool:
         """Returns True if the result is larger; pulls up to that many bytes."""
         with self._reading():
+            # Stops at the limit, because the caller only decides how the result is
+            # delivered.
             while not self.is_exhausted and self.bytes_held <= bytes_max and self._stream.wait_ready(0):
                 self._pull_to(self.rows_held + 1)
             return self.bytes_held > bytes_max
@@ -133,6 +137,8 @@ class ResultBuffer:
             try:
                 self._pull()
             except Exception as error:
+                # Kept, since a client that fetches again after an error must not get the
+                # rows before it as a complete result.
                 self._error = error
                 self._held.close()
                 raise

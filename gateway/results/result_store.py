@@ -132,6 +132,8 @@ class HeldRows:
         for number, first, count in self._pieces(offset, offset + rows_max):
             size = batch_bytes(self._batches[number].slice(first, count))
             if left is not None and size > left:
+                # At least one row in the first batch: a row larger than the limit would
+                # otherwise never be delivered, and the client would fetch forever.
                 count = left * count // size or (not batches)
             if count:
                 batches.append(self._load(number).slice(first, count))

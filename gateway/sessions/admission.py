@@ -41,6 +41,8 @@ class _Group:
         if self.running.total() >= self.rules.running_max:
             return None
         most = self.rules.running_per_user_max
+        # `waiting` is in the order of turns: a user that has started a statement goes to
+        # its end.
         return next((user for user in self.waiting if not most or self.running[user] < most), None)
 
     def retry_after_s(self) -> int:
@@ -54,6 +56,7 @@ class Admission:
     def __init__(self, rules: AdmissionRules) -> None:
         self._rules = rules
         self._groups = {group.name: _Group(group) for group in (*rules.groups, rules.default)}
+        # One user's catalog browser must not take all slots for metadata commands.
         shared = rules.metadata_running_max // 2 if rules.default.running_per_user_max else 0
         commands = GroupRules(
             name=METADATA_GROUP,
@@ -86,6 +89,8 @@ class Admission:
         """Returns the next statement to run, and counts it as running; None if there is none. `places` are free for all
         but metadata commands.
         """
+        # Metadata commands are short, and BI tools open with dozens: behind a queue of
+        # queries they would look like a hanging server.
         if (user := self._metadata.next_user()) is not None:
             return self._start(self._metadata, user)
         if places <= 0:
@@ -93,6 +98,8 @@ class Admission:
         ready = [(group, user) for group in self._groups.values() if (user := group.next_user()) is not None]
         if not ready:
             return None
+        # Weighted fair queueing by the number of running statements; among equal groups the
+        # longest wait decides.
         return self._start(*min(ready, key=lambda each: (each[0].load, _oldest(*each))))
 
     def remove(self, operation: Operation) -> None:
@@ -119,6 +126,8 @@ class Admission:
             limit = group.rules.queue_timeout_s
             for operations in group.waiting.values() if limit else ():
                 for operation, since in operations.items():
+                    # The oldest comes first within a user, so that the rest of the queue is
+                    # younger still.
                     if now - since < limit:
                         break
                     yield operation, QueuedTooLong(group.rules.name, limit, group.retry_after_s())
@@ -127,6 +136,8 @@ class Admission:
         if operation.kind is StatementClass.METADATA:
             return self._metadata
         rules = self._rules.group_of(operation.identity, operation.kind)
+        # The text may turn out to be of another kind, and then belong to another group: the
+        # strictest limit holds until it is parsed.
         if not operation.is_kind_known:
             operation.scan_bytes_max = self._rules.lowest_scan_bytes_max(operation.identity)
         else:

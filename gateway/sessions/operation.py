@@ -232,6 +232,7 @@ class Operation:
         exception.
         """
         self._thread = threading.get_ident()
+        # Cancelled while it waited: the state table has no way from there.
         if not self._move(OperationState.RUNNING):
             return
         self.profile.enter(Stage.PARSE)
@@ -245,6 +246,8 @@ class Operation:
             self._fail(InternalError(error_id))
         else:
             with self._changed:
+                # A streaming statement already has its buffer, from which its client may
+                # have read; replacing it would send rows twice.
                 if self._state is not OperationState.STREAMING:
                     self._stream, self._buffer = stream, buffer
                 finished = self._move(OperationState.FINISHED)
@@ -328,6 +331,8 @@ class Operation:
         """Advances past a page that was sent; returns False, without a change, if it is no longer the next one."""
         self._result()
         with self._changed:
+            # The page was sent ahead of the client's request; a FETCH_FIRST in between has
+            # moved the position.
             if self._next_row != page.row_offset:
                 return False
             self._page_row, self._next_row = page.row_offset, page.row_offset + page.rows.num_rows
@@ -373,6 +378,8 @@ class Operation:
         with self._changed:
             self._is_closing = True
             has_ended = self._state.is_terminal
+        # A commit cannot be cancelled. Its result is released by `run`, once the outcome is
+        # known and audited.
         is_thrown = not self._may_run() or self.cancel_token.cancel()
         if is_thrown or has_ended:
             self._give_back()
@@ -481,6 +488,8 @@ class Operation:
             self._fail(self.cancel_token.reason)
 
     def _fail(self, error: SqlError) -> None:
+        # A cancelled statement with several commits (OPTIMIZE in steps, say) has changed
+        # the table already, which its error must tell.
         if isinstance(error, StatementEnded):
             add_commits(error, self._versions)
         match error:
@@ -491,6 +500,8 @@ class Operation:
             case _:  # errors from any other class
                 state = OperationState.FAILED
         with self._changed:
+            # The first end wins: an error that cancellation provokes must not replace the
+            # cancellation.
             if state in TRANSITIONS[self._state]:
                 self.error = error
                 self._move(state)
@@ -517,6 +528,8 @@ class Operation:
     def _tell_end(self) -> None:
         """Runs the `on_end` callbacks; called without the lock, since they may be slow."""
         with self._changed:
+            # Swapped under the lock: of two threads that end the operation only one runs
+            # the callbacks.
             callbacks, self._on_end = self._on_end, []
         for callback in callbacks:
             callback()

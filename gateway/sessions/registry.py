@@ -145,6 +145,8 @@ class Registry:
         session = _owned(self._sessions.get(session_id), identity)
         if session is None or identity is None:
             raise SessionNotFound()
+        # Databricks clients refresh OAuth tokens within a session, so that the session
+        # follows the newest one.
         session.renew(identity)
         session.last_used = time.monotonic()
         return session
@@ -280,6 +282,8 @@ class Registry:
             if len(sessions) < self._sessions_per_user_max:
                 return
         since = time.monotonic() - self.limits.detached_idle_s
+        # Only detached sessions can be silent: others end with their connection. A client
+        # that comes back gets "session not found" and opens another.
         silent = [one for one in sessions if one.is_detached and one.is_idle() and one.last_used < since]
         if silent:
             oldest = min(silent, key=lambda session: session.last_used)
@@ -329,6 +333,8 @@ class Registry:
         sizes = Counter[str]()
         for owner, size in retained:
             sizes[owner] += size
+        # The newest session's own user pays first for its size; only the server-wide limits
+        # may take from others.
         if user in movable and sizes[user] > self.limits.kept_bytes_per_user_max:
             return user
         is_large = sizes.total() > self.limits.kept_bytes_max
@@ -339,6 +345,8 @@ class Registry:
     def _submit(self, operation: Operation) -> None:
         if self._draining.is_set():
             raise ServerDraining()
+        # A login that was revoked or expired ends here, also for sessions that are open:
+        # every statement is checked.
         self._ensure_current(operation.identity)
         if session := self._owners.get(operation.id):
             self._remember_end(operation, session)
@@ -374,6 +382,8 @@ class Registry:
                 if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
                     _try(partial(self._drop_operation, operation.id), f"statement {operation.id}")
             for session in self.sessions():
+                # A connected client that waits for its long statement is not idle, even if
+                # it makes no calls; a detached one may be gone.
                 may_expire = session.is_detached or session.is_idle()
                 if may_expire and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)

@@ -117,6 +117,8 @@ class Session:
                 shows_materialized=wanted.shows_materialized,
                 stage=wanted.stage,
             )
+            # A DML statement becomes one with rows: clients that ask before its end must
+            # hear that a result set follows.
             if wanted.has_counts:
                 on_parsed = request.on_parsed
                 request = replace(request, on_parsed=lambda _: on_parsed(True))
@@ -161,6 +163,8 @@ class Session:
 
     def renew(self, identity: Identity) -> None:
         """Uses a later login by the same owner, or its impersonator, from the next statement on."""
+        # An impersonator's renewed login extends the session, but must not change whom it
+        # acts for.
         if identity.owner != self.identity.owner:
             identity = replace(self.identity, client_id=identity.client_id, expires_ms=identity.expires_ms)
         self.identity = identity
@@ -231,6 +235,8 @@ class Session:
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()
+            # Closed after the lock is released, because closing deletes files and runs
+            # callbacks.
             if done := self._evict():
                 unlocked.callback(done.close)
             if other := self._open.add(operation, self):
@@ -254,6 +260,8 @@ class Session:
         """Removes the oldest statement that its client has finished, if the limit is reached."""
         if len(self._operations) < self._limits.statements_per_session_max:
             return None
+        # JDBC and ODBC clients often leave closing to their garbage collector. Only a
+        # statement whose rows have all been delivered may go.
         done = next((operation for operation in self._operations.values() if operation.is_read), None)
         if done is None:
             raise TooManyStatements(self._limits.statements_per_session_max)

@@ -76,6 +76,8 @@ class StatementThreads:
                 self._ensure_few_stuck(*self._owners(operation))
             self._admission.add(operation, time.monotonic())
             self._give_places()
+        # After `submit`, and outside of the lock: an operation that has ended meanwhile
+        # calls back at once, on this thread.
         operation.on_end(lambda: self._release(operation))
 
     def watch(self) -> None:
@@ -89,6 +91,8 @@ class StatementThreads:
             changed, self._known = stuck != self._known, stuck
             expired = list(self._admission.expired(now))
         for operation, error in expired:
+            # Outside the lock: refusing runs the statement's callbacks, `_release` among
+            # them.
             operation.refuse(error)
         if changed:
             logger.warning("statements that were ended and run on: %d", stuck)
@@ -110,6 +114,8 @@ class StatementThreads:
         while (operation := self._admission.take(self._places())) is not None:
             self._running.add(operation)
             self._taken.append(operation)
+            # An idle thread takes it; a new one is only needed if all idle threads have
+            # been promised to earlier statements.
             if self._idle >= len(self._taken):
                 self._has_taken.notify()
             else:
@@ -126,6 +132,7 @@ class StatementThreads:
         grace_s = self._limits.abandoned_grace_s
         since = time.monotonic() - grace_s
         stuck = Counter(self._owners(operation) for operation, began in self._abandoned.items() if began < since)
+        # A statement counts once, whether its thread, its Spark tasks or both go on.
         left = {id for id, seconds in self._left_statements().items() if seconds > grace_s} - _ids(self._abandoned)
         stuck.update(self._cancelled[id] for id in left & self._cancelled.keys())
         return stuck
@@ -182,6 +189,8 @@ class StatementThreads:
     def _end(self, operation: Operation) -> None:
         with self._lock:
             since = self._abandoned.pop(operation, None)
+            # Its tasks in Spark may outlive the thread; the owner is needed to count them
+            # against the right limit.
             if operation.cancel_token.reason is not None:
                 self._cancelled[operation.id.hex] = self._owners(operation)
                 if len(self._cancelled) > _CANCELLED_MAX:
@@ -199,6 +208,8 @@ class StatementThreads:
         with self._lock:
             if operation not in self._running:
                 self._admission.remove(operation)
+            # Its own thread is about to return and calls `_end`; a statement without a
+            # thread yet is dropped when a thread takes it. Neither is abandoned.
             if operation not in self._running or operation.is_on_this_thread or operation in self._taken:
                 return
             self._running.discard(operation)

@@ -72,6 +72,9 @@ class CheckpointReader:
         A JSON top level, which is read as a whole, includes its file actions.
         """
         if self._actions is None:
+            # Actions in a checkpoint are reconciled ("Action Reconciliation"): a second
+            # protocol or metadata means that the file is broken, where a commit's later
+            # action would only be a rule's violation.
             parser = CommitParser(reconciled=True)
             for name in self._checkpoint.names:
                 if self._json:
@@ -113,6 +116,8 @@ class CheckpointReader:
 
     def _file_names(self) -> list[str]:
         """Returns the files with file actions: the checkpoint's own Parquet files and its sidecars."""
+        # "V2 Spec": file actions are either all in sidecars or all in the top level. Both
+        # places are read, because the unique keys show a writer's mistake at no extra cost.
         names = [] if self._json else list(self._checkpoint.names)
         return names + [sidecar_path(sidecar) for sidecar in self.read_small_actions().sidecars]
 
@@ -123,6 +128,9 @@ class CheckpointReader:
                 if struct is None:
                     continue
                 leaves = _leaves(action, struct, schema)
+                # "Checkpoint Schema": `stats` is absent if
+                # `delta.checkpoint.writeStatsAsJson` is off; the typed `stats_parsed` then
+                # has the values.
                 if schema is FILES_SCHEMA and not _has_json_stats(file):
                     leaves += _parsed_stats_leaves(file.schema_arrow.field(action).type)
                 groups = _row_groups_with(file, f"{action}.path")
@@ -133,6 +141,8 @@ class CheckpointReader:
 
     def _read_structs(self, name: str, file: Any, leaves: list[str], groups: list[int]) -> Iterator[Array]:
         """Yields an action's column in batches. Statistics are half the work; for large files a thread decodes them."""
+        # A second reader per file pays for its own opening only if there is more than one
+        # batch.
         if _STATS not in leaves or file.metadata.num_rows <= _BATCH_ROWS:
             yield from _iter_column(file, leaves, groups, _BATCH_ROWS)
             return
@@ -150,6 +160,8 @@ class CheckpointReader:
 
     def _feed_small_actions(self, parser: CommitParser, name: str) -> None:
         with self._open(name) as file:
+            # "Checkpoint Schema": a checkpoint may leave out the column of an action kind
+            # that it has no row of.
             columns = [column for column in _SMALL_ACTIONS if _struct_of(file.schema_arrow, column) is not None]
             for column in columns:
                 groups = _row_groups_with(file, f"{column}.")
@@ -178,6 +190,8 @@ class CheckpointReader:
         if (cached := self._small_files.get(name)) is not None:
             return BytesIO(cached)
         raw = self._storage.open_input(name)
+        # The storage reads small objects as a whole, since each range would be a request; a
+        # checkpoint is opened once for the small actions and again for the files.
         if isinstance(raw, BytesIO) and len(data := raw.getvalue()) <= _SMALL_BYTES:
             self._small_files[name] = data
         return raw
@@ -252,6 +266,8 @@ def _row_groups_with(file: Any, prefix: str) -> list[int]:
 
 
 def _may_hold_values(column: Any) -> bool:
+    # Without statistics for the column chunk, a row group may contain an action and must be
+    # read.
     statistics = column.statistics
     return statistics is None or not statistics.has_null_count or statistics.null_count < column.num_values
 
@@ -314,6 +330,8 @@ def _column(field: Any, fields: Mapping[str, Array]) -> Array:
         return _vectors(array)
     if field.name == "stats":
         array = array.cast(pa.string())
+        # Some writers store an empty text where the file has no statistics; as JSON it
+        # would be malformed.
         shortest = pc.min(pc.binary_length(array)).as_py()
         return array if shortest != 0 else pc.if_else(pc.equal(array, ""), pa.scalar(None, pa.string()), array)
     return array

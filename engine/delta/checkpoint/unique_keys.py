@@ -67,6 +67,8 @@ def _hash_keys(batch: RecordBatch, look: Sequence[int] | None) -> Hashes:
     hashes = hash_texts(batch.column("path"), look)
     vectors = batch.column("deletion_vector")
     if vectors.null_count < len(vectors):
+        # "Action Reconciliation": a logical file is a path and its deletion vector's unique
+        # id. One path twice, with different vectors, is valid for a remove and an add.
         rows = np.flatnonzero(vectors.is_valid().to_numpy(zero_copy_only=False))
         ids = hash_texts(vector_ids(vectors.take(pa.array(rows))), None)
         hashes[rows] ^= ids * np.uint64(_FACTOR)

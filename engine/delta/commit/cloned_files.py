@@ -42,6 +42,8 @@ def absolute_paths(files: pa.Table, confinement: Confinement) -> Array:
     texts = _column(files, "log_path")
     below = pc.binary_join_element_wise(_absolute(confinement.root), texts, "/")
     is_absolute = np.array([is_absolute_path(path) for path in files["path"].to_pylist()], bool)
+    # A text with a percent sign or with characters outside of ASCII is decoded and encoded
+    # again, so that both tables agree on the file; all others are joined in bulk.
     is_odd = pc.or_(pa.array(is_absolute), pc.match_substring_regex(texts, "[^!-$&-~]"))
     if not pc.any(is_odd).as_py():
         return below
@@ -65,6 +67,7 @@ def changed_vectors(files: pa.Table, place: Callable[[str], str], storage_type: 
     return pa.array(
         [
             value
+            # An inline vector is in the log entry itself and needs no file.
             if value is None or value["storage_type"] == INLINE
             else {**value, "storage_type": storage_type, "path_or_inline_dv": place(vector_path(value))}
             for value in column.to_pylist()
@@ -103,8 +106,12 @@ class Copy:
 
     def is_of(self, vector: str | None) -> bool:
         """Returns whether the copy has the same deleted rows as the source's vector with this id."""
+        # The clone's own later deletes replace the copied vector, so that both sides must
+        # be unchanged for the copy to count.
         if self.has_copied_vector and vector == self.source_vector:
             return True
+        # Without the tags, equal contents are only certain for no vector, and for inline
+        # ones, whose id contains the bitmap.
         return vector == self.vector and (vector is None or vector.startswith(INLINE))
 
 
@@ -114,6 +121,7 @@ def copies_among(files: pa.Table, table_id: str) -> dict[str, Copy]:
     columns = zip(files["tags"].to_pylist(), file_vectors(files), strict=True)
     for position, (pairs, (path, vector)) in enumerate(columns):
         tags = dict(pairs or ())
+        # An absolute path is an earlier shallow clone's reference, not a copy.
         if tags.get(SOURCE_TABLE) == table_id and SOURCE_FILE in tags and not is_absolute_path(path):
             found[tags[SOURCE_FILE]] = Copy(
                 position=position,

@@ -5,7 +5,7 @@ table's configuration after it. They apply to all callers, so that no code path 
 violates the protocol. Requirements for *rows* (constraints, generated columns) are enforced when rows are written.
 
 Protocol: "Delta Log Entries" in the writer requirements, "Consistency Between Table Metadata and Data Files",
-"Append-only Tables", "Writer Requirements for Deletion Vectors", "Writer Requirements for Domain Metadata".
+"Append-only Tables", "Writer Requirement for Deletion Vectors", "Writer Requirements for Domain Metadata".
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ def _protocol_never_weakens(pending: PendingCommit) -> None:
     before, after = pending.before, pending.after
     if before is None or pending.staged.protocol is None:
         return
+    # The protocol never loses a feature silently: older versions and files written under it
+    # still need it for reading.
     lost = {name for name in before.features if not is_listed(name, after.features)}
     if lost - pending.drops:
         raise InvalidProtocolDowngrade(after.table, _describe(before.protocol), _describe(after.protocol))
@@ -88,6 +90,8 @@ def _one_action_per_file(pending: PendingCommit) -> None:
     # a path.
     texts = [adds.column("path")]
     if removes.num_rows:
+        # "Action Reconciliation": the result for two actions with one identity in a commit
+        # would depend on their order, which the protocol does not define.
         texts.append(pa.concat_arrays([file_keys(adds), file_keys(removes)]))
     for keys in texts:
         twice = _first_duplicate(keys)
@@ -106,6 +110,7 @@ def _one_action_per_domain(pending: PendingCommit) -> None:
     twice = _first_repeated(domains)
     if twice is not None:
         raise DuplicateDomainMetadata(pending.after.table, twice)
+    # Writers that do not support the feature may lose the domain at their next checkpoint.
     if domains and not pending.after.is_supported("domainMetadata"):
         raise DomainMetadataNotSupported(pending.after.table, ", ".join(domains))
 
@@ -113,12 +118,16 @@ def _one_action_per_domain(pending: PendingCommit) -> None:
 def _append_only(pending: PendingCommit) -> None:
     after, removes = pending.after, pending.staged.removes
     if after.get(properties.APPEND_ONLY):
+        # "Append-only Tables": rearranging files is allowed, so that OPTIMIZE works; only a
+        # change of data is refused.
         if pc.any(removes.column("data_change")).as_py():
             raise CannotModifyAppendOnly(after.table)
 
 
 def _partition_values_complete(pending: PendingCommit) -> None:
     after, adds = pending.after, pending.staged.adds
+    # Physical names: with column mapping `partitionValues` is keyed by them in both modes
+    # ("Writer Requirements for Column Mapping").
     expected = after.partition_keys
     values = adds.column("partition_values")
     if adds.num_rows == 0:
@@ -142,6 +151,8 @@ def _deletion_vectors_allowed(pending: PendingCommit) -> None:
     paths = with_vector.column("path")
     if not after.is_supported("deletionVectors"):
         raise DeletionVectorsDisallowed(after.table, paths[0].as_py())
+    # "Writer Requirement for Deletion Vectors": `numRecords` is mandatory, since the
+    # number of live rows is computed from it and the vector's cardinality.
     counts = num_records(with_vector.column("stats"))
     if counts.null_count:
         raise DeletionVectorWithoutRowCount(after.table, paths.filter(counts.is_null())[0].as_py())

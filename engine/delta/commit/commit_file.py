@@ -85,6 +85,8 @@ def make_commit_file(staged: StagedCommit, base: BaseVersion, level: IsolationLe
     config = _governing(staged, base)
     metadata = config.metadata
     timestamps = config.is_enabled("inCommitTimestamp")
+    # "In-Commit Timestamps": strictly increasing, whatever the clocks of the writers show.
+    # Time travel by timestamp searches them by bisection.
     timestamp_ms = max(now_ms, base.timestamp_ms + 1) if timestamps else now_ms
     if timestamps:
         enabled = _with_enablement(metadata, base, version, timestamp_ms)
@@ -92,12 +94,19 @@ def make_commit_file(staged: StagedCommit, base: BaseVersion, level: IsolationLe
             metadata = enabled
             config = DeltaConfig.of(base.table, config.protocol, metadata, config.clustering)
     adds, high_water_mark = staged.adds, base.row_id_high_water_mark
+    # Supported is sufficient, enabled is not needed: "Writer Requirements for Row Tracking"
+    # demand row ids as soon as the feature is in the protocol, so that enabling it later is
+    # possible without rewriting files.
     if config.is_supported("rowTracking"):
         adds, high_water_mark = assign_row_ids(adds, version, high_water_mark, base.table)
     domains = staged.domain_metadata
     if high_water_mark != base.row_id_high_water_mark:
+        # Without new row ids the domain is left out: the mark of the last commit that
+        # assigned some is still valid.
         domains = (*domains, _high_water_mark_domain(high_water_mark))
     info = _commit_info(staged, base, config, level, timestamp_ms)
+    # First line: readers find the in-commit timestamp without reading the remaining file,
+    # which may have a million lines ("In-Commit Timestamps").
     actions: list[Action] = [info]
     if staged.protocol is not None:
         actions.append(staged.protocol)
@@ -121,12 +130,16 @@ def assign_row_ids(adds: RecordBatch, version: int, high_water_mark: int, table:
 
     Raises `RowIdsWithoutStatistics` if such a file's row count is unknown.
     """
+    # A file that keeps its base row id is one that gets another deletion vector or is
+    # restored: its rows keep their ids.
     fresh = adds.column("base_row_id").is_null()
     if not pc.any(fresh).as_py():
         return _with_commit_version(adds, version), high_water_mark
     counts = num_records(adds.column("stats").filter(fresh))
     if counts.null_count:
         raise RowIdsWithoutStatistics(table)
+    # The ids of one file are consecutive, so its last id is the base plus the physical row
+    # count; deleted rows keep their id too.
     ends = np.cumsum(counts.to_numpy()) + high_water_mark
     bases = pc.subtract(pc.add(pa.array(ends), 1), counts)
     base_row_ids = pc.replace_with_mask(adds.column("base_row_id"), fresh, bases)
@@ -152,6 +165,8 @@ def _with_enablement(metadata: Metadata, base: BaseVersion, version: int, timest
     if before is None:
         return metadata
     version_key, timestamp_key = properties.ICT_ENABLEMENT_VERSION.key, properties.ICT_ENABLEMENT_TIMESTAMP.key
+    # REPLACE TABLE writes a new configuration; the record must survive it, since versions
+    # before the enablement still have file times only.
     if before.is_enabled("inCommitTimestamp"):
         since = {
             key: before.metadata.configuration[key]
@@ -181,9 +196,12 @@ def _commit_info(
         user_name=described.user_name,
         operation=described.name,
         operation_parameters={key: _parameter(value) for key, value in described.parameters.items()},
+        # Absent for the commit that creates a table, as delta-spark writes it.
         read_version=staged.read_version if staged.read_version >= 0 else None,
         isolation_level=level.value,
         is_blind_append=staged.is_blind_append,
+        # Strings, as in delta-spark, which declares the metrics as a map to strings;
+        # delta-rs writes numbers.
         operation_metrics={key: str(value) for key, value in described.metrics.items()},
         user_metadata=described.user_metadata,
         tags=tags or None,
@@ -215,6 +233,8 @@ def _high_water_mark_domain(high_water_mark: int) -> DomainMetadata:
 
 
 def _with_commit_version(adds: RecordBatch, version: int) -> RecordBatch:
+    # Existing values stay: a file that only gets another deletion vector did not change its
+    # remaining rows ("Row Commit Versions").
     versions = pc.coalesce(adds.column("default_row_commit_version"), pa.scalar(version, pa.int64()))
     return _with_column(adds, "default_row_commit_version", versions)
 

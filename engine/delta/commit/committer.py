@@ -45,6 +45,8 @@ def take_back(storage: Storage, version: int, txn_id: str) -> None:
     """
     name = f"{LOG_DIR}/{commit_name(version)}"
     with suppress(OSError):
+        # A reader may have built on our version already. Removing it would leave a gap that
+        # makes the whole log unreadable.
         is_last = not storage.exists(f"{LOG_DIR}/{commit_name(version + 1)}")
         if is_last and _txn_id_of(name, storage.read_bytes(name)) == txn_id:
             storage.delete(name)
@@ -71,6 +73,8 @@ def _commits_from(storage: Storage, first: int) -> list[FileStatus]:
     A listing may miss a file that is being written; commits after a gap are left for the next attempt.
     """
     run: list[FileStatus] = []
+    # Checkpoints and checksums of the same versions are in the listing too, and are skipped
+    # by their kind.
     for status in storage.list_files(LOG_DIR, version_prefix(first)):
         path = parse_log_path(status.name)
         if path is not None and path.kind is LogFileKind.COMMIT and path.version == first + len(run):

@@ -72,16 +72,22 @@ class WinningCommit:
     @property
     def operation(self) -> str:
         info = self.actions.commit_info
+        # `commitInfo` is optional for other writers ("Commit Provenance Information").
         return (info.operation if info else None) or "write"
 
     @property
     def is_blind_append(self) -> bool:
         info = self.actions.commit_info
+        # A missing flag counts as false: then the commit may have read the table, which is
+        # the stricter assumption.
         return bool(info and info.is_blind_append)
 
     @property
     def timestamp_ms(self) -> int:
         info = self.actions.commit_info
+        # If the feature is on, `inCommitTimestamp` is authoritative; the file's
+        # modification time may be later or, on a copied table, earlier ("In-Commit
+        # Timestamps").
         stamp = info.in_commit_timestamp if info else None
         return self.modified_ms if stamp is None else stamp
 
@@ -108,6 +114,8 @@ class BaseVersion:
             config = DeltaConfig.of(self.table, protocol, metadata, config.clustering if config else None)
         if config is not None:
             config = with_clustering(config, actions.domain_metadata.values())
+        # The winning commit may have assigned row ids. Ours are assigned again above its
+        # high-water mark, because two files must never share a row id ("Row Tracking").
         domain = actions.domain_metadata.get(ROW_TRACKING_DOMAIN)
         return replace(
             self,
@@ -123,6 +131,8 @@ def row_id_high_water_mark(domain: DomainMetadata | None) -> int:
     if domain is None or domain.removed:
         return -1
     try:
+        # The domain's configuration is JSON text by convention, not by the protocol: a
+        # domain that another writer damaged must not make the table unreadable.
         high_water_mark = json.loads(domain.configuration).get("rowIdHighWaterMark")
     except (ValueError, AttributeError):
         return -1
@@ -154,16 +164,21 @@ def find_conflict(check: ConflictCheck) -> ConcurrentModification | None:
 
 
 def _exclusive(check: ConflictCheck) -> ConcurrentModification | None:
+    # RESTORE, CLONE and CONVERT computed the complete file list of one version. No later
+    # commit can be merged into it; delta-spark's `commitLarge` behaves alike.
     return ConcurrentWrite(*check.facts) if check.staged.description.exclusive else None
 
 
 def _protocol(check: ConflictCheck) -> ConcurrentModification | None:
     protocol = check.winner.actions.protocol
+    # An empty commit (VACUUM END, for example) contains nothing that a new protocol could
+    # make invalid.
     if protocol is None or check.staged.is_empty:
         return None
     # Two protocol changes cannot be merged.
     if check.staged.protocol is not None or check.base.config is None:
         return ProtocolChanged(*check.facts)
+    # The client supports the new protocol, or `BaseVersion.after` raises below.
     before = check.base.config.features
     after = protocol_features(protocol)
     base = check.base.after(check.winner)
@@ -178,6 +193,8 @@ def _protocol(check: ConflictCheck) -> ConcurrentModification | None:
 
 def _feature_drop(check: ConflictCheck) -> ConcurrentModification | None:
     protocol, config = check.staged.protocol, check.base.config
+    # DROP FEATURE has checked that no trace of the feature is left in the version that it
+    # read. Each concurrent commit may have added one, so it is not rebased.
     if protocol is None or config is None or config.features <= protocol_features(protocol):
         return None
     return FeatureDropConflict(*check.facts)
@@ -191,6 +208,9 @@ def _metadata(check: ConflictCheck) -> ConcurrentModification | None:
         return MetadataChanged(*check.facts) if reclustered and check.staged.metadata is not None else None
     if check.staged.is_empty:  # for example VACUUM END
         return None
+    # Two metadata changes are never merged, even if they concern different properties:
+    # `metaData` is one action with the complete definition, so the later commit would undo
+    # the earlier one.
     if check.staged.metadata is None and config is not None and is_tolerable_change(config.metadata, after):
         return None
     return MetadataChanged(*check.facts)
@@ -199,11 +219,15 @@ def _metadata(check: ConflictCheck) -> ConcurrentModification | None:
 def _domain_metadata(check: ConflictCheck) -> ConcurrentModification | None:
     # Row tracking's domain is merged: row ids are assigned again in each attempt.
     ours = {domain.domain for domain in check.staged.domain_metadata} - {ROW_TRACKING_DOMAIN}
+    # A domain's configuration is opaque, and the newest action replaces it as a whole
+    # ("Domain Metadata").
     shared = sorted(ours & check.winner.actions.domain_metadata.keys())
     return ConcurrentTransaction(*check.facts, f"the metadata domain {shared[0]}") if shared else None
 
 
 def _transactions(check: ConflictCheck) -> ConcurrentModification | None:
+    # An application that retries a batch after a lost answer finds its own `txn` here: the
+    # conflict prevents writing the batch twice ("Transaction Identifiers").
     ours = {txn.app_id for txn in check.staged.set_transactions} | check.staged.read_set.app_ids
     shared = sorted(ours & check.winner.actions.set_transactions.keys())
     return ConcurrentTransaction(*check.facts, f"the application id {shared[0]}") if shared else None
@@ -211,6 +235,8 @@ def _transactions(check: ConflictCheck) -> ConcurrentModification | None:
 
 def _appended_files(check: ConflictCheck) -> ConcurrentModification | None:
     match check.level:
+        # OPTIMIZE and similar commits do not change data, so their order relative to an
+        # append is irrelevant.
         case IsolationLevel.SNAPSHOT_ISOLATION:
             return None
         case IsolationLevel.WRITE_SERIALIZABLE:
@@ -221,6 +247,8 @@ def _appended_files(check: ConflictCheck) -> ConcurrentModification | None:
             pass
         case _:
             assert_never(check.level)
+    # Added files conflict even with `dataChange` false: OPTIMIZE moves rows that our commit
+    # may have to see in their old file, as delta-spark assumes.
     for batch in check.winner.actions.adds.batches:
         row = check.staged.read_set.first_match(batch)
         if row is not None:
@@ -230,6 +258,8 @@ def _appended_files(check: ConflictCheck) -> ConcurrentModification | None:
 
 def _read_files_removed(check: ConflictCheck) -> ConcurrentModification | None:
     for batch in check.winner.actions.removes.batches:
+        # Covers a file that got another deletion vector too, because that is logged as a
+        # remove and an add with one path ("Add File and Remove File").
         row = check.staged.read_set.first_read(batch)
         if row is not None:
             return ConcurrentDeleteRead(*check.facts, batch.column("path")[row].as_py())
@@ -261,6 +291,8 @@ CONFLICT_DETECTORS: tuple[ConflictDetector, ...] = (
 # --- Metadata changes that leave other commits valid ------------------------------------------------------------------
 
 # Properties that a winning commit may set, with the permitted values (None: any).
+# The same list as in delta-spark's conflict checker, so that the outcome does not depend on
+# which client loses the race.
 _TOLERATED_SETTINGS: Mapping[str, tuple[str | None, ...] | None] = {
     properties.ROW_TRACKING.key: ("true",),
     properties.ROW_ID_COLUMN.key: None,
@@ -274,6 +306,8 @@ _TOLERATED_SETTINGS: Mapping[str, tuple[str | None, ...] | None] = {
     properties.ICT_ENABLEMENT_TIMESTAMP.key: None,
 }
 
+# Identity columns keep their high-water mark in the schema, so that an INSERT that
+# generates values looks like a schema change ("Identity Columns").
 _HIGH_WATER_MARK = "delta.identity.highWaterMark"
 _MAPPING_KEYS = ("delta.columnMapping.id", "delta.columnMapping.physicalName")
 
@@ -288,17 +322,23 @@ def is_tolerable_change(before: Metadata, after: Metadata) -> bool:
     old, new = before.configuration, after.configuration
     changed = {key for key in {*old, *new} if old.get(key) != new.get(key)}
     for key in changed:
+        # A removed key is never tolerated: files of ours may rely on the feature that was
+        # switched off.
         if key not in _TOLERATED_SETTINGS or new.get(key) is None:
             return False
         allowed = _TOLERATED_SETTINGS[key]
         if allowed is not None and new[key] not in allowed:
             return False
     mapping_begins = properties.COLUMN_MAPPING_MODE.key in changed
+    # Only the step from `none` to `name` keeps the physical names equal to the logical
+    # names, under which our files were written.
     if mapping_begins and properties.COLUMN_MAPPING_MODE.read(old) != "none":
         return False
     ignored = (_HIGH_WATER_MARK, *(_MAPPING_KEYS if mapping_begins else ()))
     if _without_keys(before.schema_string, ignored) != _without_keys(after.schema_string, ignored):
         return False
+    # The remaining fields, for example the partition columns, must be equal; the table id
+    # too, since another id means another table.
     return replace(before, configuration={}, schema_string="") == replace(after, configuration={}, schema_string="")
 
 

@@ -76,6 +76,9 @@ class FooterStats:
         stats = self._stats(footer, _NO_COUNTS)
         keys = footer.metadata or {}
         version = keys.get(_SPARK_VERSION, b"").partition(b".")[0]
+        # Older Spark, and Spark 3 in legacy mode, wrote dates before 1582 in the hybrid
+        # calendar; the footer's bounds then denote other days than readers see. Other
+        # writers order strings or decimals differently, which a footer may not tell.
         if version.isdigit() and int(version) >= _SPARK_MIN and not keys.keys() & _OLD_CALENDAR:
             return stats
         return FileStats(num_records=stats.num_records, null_count=stats.null_count)
@@ -128,6 +131,9 @@ class FooterStats:
             bounds = _bounds(groups) if leaf.has_bounds else None
             if bounds is not None:
                 _put(low, leaf.path, lower_bound(min(bounds[0])))
+                # Parquet's statistics ignore NaN in most writers. For Spark NaN is the
+                # greatest value, so that an upper bound without it would skip files for `x
+                # > 1`.
                 hides_nan = leaf.is_float and not tells_nan
                 is_unknown = hides_nan or any(map(_is_nan, bounds[1]))
                 _put(high, leaf.path, None if is_unknown else upper_bound(max(bounds[1])))
@@ -161,6 +167,8 @@ def _positions(footer: Any) -> dict[str, int]:
     """Maps dotted paths to columns. Names may contain dots; a path that two columns share is omitted."""
     paths = [footer.schema.column(position).path for position in range(footer.num_columns)]
     counts = Counter(paths)
+    # A field `b` in a struct `a`, and a column named `a.b`, have one dotted path in the
+    # footer. Neither may get the other's bounds.
     return {path: position for position, path in enumerate(paths) if counts[path] == 1}
 
 
@@ -178,6 +186,8 @@ def _bounds(groups: list[Any]) -> tuple[list[BoundValue], list[BoundValue]] | No
         statistics = group.statistics
         if statistics is None:
             return None
+        # A chunk with only nulls has no bounds, and needs none. Other chunks without bounds
+        # make the whole file unknown.
         if not statistics.has_min_max:
             if statistics.null_count == group.num_values:
                 continue

@@ -71,6 +71,8 @@ def read_loads(snapshot: Snapshot) -> Loads:
     last = snapshot.set_transactions.get(APP_ID)
     if last is None:
         return Loads()
+    # The number of rows is not known from the action; only older segments' counts are
+    # needed before the file is read.
     table = _read(snapshot.storage, Segment(last.version, 0))
     try:
         before = tuple(Segment(int(number), int(count)) for number, count in json.loads(table.schema.metadata[_BEFORE]))
@@ -90,9 +92,14 @@ def not_loaded(storage: Storage, loads: Loads, paths: Any) -> Any:
 def write_load(storage: Storage, loads: Loads, files: pa.Table) -> WrittenLoad:
     """Writes a segment with `files` (`SCHEMA` rows) and the rows from small segments before it."""
     before, parts = list(loads.segments), [files.cast(SCHEMA)]
+    # Like a log-structured merge tree: each row is copied at most as often as the segments
+    # double.
     while before and before[-1].count <= sum(part.num_rows for part in parts):
         parts.append(_read(storage, before.pop()))
     table = pa.concat_tables(part.replace_schema_metadata(None) for part in parts)
+    # Random, not counted: two loads that run at the same time must not write the same file,
+    # and the loser's segment is simply never named. The number fits into the action's
+    # signed 64 bits.
     segment = Segment(uuid.uuid4().int >> (128 - _NUMBER_BITS), table.num_rows)
     named = json.dumps([[each.number, each.count] for each in before])
     with storage.open_output(segment.name) as output:

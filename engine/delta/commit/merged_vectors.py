@@ -54,19 +54,28 @@ class MergedVectors:
         added, removed = _by_path(winner.actions.adds), _by_path(winner.actions.removes)
         merged: dict[str, Rows] = {}
         grown = []
+        # A new deletion vector is logged as a remove with the old vector and an add with
+        # the new one ("Add File and Remove File"); a path in one of them only is a new or a
+        # removed file, which the other rules judge.
         for path in added.keys() & removed.keys():
             theirs = self._vector(added[path])
             known = self._vector(removed[path])
+            # A vector that lacks deleted rows brings them back (RESTORE). These rows count
+            # as added, so the file stays for the rule on appended files.
             if not np.isin(known, theirs, assume_unique=True).all():  # rows were restored
                 continue
             grown.append(path)
             came = np.setdiff1d(theirs, known, assume_unique=True)
             ours = self.rows.get(path)
+            # A row deleted by both remains a conflict: our UPDATE or MERGE would otherwise
+            # write a new version of a row that no longer exists.
             if ours is not None and not np.intersect1d(came, ours, assume_unique=True).size:
                 merged[path] = np.union1d(theirs, ours)
         left = _without(winner, frozenset(grown), frozenset(merged))
         if not merged:
             return staged, left
+        # Written anew in each attempt. A deletion vector file is immutable, and the one of
+        # a lost attempt may still be referenced by a commit whose outcome is unknown.
         vectors, name = write_vectors(self.storage, list(merged.values()))
         self.staged |= _vector_files(staged.adds) - set(self.written)
         self.written.append(name)
@@ -100,6 +109,8 @@ def _replaced(
 def _ours(with_vectors: pa.Table, staged: StagedCommit) -> list[RecordBatch]:
     """Uses our statistics for files with a merged vector, because they declare wide bounds."""
     known = dict(zip(_column(staged.adds, "path"), _column(staged.adds, "stats"), strict=True))
+    # `tightBounds` must be false once rows are deleted without new bounds ("Per-file
+    # Statistics").
     stats = pa.array([known[path] for path in with_vectors["path"].to_pylist()], pa.string())
     changed = pa.array([True] * len(with_vectors), pa.bool_())
     return list(_with_column(_with_column(with_vectors, "stats", stats), "data_change", changed).to_batches())

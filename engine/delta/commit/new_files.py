@@ -77,6 +77,8 @@ def describe_files(
 
     with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:
         read = list(threads.map(load, written) if len(written) > 1 else map(load, written))  # a thread costs 1 ms
+    # A task without rows may still create a file, whose only content is the schema. The
+    # schema is in the log, so such a file is not added.
     filled = [(file, stats) for file, (stats, _) in zip(written, read, strict=True) if stats.num_records]
     adds = tuple(
         Add(
@@ -118,7 +120,11 @@ def _partition_values(config: DeltaConfig, texts: Mapping[str, str | None]) -> d
         assert column is not None, "checked with every schema that is committed"
         physical = physical_name(column, config.column_mapping_mode)
         text = texts[physical]
+        # The folder name has the value in the session's format. "Partition Value
+        # Serialization" wants one form, for timestamps in UTC, so that all readers compare
+        # equal values as equal.
         if column.data_type is not PrimitiveType.STRING:
             text = format_partition_value(parse_partition_value(text, column.data_type, UTC), column.data_type)
+        # An empty string means null in `partitionValues`.
         values[physical] = text or None
     return values

@@ -56,6 +56,8 @@ class ReadSet:
             return None
         if self.whole_table:
             return 0
+        # Null means that the file's statistics do not decide. A file that may match
+        # conflicts: a lost row is worse than a needless retry.
         for predicate in self.predicates:
             row = _first_true(pc.fill_null(predicate(batch), True))
             if row is not None:

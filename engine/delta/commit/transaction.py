@@ -140,6 +140,9 @@ class Transaction:
         self._clock = clock
         self._txn_id = txn_id or str(uuid.uuid4())
         self._before: Committed | None = None
+        # Both checks exist because put-if-absent only protects a version number, not the
+        # table's identity: after DROP and CREATE in the same place the number may be free
+        # in the new table's log.
         self._looks_before = self._looks_after = True
         self._read_set = ReadSet()
         self._adds: list[Add] = []
@@ -197,6 +200,7 @@ class Transaction:
         A concurrently added file for which it is true or unknown conflicts, as does the removal of a returned file.
         """
         files = self._files()
+        # Statistics are optional ("Per-file Statistics"): unknown counts as matching.
         masks = [pc.fill_null(predicate(batch), True) for batch in files.to_batches()]
         selected = files.filter(pa.chunked_array(masks, pa.bool_()))
         self._read_set = self._read_set.with_predicate(predicate, selected.column("path"))
@@ -259,6 +263,8 @@ class Transaction:
     def stage_removes(self, files: Any, *, data_change: bool = True) -> None:
         """Stages the removal of live files, a `FILES_SCHEMA` batch or table (rows from `Snapshot.files`)."""
         batches = files.to_batches() if isinstance(files, pa.Table) else [files]
+        # `deletionTimestamp` decides when VACUUM may delete the file, so all removes of one
+        # call share it.
         now = self._clock()
         self._remove_batches += [remove_rows(batch, now, data_change=data_change) for batch in batches]
 
@@ -271,6 +277,8 @@ class Transaction:
 
     def note_write(self, write: IdempotentWrite, now_ms: int) -> None:
         """See `TableTransaction.note_write`; stages a `txn` action."""
+        # Reading the application's version puts it into the read set: a concurrent commit
+        # for the same application then conflicts, which makes the write exactly-once.
         self.last_version_of(write.app_id)
         self.stage(SetTransaction(app_id=write.app_id, version=write.version, last_updated=now_ms))
 
@@ -281,6 +289,8 @@ class Transaction:
         if folded:
             definition = change_table(definition.config(self.table), folded)
         self.stage(definition.protocol, definition.metadata)
+        # Clustering columns are a metadata domain, not part of `metaData` ("Clustered
+        # Table").
         if definition.clustering not in (None, self.config.clustering if self.config else None):
             self.stage(definition.clustering)
         self._drops |= definition.drops
@@ -303,6 +313,9 @@ class Transaction:
         """See `TableTransaction.add_change_files`; stages `cdc` actions."""
         assert isinstance(new, DeltaFiles)
         self.stage(
+            # `cdc` actions have no statistics, and their `dataChange` is always false: the
+            # same version's `add` and `remove` actions describe the change for readers
+            # without the feed ("Add CDC File").
             *(AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in new.adds)
         )
 
@@ -401,6 +414,8 @@ class Transaction:
         for name, actions in (("the metadata", self._metadata), ("the protocol", self._protocols)):
             if len(actions) > 1:
                 raise DuplicateActions(self.table, name)
+        # One batch, because the commit checks compare all paths with each other, and a
+        # retry must not repeat the concatenation.
         adds = one_batch([*self._add_batches, *([adds_of(self._adds)] if self._adds else [])], FILES_SCHEMA)
         removes = one_batch(
             [*self._remove_batches, *([removes_of(self._removes)] if self._removes else [])], TOMBSTONES_SCHEMA
@@ -417,6 +432,8 @@ class Transaction:
             adds=adds,
             removes=removes,
             cdc_files=tuple(self._cdc_files),
+            # An unchanged protocol or metadata is left out. It would be legal, but each
+            # concurrent commit would then fail for it.
             protocol=None if before and protocol == before.protocol else protocol,
             metadata=None if before and metadata == before.metadata else metadata,
             set_transactions=tuple(self._set_transactions),
@@ -432,6 +449,8 @@ class Transaction:
             version=snapshot.version if before is None else before.version,
             config=self.config if before is None else before.config,
             timestamp_ms=snapshot.timestamp_ms if before is None else before.timestamp_ms,
+            # The mark of the snapshot is sufficient even after `before`, which assigns no
+            # row ids: it only records an operation.
             row_id_high_water_mark=row_id_high_water_mark(snapshot.domain_metadata.get(ROW_TRACKING_DOMAIN)),
         )
 
@@ -444,6 +463,9 @@ class Transaction:
             raise NoMetadata(self.table)
         operation = self.description.operation
         if base.config is not None:
+            # A winning commit may have enabled a writer feature that is unknown here.
+            # "Table Features": a writer must then refuse, even if its commit was prepared
+            # under the old protocol.
             base.config.ensure_supported(operation)
         level = staged.isolation_level(_isolation_of(base.config))
         file = make_commit_file(staged, base, level, self._clock())
@@ -470,6 +492,8 @@ class Transaction:
     def _rebase_on_winning_commits(
         self, staged: StagedCommit, base: BaseVersion, level: IsolationLevel
     ) -> tuple[StagedCommit, BaseVersion]:
+        # In the order of versions: each check sees the configuration that the commits
+        # before it left.
         for winner in read_winners(self.storage, base.version + 1):
             left = winner
             # Deletion vectors are merged first: the rules then see only the winning commit's remaining changes.

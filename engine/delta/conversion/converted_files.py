@@ -55,6 +55,8 @@ class Layout:
     def schema(self, columns: StructType) -> StructType:
         """Returns the table's schema: file columns that also occur as partition columns take those types and values."""
         partitions = {column.name.casefold(): column for column in self.partition_columns}
+        # As in Spark, a column in both the files and the folder names has the folder's
+        # value.
         stored = [partitions.pop(column.name.casefold(), column) for column in columns.fields]
         return StructType((*stored, *partitions.values()))
 
@@ -103,6 +105,8 @@ def convert_files(
         _read(reading, some, ensure_live)
     if reading.columns is None:
         return None
+    # Which columns have statistics depends on their positions in the final schema (the
+    # first 32).
     if reading.columns != reading.first and layout.has_bounds:
         stats = reading.stats_under(reading.columns)
         reading.batches = [_measured(batch, storage, stats, ensure_live) for batch in reading.batches]

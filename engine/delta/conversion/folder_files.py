@@ -33,6 +33,8 @@ def find_files(storage: Storage, ensure_live: Callable[[], None]) -> Iterator[Fo
         ensure_live()
         folder = waiting.pop()
         listing = storage.list_folder(folder.rstrip("/"))
+        # The inner table's files would be in two tables, and its removed files would be
+        # rows here.
         if folder and any(status.name == LOG_DIR for status in listing.folders):
             raise TableInside(storage.root, folder)
         for file in sorted(listing.files, key=lambda status: status.name):

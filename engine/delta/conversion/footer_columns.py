@@ -84,6 +84,7 @@ class _Reader:
         for column in columns:
             number = (column.metadata or {}).get(_FILE_ID)
             named = by_name.get(column.name)
+            # The id decides if there is one: the name may have passed to another column.
             item = named if number is None else by_id.get(int(number))
             self._found.has_ids &= number is not None or not items
             self._found.has_names &= item is named and column.name not in aliases

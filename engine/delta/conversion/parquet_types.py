@@ -97,6 +97,8 @@ def leaf_type(data_type: Any, leaf: Any) -> DataType | None:
     if pa.types.is_timestamp(data_type):
         if leaf.physical_type == _INT96:
             return PrimitiveType.TIMESTAMP
+        # Spark has no type for nanoseconds, and reading them as microseconds would lose
+        # digits.
         if data_type.unit == _NANOSECONDS:
             return None
         return PrimitiveType.TIMESTAMP_NTZ if data_type.tz is None else PrimitiveType.TIMESTAMP
@@ -149,5 +151,6 @@ def _merged_type(known: DataType, found: DataType, path: str, name: str) -> Data
     if known == found:
         return known
     if known in _WHOLE_NUMBERS and found in _WHOLE_NUMBERS:
+        # All three are INT32 in the file: reading one as a wider one is no conversion.
         return max(known, found, key=_WHOLE_NUMBERS.index)
     raise ConvertedSchemasDiffer(path, name, str(format_data_type(known)), str(format_data_type(found)))

@@ -84,6 +84,7 @@ def share_files(sharing: Sharing, ensure_live: Callable[[], None]) -> SharedTabl
     Between two batches only a row per file is kept.
     """
     files = sharing.shared.files
+    # VACUUM, and access rights, concern the table's own folder.
     elsewhere = next((path for path in _texts(files["path"]) if is_absolute_path(path)), None)
     if elsewhere is not None:
         raise sharing.refused(f"{elsewhere} lies outside of the folder of the table")
@@ -182,6 +183,7 @@ def _columns(sharing: Sharing, footer: Any, path: str) -> FooterColumns:
         found = footer_columns(footer, shared.schema)
     except NotShared as error:
         raise sharing.refused(f"{path}: {error}") from error
+    # An Iceberg default fills in a column that the file lacks; Delta would read null.
     lacking = shared.filled - found.ids
     if lacking:
         raise sharing.refused(f"{path} has no column with the id {min(lacking)}, for which the table has a default")

@@ -96,6 +96,8 @@ def _configuration(source: Configuration, target: DeltaConfig | None) -> dict[st
     copied |= {key: before[key] for key in (*_ROW_TRACKING, *past) if key in before}
     key = properties.COLUMN_MAPPING_MAX_ID
     if key.key in before or key.key in source:
+        # "Writer Requirements for Column Mapping": an id is never used twice, also not for
+        # the replaced table's columns, whose versions stay readable.
         copied[key.key] = str(max(key.read(before), key.read(source)))
     return copied
 

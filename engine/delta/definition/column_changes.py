@@ -77,6 +77,7 @@ def _add_column(draft: TableDraft, parent: Path, field: StructField, position: P
     Raises `AddedColumnNotNull` for a NOT NULL column or nested field, which requires its parents too.
     """
     required = [path for path, each in walk_fields(StructType((field,))) if not each.nullable]
+    # Existing rows have no value for the new column, hence null.
     if required and not draft.is_new:
         raise AddedColumnNotNull(".".join((*parent, *required[0])))
     return draft.with_schema(add_field(draft.schema, parent, field, position))
@@ -92,6 +93,8 @@ def _rename_column(draft: TableDraft, path: Path, name: str) -> TableDraft:
     renamed = draft.with_ids()
     renamed = renamed.with_schema(replace_field(renamed.schema, old, lambda item: replace(item, name=name)))
     if len(old) == 1:
+        # `partitionColumns` has logical names, while `partitionValues` has physical ones,
+        # so that a rename touches the metadata only.
         columns = tuple(name if column == old[0] else column for column in draft.metadata.partition_columns)
         renamed = replace(renamed, metadata=replace(renamed.metadata, partition_columns=columns))
     return _with_statistics_of(renamed, old, (*old[:-1], name))
@@ -106,6 +109,7 @@ def _drop_column(draft: TableDraft, path: Path) -> TableDraft:
         raise PartitionColumnNotDroppable(found[0])
     if any(path[: len(found)] == found for path in draft.clustered_by):
         raise ClusteringColumnNotDroppable(".".join(found))
+    # A struct, or a table, without fields cannot be written to Parquet.
     if len(sibling_fields(draft.schema, found)) == 1:
         raise LastColumnNotDroppable(".".join(found))
     return _with_statistics_of(draft.with_schema(drop_field(draft.schema, found)), found, None)
@@ -117,6 +121,8 @@ def _change_type(draft: TableDraft, path: Path, data_type: DataType) -> TableDra
     def change(field: StructField) -> StructField:
         if field.data_type == data_type:
             return field
+        # A void column is in no file: its first type widens nothing that readers must
+        # handle.
         may_widen = TYPE_WIDENING.read(draft.configuration) or field.data_type is PrimitiveType.VOID
         widened = widen_field(field, data_type) if may_widen else None
         if widened is None:
@@ -171,6 +177,7 @@ def cluster_by(draft: TableDraft, columns: tuple[Path, ...]) -> TableDraft:
         raise PartitionedTableNotClusterable(draft.table, ", ".join(partitions))
     if len(columns) > COLUMNS_MAX:
         raise TooManyClusteringColumns(len(columns), COLUMNS_MAX)
+    # "Clustered Table": the domain has physical names, which new columns only get here.
     named = draft.with_ids()
     paths = [physical_path(named.schema, named.mapping_mode, path) for path in _clusterable(named.schema, columns)]
     return replace(named, clustering=format_clustering(paths), features=named.features | {CLUSTERING})

@@ -40,6 +40,7 @@ def _captured_with(configuration: Configuration, key: str) -> tuple[tuple[str, s
 
 def find_constraint(configuration: Configuration, name: str) -> str | None:
     """Returns the key of the constraint that `name` refers to in a statement."""
+    # Constraint names ignore case in delta-spark; older writers stored them as written.
     wanted = f"{CONSTRAINT_PREFIX}{name}".lower()
     return next((key for key in configuration if key.lower() == wanted), None)
 
@@ -54,6 +55,8 @@ def column_invariants(schema: StructType) -> Iterator[Constraint]:
 
 def _invariant(column: str, text: object) -> Constraint:
     try:
+        # "Column Invariants": the value is a JSON string; some writers store the object
+        # itself.
         value = json.loads(text) if isinstance(text, str) else text
         expression = value["expression"]["expression"] if isinstance(value, Mapping) else None
     except (ValueError, KeyError, TypeError) as error:

@@ -64,6 +64,8 @@ def change_table(
     draft = TableDraft(
         table=old.table,
         before=old,
+        # Idle settings must go before the changes apply: a statement that adds their
+        # feature for another reason would wake them.
         metadata=replace(old.metadata, configuration=without_idle_settings(old.metadata.configuration, old.features)),
         schema=old.schema,
         new_name=new_name,
@@ -104,6 +106,9 @@ def redefine_table(
     if partition_columns and old.is_supported(CLUSTERING):
         raise ClusteredTableNotPartitionable(old.table)
     settings = old.metadata.configuration
+    # REPLACE TABLE keeps the log, and older versions stay readable: `maxColumnId` must not
+    # go back, since files with those ids remain, and the in-commit timestamps' enablement
+    # dates versions that exist already.
     past = {key: settings[key] for key in _OF_THE_PAST if key in settings}
     metadata = Metadata(
         id=old.metadata.id,
@@ -113,7 +118,11 @@ def redefine_table(
     )
     draft = TableDraft(table=old.table, before=None, metadata=metadata, schema=schema, new_name=new_name)
     new = _fold(draft, changes)
+    # Older versions may need the features; and a protocol must not be downgraded
+    # implicitly.
     protocol = add_features(old.protocol, protocol_features(new.protocol))
+    # "Writer Requirements for Clustered Table": a clustered table must have the domain.
+    # Without columns it stays, with an empty list.
     clustering = new.clustering or (format_clustering([]) if old.clustering else None)
     return replace(new, protocol=protocol, metadata=_without_idle_past(new.metadata), clustering=clustering)
 

@@ -147,6 +147,8 @@ def _unset_property(draft: TableDraft, key: str) -> TableDraft:
         raise PropertyNotSettable(stored)
     if stored == properties.COLUMN_MAPPING_MODE.key and draft.mapping_mode != NO_MAPPING:
         raise MappingModeNotChangeable(draft.mapping_mode, NO_MAPPING)
+    # A setting under an early name, without the prefix, would take effect once this one is
+    # gone.
     early = known.early if known is not None else None
     return draft.with_settings({stored: None, **({early: None} if early is not None else {})})
 
@@ -159,8 +161,11 @@ def _add_constraint(
     present = draft.configuration.get(key)
     if present is not None:
         raise ConstraintAlreadyExists(name, present)
+    # Keys and constraints share one namespace in SQL: DROP CONSTRAINT names either.
     if f"{KEY_PREFIX}{name.lower()}" in draft.configuration:
         raise KeyNameTaken(name)
+    # The expression's meaning depends on settings (ANSI mode, time zone); later writers
+    # must check what was declared.
     captured = {f"{CONSTRAINT_SETTINGS_PREFIX}{name.lower()}": json.dumps(dict(settings))} if settings else {}
     return draft.with_settings({key: expression, **captured})
 
@@ -224,6 +229,7 @@ def _droppable(draft: TableDraft, name: str) -> Feature:
         raise FeatureNotPresent(draft.table, name)
     if feature.removal is Removal.NO:
         raise FeatureNotRemovable(feature.name)
+    # "Table Features": a feature's requirements must stay listed as long as it is.
     dependents = sorted(other for other in present if other in FEATURES and feature.name in FEATURES[other].requires)
     if dependents:
         raise FeatureHasDependents(feature.name, ", ".join(dependents))
@@ -250,6 +256,8 @@ def _ask_for_version(draft: TableDraft, folded: str, key: str, value: str) -> Ta
         present = current.min_reader_version if is_reader else current.min_writer_version
         if wanted < present:
             raise InvalidProtocolDowngrade(draft.table, f"{key} {present}", str(wanted))
+    # Version 7 or 3 says only that features are listed; it names none, and the weakest form
+    # decides.
     if wanted == highest:
         return draft
     versions = replace(draft.versions, **{"reader" if is_reader else "writer": wanted})
@@ -273,6 +281,8 @@ def _set_mapping_mode(draft: TableDraft, mode: str) -> TableDraft:
         return draft.with_settings({properties.COLUMN_MAPPING_MODE.key: mode})
     if draft.is_new and current == NO_MAPPING:
         return draft.with_settings({properties.COLUMN_MAPPING_MODE.key: mode})
+    # Files of an existing table have no field ids, so that mode id could not find their
+    # columns.
     if current != NO_MAPPING or mode != "name":
         raise MappingModeNotChangeable(current, mode)
     changed = draft.with_settings({properties.COLUMN_MAPPING_MODE.key: mode})

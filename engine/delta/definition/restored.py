@@ -61,5 +61,7 @@ def _with_high_water_mark(field: StructField, newer: StructField | None) -> Stru
     given = [each.metadata[HIGH_WATER_MARK] for each in (field, newer) if HIGH_WATER_MARK in each.metadata]
     if not given:
         return field
+    # "Identity Columns": values must not be assigned again. Rows between the two versions
+    # have them, and the history shows both.
     furthest = max(given) if field.metadata[STEP] > 0 else min(given)
     return replace(field, metadata={**field.metadata, HIGH_WATER_MARK: furthest})

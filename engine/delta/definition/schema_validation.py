@@ -58,6 +58,7 @@ def _ensure_names(config: DeltaConfig) -> None:
         odd = odd_names(config.schema)
         if odd:
             raise InvalidColumnNames(odd)
+    # A feed's rows have these columns besides the table's own.
     if config.is_enabled("changeDataFeed"):
         reserved = [name for name in config.schema.names if name.casefold() in _CDC_COLUMNS]
         if reserved:
@@ -71,6 +72,7 @@ def _ensure_partition_columns(config: DeltaConfig) -> None:
         field = exact.get(name)
         if field is None:
             raise PartitionColumnNotFound(name, ", ".join(config.schema.names))
+        # "Partition Value Serialization" has no text for these types.
         if isinstance(field.data_type, StructType | ArrayType | MapType) or field.data_type in _NO_PARTITIONS:
             raise InvalidPartitionColumnType(name, str(format_data_type(field.data_type)))
     twice = _repeated(name.casefold() for name in columns)
@@ -88,6 +90,7 @@ def _ensure_mapping(config: DeltaConfig) -> None:
     ids = [column_id(field) or 0 for _, field in fields]
     for shared in _repeated(ids):
         raise MappingInconsistent(config.table, f"several columns have the id {shared}")
+    # Two columns with one physical path would be read from the same file column.
     physical = [path for path, _ in walk_fields(physical_schema(config.schema, config.column_mapping_mode))]
     for names in _repeated(physical):
         raise MappingInconsistent(config.table, f"several columns have the physical name {'.'.join(names)}")

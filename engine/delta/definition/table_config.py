@@ -114,6 +114,8 @@ class DeltaConfig:
     def is_enabled(self, feature: str) -> bool:
         """Returns whether the metadata demands the feature and is effective."""
         row = FEATURES[feature]
+        # Tables from before table features: the rules in the metadata hold without an entry
+        # in the protocol ("Requirements for Writers").
         counts = self.is_supported(feature) or (row.by_metadata and not self.lists_features)
         return counts and row.demanded(self.facts)
 
@@ -130,6 +132,8 @@ class DeltaConfig:
     @property
     def column_mapping_mode(self) -> str:
         """`none`, `name` or `id`."""
+        # Files written under an unsupported mode used the logical names; taking the mode at
+        # its word would make all columns null.
         return self.get(COLUMN_MAPPING_MODE) if self.is_supported("columnMapping") else "none"
 
     @property
@@ -262,7 +266,11 @@ class DeltaConfig:
     def _blocks(self, name: str, operation: TableOperation) -> bool:
         feature = FEATURES.get(name)
         if feature is None:
+            # "Table Features": an unknown writer feature forbids writes, an unknown reader
+            # feature reads as well.
             return operation not in READS or name in (self.protocol.reader_features or ())
+        # A feature that is listed but not in use has no rows or files that depend on it, so
+        # that it need not block.
         return operation not in feature.allows and feature.is_in_use(self.facts)
 
     def ensure_still_writable(self, before: DeltaConfig | None) -> None:
@@ -312,7 +320,11 @@ def choose_protocol(
     if current is None:
         return weakest_protocol(DEFAULT_FEATURES | demanded | explicit)
     present = protocol_features(current)
+    # A feature may be listed under its preview name, which counts as present: adding the
+    # final name too would lock out readers that know only the first.
     missing = {name for name in demanded if not is_listed(name, present)}
+    # As in delta-spark, an upgrade that locks out older readers is made only when the user
+    # names the feature.
     manual = {name for name in missing - explicit if not FEATURES[name].auto_upgrade}
     extended = add_features(current, {name for name in (missing - manual) | explicit if not is_listed(name, present)})
     refused = sorted(manual if lists_features(extended) else manual - lacking)

@@ -113,6 +113,8 @@ def load_change_feed(
                 metadata, protocol = actions.metadata or config.metadata, actions.protocol or config.protocol
                 configs.append((change.version, DeltaConfig.of(config.table, protocol, metadata)))
                 _ensure_feed(versions, *configs[-1])
+            # The first version's own schema change: its removed files have the schema
+            # before it.
             elif change.version == since:
                 redefined = actions.metadata is not None
             changed.take(change)
@@ -145,6 +147,8 @@ def _choose_columns(
 ) -> tuple[int, DeltaConfig]:
     """Returns the version whose columns are read, and its configuration."""
     ends = [table.config, *(config for _, config in configs[:1]), *(config for _, config in configs[-1:])]
+    # As in delta-spark: with column mapping a later rename or drop makes the newest schema
+    # unable to name the range's columns.
     if versions and any(config.column_mapping_mode != NO_MAPPING for config in ends):
         return versions[-1], configs[-1][1]
     return table.version, table.config
@@ -172,6 +176,8 @@ def is_readable_with(old: DeltaConfig, new: DeltaConfig, *, without_dropped: boo
 
     With `without_dropped`, the values in columns that `new` lacks do not count.
     """
+    # The partition values are constants per file. With another partitioning the new columns
+    # are missing from the old files' values.
     if old.partition_keys != new.partition_keys:
         return False
     old_mode, new_mode = old.column_mapping_mode, new.column_mapping_mode
@@ -183,6 +189,8 @@ def is_readable_with(old: DeltaConfig, new: DeltaConfig, *, without_dropped: boo
                 continue
             if found is None or physical_name(found, new_mode) != physical_name(item, old_mode):
                 return False
+            # A column that was dropped and added again has the same name and another id; in
+            # id mode its older files must not be read under the new one.
             if old_mode == new_mode == "id" and column_id(found) != column_id(item):
                 return False
             if not reads(item.data_type, found.data_type):

@@ -66,6 +66,8 @@ class ChangedFiles:
         """Adds the next version's changes."""
         moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=change.timestamp_ms)
         self._times.append(format_partition_value(moment, PrimitiveType.TIMESTAMP))
+        # "Reader Requirements for AddCDCFile": if a version has cdc actions, they are the
+        # complete answer, and its adds and removes must be ignored.
         if change.actions.cdc.num_rows:
             self._cdc.append(change.actions.cdc, change.version)
         elif not _changed_nothing(change.actions.commit_info):
@@ -88,6 +90,8 @@ class ChangedFiles:
         if is_partitioned:
             self._ensure_partition_values(removes, removed)
         removes = self._with_sizes(removes, removed)
+        # A path that a commit both removes and adds is one file with another deletion
+        # vector, not a deletion and an insertion of all its rows.
         stays, remaining = _in_both(_keys(adds, added), _keys(removes, removed))
         goes = np.ones(len(removes), bool)
         goes[remaining] = False
@@ -104,6 +108,7 @@ class ChangedFiles:
 
     def _changed_vectors(self, files: pa.Table, others: pa.Table, versions: Any, change_type: str) -> pa.Table:
         """Returns the rows in the vectors of `files` that are missing in the vectors of `others`, the same files."""
+        # Without a vector on this side, no row was hidden here that the other side shows.
         has_vector = _mask(files["deletion_vector"].is_valid())
         picked, left_out = _where(files, has_vector), _where(others, has_vector)
         at = picked.schema.get_field_index("deletion_vector")
@@ -115,6 +120,8 @@ class ChangedFiles:
         """Returns the files with their log entries, one version and change type each."""
         count = len(files)
         for batch in files.to_batches():
+            # A snapshot checks its live files; these come from single commits and may be
+            # live in no version that was loaded.
             self._storage.confinement.ensure_files(batch)
         texts = {
             COMMIT_VERSION: pa.array(versions).cast(pa.string()),
@@ -213,4 +220,6 @@ def _changed_nothing(info: CommitInfo | None) -> bool:
     """Returns whether the commit is a MERGE that reports no changes. It may have rewritten files nevertheless."""
     if info is None or info.operation != _MERGE or not isinstance(info.operation_metrics, dict):
         return False
+    # As in delta-spark: a MERGE that matched nothing may still have rewritten files, and
+    # its adds and removes would look like a deletion and insertion of equal rows.
     return all(info.operation_metrics.get(metric) == "0" for metric in _MERGE_METRICS)

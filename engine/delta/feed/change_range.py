@@ -45,6 +45,8 @@ def resolve_range(times: CommitTimes, start: Bound, end: Bound | None, *, allow_
             return range(first, first)
         raise StartAfterLatest(table, first, latest)
     if isinstance(start, AtTime) and isinstance(end, AtTime) and start.timestamp_ms <= end.timestamp_ms:
+        # Both times fall between two commits: nothing changed, which is no error. Versions
+        # in the wrong order are one.
         if last == first - 1:
             return range(first, first)
     if last < first:
@@ -97,6 +99,7 @@ def load_changes(
             except FileNotFoundError as error:
                 raise LogFileNotFound(storage.path_of(name)) from error
             info = actions.commit_info
+            # The commit is in memory here; asking `known` would read it a second time.
             stamp = info.in_commit_timestamp if info and known.is_in_commit(version) else None
             timestamp_ms = known.timestamp_ms(version) if stamp is None else stamp
             yield VersionChanges(version=version, timestamp_ms=timestamp_ms, actions=actions)

@@ -43,6 +43,10 @@ from engine.delta.spec.paths import (
 )
 from engine.storage.storage import FileStatus, Storage
 
+# Several checkpoints of one version are equivalent (Protocol: "Checkpoints"). A UUID-named
+# one is preferred: it was put under a unique name, so that no second writer can have
+# overwritten it, as may happen to a classic name. Multi-part checkpoints come last: the
+# protocol deprecates them, and two writers with different part counts may interleave.
 _PREFERENCE = {LogFileKind.CHECKPOINT_V2: 2, LogFileKind.CHECKPOINT_CLASSIC: 1, LogFileKind.CHECKPOINT_PART: 0}
 
 
@@ -87,11 +91,14 @@ def find_segment(
     if not storage.LISTS_WHOLE_FOLDERS:
         return _find_in_listing(storage, version, avoid, use_hint=use_hint)
     names = storage.list_names(LOG_DIR)
+    # After a failure the hint is ignored: it may name the very checkpoint that turned out
+    # to be unusable.
     if use_hint and not avoid and LAST_CHECKPOINT in names:
         hinted = _read_hint(storage)
         if hinted is not None and (version is None or hinted <= version):
             try:
                 start = version_prefix(hinted)
+                # The names have fixed width, so comparing them as text compares versions.
                 files = _log_paths(name for name in names if name >= start)
                 segment = select_segment(files, version, storage.root)
                 if segment.checkpoint is not None:
@@ -104,6 +111,8 @@ def find_segment(
 
 def _find_in_listing(storage: Storage, version: int | None, avoid: Collection[str], *, use_hint: bool) -> LogSegment:
     """Finds the segment as `find_segment` does, on storage where a listing is a request and has a start position."""
+    # "Last Checkpoint File": the hint only shortens the listing. Readers must not depend on
+    # it, since it is written after the checkpoint and without a lock.
     hinted = _read_hint(storage) if use_hint and not avoid else None
     if hinted is not None and (version is None or hinted <= version):
         try:
@@ -116,6 +125,8 @@ def _find_in_listing(storage: Storage, version: int | None, avoid: Collection[st
 
 
 def _listed_segment(storage: Storage, start: int, version: int | None, avoid: Collection[str]) -> LogSegment:
+    # Object stores list in the order of the names from a start position, so the cost
+    # depends on the commits since the hint, not on the log's length.
     statuses = {status.name: status for status in storage.list_files(LOG_DIR, version_prefix(start))}
     segment = select_segment(_log_paths(statuses), version, storage.root, avoid)
     return replace(segment, commit=statuses.get(commit_name(segment.version)))
@@ -139,6 +150,8 @@ def select_segment(
         if listing.has_incomplete_checkpoint:
             raise MissingPartFiles(table, listing.incomplete_version)
         raise DeltaTableNotFound(table)
+    # A log may consist of a checkpoint alone, after metadata cleanup removed the commit of
+    # its version.
     newest = max([*listing.commits, *listing.checkpoints])
     target = newest if version is None else version
     if target > newest or target < 0:
@@ -165,10 +178,14 @@ def extend_segment(segment: LogSegment, files: Iterable[LogPath]) -> tuple[LogSe
         return segment, ()
     names = [listing.commits.get(at) for at in range(segment.version + 1, newest + 1)]
     fresh = tuple(name for name in names if name is not None)
+    # Commits are contiguous in a healthy log. A gap means that metadata cleanup or a new
+    # table in the same place happened since the listing that made the segment.
     if len(fresh) != len(names):
         return None
     checkpoint = listing.checkpoint_at_or_before(newest)
     if checkpoint is not None:
+        # The new checkpoint covers the earlier deltas, so they are no longer needed by a
+        # later replay.
         deltas = tuple(name for name in fresh if name.version > checkpoint.version)
     else:
         checkpoint = segment.checkpoint
@@ -185,6 +202,8 @@ def earliest_version(files: Iterable[LogPath], oldest_commit: int) -> int | None
     if oldest_commit == 0:
         return 0
     checkpoints = _Listing(files, ()).checkpoints
+    # The commit of a checkpoint's own version is not needed to reconstruct it: replay
+    # begins with the commit after it.
     return min((at for at in checkpoints if at >= oldest_commit - 1), default=None)
 
 
@@ -210,6 +229,9 @@ class _Listing:
                 case LogFileKind.CHECKPOINT_CLASSIC | LogFileKind.CHECKPOINT_V2:
                     self.checkpoints.setdefault(file.version, []).append(Checkpoint(file.version, (file,)))
                 case LogFileKind.CHECKPOINT_PART:
+                    # Keyed by the number of parts too: two writers may have written one
+                    # version with different part counts, and parts of different sets must
+                    # never be combined ("Multi-part checkpoint").
                     parts.setdefault((file.version, file.parts), {})[file.part] = file
                 case _:
                     assert_never(file.kind)
@@ -227,6 +249,8 @@ class _Listing:
         usable = [at for at in self.checkpoints if at <= version]
         if not usable:
             return None
+        # The name decides among equal kinds, so that all readers in this process choose the
+        # same file and share what they cached from it.
         return max(self.checkpoints[max(usable)], key=lambda found: (_PREFERENCE[found.files[0].kind], found.names))
 
     def cover(self, first: int, last: int) -> tuple[LogPath, ...] | None:
@@ -241,6 +265,8 @@ class _Listing:
             if file is None:
                 return None
             result.append(file)
+            # Compactions may overlap; each step continues after the chosen file, so that no
+            # version is replayed twice.
             at = file.version_to + 1
         return tuple(result)
 
@@ -254,6 +280,8 @@ class _Listing:
 def _explain(listing: _Listing, table: str, first: int, target: int) -> DeltaError:
     """Returns the error that explains why the versions from `first` to `target` cannot be covered."""
     present = sorted(at for at in listing.commits if first <= at <= target)
+    # Without version 0 and without a checkpoint the oldest state is unknown: the remaining
+    # commits only contain differences.
     if first == 0 and (not present or present[0] != 0):
         if listing.has_incomplete_checkpoint and listing.incomplete_version <= target:
             return MissingPartFiles(table, listing.incomplete_version)
@@ -295,6 +323,8 @@ class RecentCommits:
 
     def keep(self, name: str, data: bytes) -> None:
         """Caches a commit and evicts the oldest ones. Ignores large commits."""
+        # Large commits are read rarely, and would evict the small ones that each `advance`
+        # reads.
         if len(data) > _COMMIT_BYTES_MAX:
             return
         with self._lock:

@@ -73,6 +73,8 @@ class KnownChecksums:
     def keep(self, committed: Committed, checksum: VersionChecksum) -> None:
         self.forget(committed.storage.root)
         if len(self._known) >= _KNOWN_MAX:
+            # Dictionaries keep insertion order, and `forget` above renews the table's
+            # place: the first is the least recently committed.
             self._known.pop(next(iter(self._known)), None)
         self._known[committed.storage.root] = committed.version, checksum
 
@@ -83,6 +85,8 @@ class KnownChecksums:
         """Leaves writing the file to `write_deferred`, unless a later version replaces it."""
         root, now_s = committed.storage.root, time.monotonic()
         before = self._unwritten.get(root)
+        # The age counts from the first checksum that was replaced; a table that is written
+        # without pause still gets one in each interval.
         since_s = before.since_s if before is not None else now_s
         self._unwritten[root] = _Unwritten(committed.storage, committed.version, checksum, since_s)
 
@@ -166,9 +170,12 @@ def write_version_checksum(after: PostCommit) -> None:
         known.keep(committed, checksum)
         if committed.version == 0 and not committed.adds.num_rows and not committed.storage.LISTS_WHOLE_FOLDERS:
             return
+        # Only a checksum that was computed in memory can wait: its successor follows from
+        # memory too, without the file.
         if in_memory is not None:
             known.defer(committed, checksum)
             return
+        # An older version's checksum would be written after this one, to no use.
         known.drop_deferred(committed.storage.root)
     write_checksum(committed.storage, committed.version, checksum)
 
@@ -185,6 +192,8 @@ def write_due_checkpoint(after: PostCommit) -> None:
     committed = after.committed
     if not is_checkpoint_due(committed):
         return
+    # Another writer's commit at the same version is impossible, but its checkpoint is not:
+    # a reader process may checkpoint versions that others commit.
     present = {checkpoint.version for checkpoint in LogListing.load(committed.storage, committed.version).checkpoints()}
     if committed.version not in present:
         write_checkpoint(after.snapshot, after.clock())
@@ -194,6 +203,7 @@ def remove_expired_log(after: PostCommit) -> None:
     committed, config, known = after.committed, after.committed.config, after.known
     now_ms = after.clock()
     midnight_ms = now_ms - now_ms % DAY_MS
+    # Only after a checkpoint can the cut have moved.
     if is_checkpoint_due(committed) and config.get(EXPIRED_LOG_CLEANUP):
         if known is not None and known.is_cleaned(committed, midnight_ms):
             return
@@ -319,6 +329,8 @@ class PostCommitQueue:
             self._running = None
             self._changed.notify_all()
             if self._known.has_deferred:
+                # A short pause tells a burst from a single commit: within a burst only the
+                # last version's checksum is written.
                 self._changed.wait_for(lambda: self._waiting or self._is_closed or self._drains, _QUIET_S)
             is_quiet = not self._waiting
         if is_quiet:

@@ -112,6 +112,8 @@ class CheckpointContent:
         """Prepares the contents. `now_ms` determines the expired tombstones and transactions."""
         self.actions: tuple[Action, ...] = _small_actions(snapshot, now_ms)
         self.adds = snapshot.files
+        # "Action Reconciliation": tombstones stay until they expire, so that VACUUM in
+        # another process still knows when a file was removed.
         self.removes = _retained_tombstones(snapshot, now_ms)
         self._layout = _layout(snapshot)
         self.file_schema = pa.schema([("add", self._layout.add), ("remove", _REMOVE)])
@@ -132,6 +134,8 @@ class CheckpointContent:
     def add_batch(self, files: RecordBatch, positions: npt.NDArray[np.int64]) -> RecordBatch:
         """Converts rows from `adds` to checkpoint rows; `positions` are their positions in `adds`."""
         layout, length = self._layout, files.num_rows
+        # "Checkpoints": the actions are not changes any more; a stream that starts from the
+        # checkpoint must not take them for new data.
         wire = wire_columns(with_data_change(files, False), () if layout.keeps_json else ("stats",))
         columns = list(wire.columns)
         if layout.partitions:
@@ -145,6 +149,7 @@ class CheckpointContent:
         return pa.RecordBatch.from_arrays([adds, nulls(_REMOVE, length)], schema=self.file_schema)
 
     def remove_batch(self, tombstones: RecordBatch) -> RecordBatch:
+        # As in delta-spark, a remove in a checkpoint has neither tags nor statistics.
         wire = wire_columns(tombstones, ("tags",))
         at = wire.schema.get_field_index("dataChange")
         wire = wire.set_column(at, "dataChange", pa.repeat(False, len(wire)))
@@ -176,9 +181,12 @@ def _small_actions(snapshot: Snapshot, now_ms: int) -> tuple[Action, ...]:
     retention = snapshot.config.get(properties.SET_TRANSACTION_RETENTION)
 
     def is_retained(txn: SetTransaction) -> bool:
+        # "Transaction Identifiers": without `lastUpdated` the age is unknown, and dropping
+        # the transaction would let an application write its batch twice.
         return retention is None or txn.last_updated is None or txn.last_updated >= now_ms - retention
 
     transactions = (txn for txn in snapshot.set_transactions.values() if is_retained(txn))
+    # "Domain Metadata": a checkpoint must not contain tombstones of domains.
     domains = (domain for domain in snapshot.domain_metadata.values() if not domain.removed)
     return (snapshot.protocol, snapshot.metadata, *transactions, *domains)
 
@@ -186,6 +194,8 @@ def _small_actions(snapshot: Snapshot, now_ms: int) -> tuple[Action, ...]:
 def _retained_tombstones(snapshot: Snapshot, now_ms: int) -> Any:
     tombstones = snapshot.tombstones
     oldest = now_ms - snapshot.config.get(properties.DELETED_FILE_RETENTION)
+    # As in delta-spark, a tombstone without deletionTimestamp counts as removed at time 0,
+    # hence expired.
     removed_at = pc.fill_null(tombstones.column("deletion_timestamp"), 0)
     return tombstones.filter(pc.greater(removed_at, oldest))
 
@@ -214,6 +224,8 @@ def _typed_partitions(snapshot: Snapshot) -> tuple[list[Any], tuple[tuple[Array,
         field = schema.field(name)
         if field is None:
             return [], ()
+        # No time zone is given here: a timestamp without offset would be read in the
+        # session's zone, which differs between readers.
         column = partition_column(texts.column(name), field.data_type, None)
         if column.values is None or column.unreadable is not None:
             return [], ()
@@ -226,6 +238,8 @@ def _stats_fields(config: DeltaConfig) -> tuple[Any, list[Any]]:
     """Returns the schema for parsing statistics, and the fields in `stats_parsed`."""
     parsed = stats_schema(physical_schema(measured_columns(config), config.column_mapping_mode))
     leaves = {name: field for name in parsed.names if not _is_empty((field := parsed.field(name)).type)}
+    # Without deletion vectors all bounds are tight, and delta-spark's schema lacks the
+    # column.
     if not config.is_supported("deletionVectors"):
         leaves.pop("tight_bounds")
     order = ("num_records", "min_values", "max_values", "null_count", "tight_bounds")

@@ -100,6 +100,9 @@ def write_checkpoint(
     `actions_per_file` limits parts and sidecars; None: that property, or 50,000. Raises the errors of
     `DeltaConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
     """
+    # A writer that does not know a feature must not checkpoint: it would leave out the
+    # feature's actions or fields, and the commits that have them may be cleaned up
+    # afterwards.
     snapshot.config.ensure_supported(TableOperation.CHECKPOINT)
     content = CheckpointContent(snapshot, now_ms)
     config = snapshot.config
@@ -116,6 +119,8 @@ def write_hint(storage: Storage, hint: LastCheckpoint) -> bool:
         present = parse_last_checkpoint(storage.read_bytes(name))
     except OSError:
         present = None
+    # Two writers checkpoint in any order. A hint that moved back would make readers list
+    # and replay more, though they would still be right.
     if present is not None and present.version > hint.version:
         return False
     storage.write(name, json.dumps(hint.to_json(), separators=(",", ":")).encode())
@@ -124,6 +129,8 @@ def write_hint(storage: Storage, hint: LastCheckpoint) -> bool:
 
 def _form_of(config: DeltaConfig, num_file_actions: int) -> CheckpointForm:
     """Selects the form. Parts are opt-in, and forbidden to writers if the protocol has v2 checkpoints."""
+    # "V2 Checkpoint Table Feature": writers must not create multi-part checkpoints then; a
+    # classic name remains allowed.
     if config.is_supported("v2Checkpoint"):
         return CheckpointForm.V2_PARQUET if config.get(CHECKPOINT_POLICY) == "v2" else CheckpointForm.CLASSIC
     part_size = config.get(CHECKPOINT_PART_SIZE)
@@ -139,11 +146,15 @@ def _write_classic(snapshot: Snapshot, content: CheckpointContent, _: int | None
 
 
 def _write_parts(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
+    # The number of parts is in each part's name. It must follow from the version's content,
+    # so that two writers agree on it.
     count = max(1, -(-content.num_file_actions // (actions or SIDECAR_ACTIONS)))
     schema = _classic_schema(content)
     names, size_bytes = [], 0
     for part, batches in enumerate(_ranges_of_paths(content, count), start=1):
         name = f"{LOG_DIR}/{checkpoint_part_name(snapshot.version, part, count)}"
+        # Readers need protocol and metadata first, and delta-spark writes them into the
+        # first part as well.
         small = small_rows(content.actions if part == 1 else (), schema)
         rows = (spread(batch, schema) for batch in batches)
         size_bytes += _write_parquet(snapshot.storage, name, schema, (small, rows))
@@ -184,12 +195,16 @@ def _write_v2(
     sidecars = tuple(_write_sidecars(snapshot.storage, content, actions or SIDECAR_ACTIONS))
     top = (CheckpointMetadata(version=snapshot.version), *content.actions, *sidecars)
     file = checkpoint_v2_name(snapshot.version, str(uuid.uuid4()), extension)
+    # The UUID makes concurrent v2 checkpoints separate files: neither replaces the other's
+    # top level, which names its own sidecars.
     name = f"{LOG_DIR}/{file}"
     size_bytes = write(name, top)
     total = size_bytes + sum(sidecar.size_in_bytes for sidecar in sidecars)
     details = {
         "path": file,
         "sizeInBytes": size_bytes,
+        # The protocol embeds the sidecar's file status, so that readers need no request for
+        # it: the storage's time, not this machine's.
         "modificationTime": snapshot.storage.stat(name).modified_ms,
         "sidecarFiles": [sidecar.to_json() for sidecar in sidecars],
     }
@@ -221,6 +236,7 @@ def _ranges_of_paths(content: CheckpointContent, count: int) -> Iterator[Iterato
     chunks = [*adds.column("path").chunks, *removes.column("path").chunks]
     paths = pa.chunked_array(chunks, pa.string()).combine_chunks()
     ranks = np.empty(len(paths), np.int64)
+    # Rank ranges, not hashes: equal sizes for all parts, whatever the names look like.
     ranks[pc.sort_indices(paths).to_numpy()] = np.arange(len(paths))
     # Equal paths (one file, two deletion vectors) get the last one's rank, so that they stay together.
     part_of = ranks * count // max(len(paths), 1)
@@ -260,8 +276,11 @@ def _write_parquet(storage: Storage, name: str, schema: Any, batches: tuple[Reco
             schema,
             compression=_COMPRESSION,
             use_dictionary=_dictionary_columns(schema),
+            # The Arrow schema in the footer would only be noise for other readers.
             store_schema=False,
         ) as writer:
+            # A row group for the small actions alone lets a reader of the schema skip all
+            # others by their null counts.
             if first.num_rows:
                 writer.write_batch(first, row_group_size=first.num_rows)
             for batch in others:

@@ -27,6 +27,8 @@ _TXN_ID = "txnId"
 
 def write_checksum(storage: Storage, version: int, checksum: VersionChecksum) -> bool:
     """Writes the checksum. Returns False if the version already has one."""
+    # "Version Checksum File": it must not change once written. An incomplete file is
+    # readable as malformed, therefore `in_place` is allowed here though not for commits.
     return storage.put_if_absent(f"{LOG_DIR}/{checksum_name(version)}", format_checksum(checksum), in_place=True)
 
 

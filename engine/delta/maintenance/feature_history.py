@@ -60,11 +60,15 @@ def last_version_with(snapshot: Snapshot, feature: str) -> int | None:
         return protected - 1 if commits and commits[0].version < protected else None
     last = _last_checkpoint_of(snapshot.storage, feature)
     first = load_commit_times(snapshot).earliest_version
+    # The first readable version's metadata may be in a checkpoint, with no commit that
+    # names it.
     required = requires_feature(Snapshot.load(snapshot.storage, first).metadata, feature)
     for path in commits:
         actions = read_commits(snapshot.storage, [path])
         if actions.metadata is not None:
             required = requires_feature(actions.metadata, feature)
+        # The property may be off while files still have vectors, or while a remove names
+        # one.
         if required or (feature == "deletionVectors" and _names_vector(actions)):
             last = path.version if last is None else max(last, path.version)
     return last
@@ -86,6 +90,8 @@ def truncate_history(snapshot: Snapshot, feature: str, now_ms: int) -> None:
     if not expired:
         raise WaitForRetention(config.table, feature, f"{retention_ms / properties.HOUR_MS:g}")
     truncate_log(snapshot.storage, config, now_ms, now_ms - retention_ms)
+    # The cleanup's checks may have kept more than the retention says, for example if no
+    # checkpoint could be read.
     if last_version_with(snapshot, feature) is not None:
         raise HistoricalVersionsExist(config.table, feature, f"{retention_ms / properties.HOUR_MS:g}")
 

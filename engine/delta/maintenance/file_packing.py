@@ -69,6 +69,8 @@ def packed(files: pa.Table, bin_bytes: int | None, alone: Mask | None) -> tuple[
         if len(filled) > 1 or (filled and alone is not None and alone[filled[0]]):
             bins.append(Bin(keys=tuple(keys[i] for i in filled), num_bytes=num_bytes, partition=partitions[filled[0]]))
 
+    # By partition, then by ascending size, as in delta-spark: a bin then merges the
+    # smallest files first.
     for position in np.lexsort((sizes, partitions)).tolist():
         size = int(sizes[position])
         is_other = bool(filled) and partitions[filled[-1]] != partitions[position]
@@ -86,6 +88,7 @@ def partition_numbers(files: pa.Table) -> list[int]:
     numbers: dict[frozenset[tuple[str, str | None]], int] = {}
     found = []
     for pairs in files["partition_values"].to_pylist():
+        # "Partition Value Serialization": an empty string and null are the same partition.
         key = frozenset((name, value or None) for name, value in pairs or ())
         found.append(numbers.setdefault(key, len(numbers)))
     return found

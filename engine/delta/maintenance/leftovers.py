@@ -41,6 +41,8 @@ def remove_lake_leftovers(
     """
     count = 0
     for number, (folder, inner, names) in enumerate(os.walk(root)):
+        # A lake may have millions of folders. What is left is found at a later start, or
+        # never, which costs space alone.
         if number >= FOLDERS_MAX:
             break
         if LOG_DIR in folder[len(root) :].split("/"):

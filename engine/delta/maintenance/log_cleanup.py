@@ -83,6 +83,8 @@ def clean_log(storage: Storage, config: DeltaConfig, now_ms: int) -> tuple[str, 
 
 def truncate_log(storage: Storage, config: DeltaConfig, now_ms: int, cutoff_ms: int) -> tuple[str, ...]:
     """Cleans the log like `clean_log`, with `cutoff_ms` (milliseconds since the epoch) instead of the retention."""
+    # "VACUUM Protocol Check" is about the deletion of table files by writers that do not
+    # know the table; the log gets the same care.
     config.ensure_supported(TableOperation.VACUUM)
     midnight_ms = now_ms - now_ms % properties.DAY_MS
     if storage.LISTS_WHOLE_FOLDERS and not _may_have_expired(storage, max(cutoff_ms, midnight_ms - properties.DAY_MS)):
@@ -111,6 +113,7 @@ def _may_have_expired(storage: Storage, time_ms: int) -> bool:
     looked_at = [name for name in names if name == oldest or name.endswith(TEMPORARY_SUFFIX)]
     try:
         return any(storage.stat(f"{LOG_DIR}/{name}").modified_ms <= time_ms for name in looked_at)
+    # The complete listing decides then, at its usual cost.
     except FileNotFoundError:  # another process cleans up
         return True
 
@@ -123,12 +126,17 @@ def find_cut(storage: Storage, listing: LogListing, config: DeltaConfig, cutoff_
     newest_expired, time_ms = -1, -1
     for path, status in listing.files:
         if path.kind is LogFileKind.COMMIT:
+            # The same adjustment as for time travel: a commit whose file time runs
+            # backwards must not expire before its predecessor.
             time_ms = max(time_ms + 1, status.modified_ms)
             if time_ms > cutoff_ms:
                 break
             newest_expired = path.version
     for checkpoint in reversed(listing.checkpoints()):
         if checkpoint.version <= newest_expired and _is_usable(storage, checkpoint):
+            # RFC "Checkpoint Protection": older versions have features that this writer may
+            # be unable to read; their checkpoints may only go together with all commits
+            # before.
             protected = config.get(properties.CHECKPOINT_PROTECTION_VERSION)
             return checkpoint.version if checkpoint.version >= protected else None
     return None
@@ -141,12 +149,16 @@ def _expired(listing: LogListing, cut: int) -> list[LogPath]:
         for path, _ in listing.files
         if path.version < cut or (path.kind is LogFileKind.COMPACTION and path.version <= cut)
     ]
+    # The order matters for a crash: with its checkpoint gone but the commits after it in
+    # place, an old version would look readable and miss its beginning.
     return sorted(expired, key=lambda path: (path.kind is not LogFileKind.COMMIT, path.version, path.name))
 
 
 def _expired_staged_commits(storage: Storage, cut: int) -> list[str]:
     directory = f"{LOG_DIR}/{STAGED_COMMIT_DIR}"
     matches = ((name, _STAGED_COMMIT.fullmatch(name)) for name in storage.list_names(directory))
+    # "Catalog-managed tables": a staged commit at or below the cut is published, and its
+    # content is in the checkpoint.
     return [f"{directory}/{name}" for name, match in matches if match and int(match[1]) <= cut]
 
 
@@ -157,6 +169,8 @@ def _remove_sidecars(storage: Storage, midnight_ms: int) -> list[str]:
     if not old:
         return []
     named: set[str] = set()
+    # A fresh listing after the removals: it has the checkpoints of other writers that
+    # appeared meanwhile.
     for checkpoint in LogListing.load(storage).checkpoints():
         actions = _read(storage, checkpoint)
         if actions is None:

@@ -101,6 +101,7 @@ def _merged(known: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any
         present = merged.get(name)
         if isinstance(value, dict) and isinstance(present, dict):
             merged[name] = _merged(present, value)
+        # What the log says wins: its writer knew the order of its values.
         elif present is None:
             merged[name] = value
     return merged

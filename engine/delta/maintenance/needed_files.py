@@ -9,7 +9,7 @@ A statement may read an older version while the table is vacuumed: everything th
 is kept as well (a change feed reads the commits). Deletion vectors count as separate files. A path is interpreted as
 for reading, percent-decoded once; the undecoded text is also kept, for writers that do not encode paths.
 
-Protocol: "Vacuum Protocol Check", "Add File and Remove File" (tombstones), "Deletion Vectors".
+Protocol: "VACUUM Protocol Check", "Add File and Remove File" (tombstones), "Deletion Vectors".
 """
 
 from __future__ import annotations
@@ -76,6 +76,8 @@ class NeededFiles:
     def add_other(self, snapshot: Snapshot, retained: Retained) -> None:
         """Adds this table's files that another table retains, such as a shallow clone. Raises like `add_own`."""
         root = snapshot.table_root
+        # A clone's relative paths are below its own root. They can only reach this table if
+        # it lies inside the clone's directory.
         may_be_relative = self._confinement.root.startswith(f"{root}/")
         for paths in retained_paths(snapshot, retained):
             if not may_be_relative:
@@ -115,9 +117,13 @@ def retained_paths(snapshot: Snapshot, retained: Retained) -> Iterator[Array]:
         yield from _paths(batch)
     for batch in snapshot.tombstones.to_batches():
         removed_ms = pc.fill_null(batch.column("deletion_timestamp"), 0)
+        # A tombstone's time comes from its writer's clock; the commits below are added by
+        # their file's time as well.
         yield from _paths(batch.filter(pc.greater_equal(removed_ms, retained.since_ms)))
     versions = sorted(version for version in retained.versions if version < snapshot.version)
     for version in versions:
+        # A statement that reads this version is still running: its files may have been
+        # removed long before the retention.
         older = _older(snapshot.storage, version)
         for batch in older.files.to_batches() if older is not None else ():
             yield from _paths(batch)
@@ -170,6 +176,8 @@ def _older(storage: Storage, version: int) -> Snapshot | None:
 def _paths(batch: RecordBatch) -> Iterator[Array]:
     """Yields paths like `file_paths`, and the log's texts if they differ."""
     yield from file_paths([batch])
+    # A writer that does not encode its paths ("Add File and Remove File" requires it) means
+    # the text itself; both readings are kept.
     if batch.column("log_path") != batch.column("path"):
         yield batch.column("log_path")
 

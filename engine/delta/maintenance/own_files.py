@@ -44,6 +44,7 @@ class OwnFiles:
         if not isinstance(seen, _Seen):
             return False
         commits = _commits_from(storage, seen.version)
+        # Only adds matter: a remove cannot make the table refer to another table's files.
         is_known = bool(commits) and seen.commit.may_be(commits[0][1]) and not _names_others(storage, commits[1:])
         self._remember(storage, commits[-1] if is_known else None)
         return is_known
@@ -68,6 +69,8 @@ def _commits_from(storage: Storage, version: int) -> _Commits:
     return [
         each
         for at, each in enumerate(sorted(found, key=lambda each: each[0].version), version)
+        # Up to a gap: commits after one may have been listed before an earlier one
+        # appeared.
         if each[0].version == at
     ]
 

@@ -93,6 +93,8 @@ class NarrowerTypes:
         unknown = [path for path in paths if path not in self._fitting]
         with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:
             fits = threads.map(lambda path: _has_types(snapshot.storage, path, columns), unknown)
+            # A file never changes after its commit, so that its types need one look for as
+            # long as the wanted columns stay the same.
             self._fitting.update(path for path, fit in zip(unknown, fits, strict=True) if fit)
         return files.filter(pa.array([path not in self._fitting for path in paths], pa.bool_()))
 
@@ -164,6 +166,8 @@ def _fits(found: Any, wanted: DataType) -> bool:
             return pa.types.is_map(found) and _fits(found.key_type, key) and _fits(found.item_type, value)
         case DecimalType(precision, scale):
             return pa.types.is_decimal(found) and (found.precision, found.scale) == (precision, scale)
+        # "Type Widening" leads here from date alone, so that any timestamp in the file has
+        # the type already.
         case PrimitiveType.TIMESTAMP_NTZ:
             return bool(pa.types.is_timestamp(found))
         case PrimitiveType():

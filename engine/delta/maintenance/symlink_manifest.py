@@ -39,6 +39,7 @@ def write_manifests(snapshot: Snapshot) -> None:
     storage, columns = snapshot.storage, snapshot.partition_columns
     places: dict[str, list[str]] = defaultdict(list)
     if not columns:
+        # An empty table still has a manifest: without one, its readers fail.
         places[""] = []
     files = snapshot.files.select(["path", "partition_values"]).to_pylist()
     for file in files:
@@ -47,6 +48,8 @@ def write_manifests(snapshot: Snapshot) -> None:
     for folder, lines in places.items():
         storage.write(_name(folder), "".join(f"{line}\n" for line in sorted(lines)).encode())
     for name in _present(storage, MANIFEST_DIR):
+        # Written first, deleted afterwards: between the two, readers still see a removed
+        # partition, but miss none.
         if name not in {_name(folder) for folder in places}:
             storage.delete(name)
 

@@ -110,6 +110,8 @@ def find_unused(
             name = f"{folder.prefix}{status.name}"
             if status.name.startswith(".") and status.name.endswith(".crc"):
                 checksums.add(name)
+            # Files that are younger than the retention may belong to a commit in progress;
+            # the log names them only after they are written.
             elif status.modified_ms < before_ms and not hides(status.name):
                 names.append(name)
                 sizes.append(status.size)
@@ -120,6 +122,9 @@ def find_unused(
     if pc.any(young).as_py():
         known = NeededFiles(storage)
         known.add_own(snapshot, Retained(since_ms=before_ms - CLOCK_MARGIN_MS))
+        # A barely old file goes only if the log knows it, hence it was removed on purpose.
+        # Without an entry it may be a running statement's output, whose age the clocks do
+        # not tell.
         free = pc.and_(free, pc.or_(pc.invert(young), known.are_needed(paths)))
     files = paths.filter(free).to_pylist()
     return UnusedFiles(
@@ -139,8 +144,12 @@ def find_removed(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check:
     storage, commits = snapshot.storage, load_commits(snapshot)
     done = read_last_vacuum(storage)
     expired = [path for path, status in commits if status.modified_ms < before_ms]
+    # The record's name and key are delta-spark's, so that its VACUUM LITE and this one
+    # continue each other's work.
     first = -1 if done is None else done
     wanted = [path for path in expired if path.version > first]
+    # The commits in the gap were cleaned up from the log: the files that they removed can
+    # only be found by listing.
     if wanted and wanted[0].version != first + 1:
         raise VacuumLiteImpossible(snapshot.table_root)
     names: dict[str, int] = {}
@@ -152,6 +161,8 @@ def find_removed(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check:
     paths = pa.array(names, pa.string())
     free = paths.filter(pc.invert(needed.are_needed(paths))).to_pylist()
     with ThreadPoolExecutor(_THREADS, "vacuum") as threads:
+        # A full VACUUM, or another engine, may have deleted them; the statement's result
+        # counts only files that it removes.
         there = [name for name, exists in zip(free, threads.map(storage.exists, free), strict=True) if exists]
     return UnusedFiles(files=tuple(there), sizes=tuple(names[name] for name in there))
 
@@ -175,6 +186,8 @@ def last_expired(snapshot: Snapshot, retained: Retained) -> int | None:
     """Returns the last version before all retained ones: files that commits up to it removed can be deleted."""
     last = None
     for path, status in load_commits(snapshot):
+        # File times may run backwards, so the first young commit ends the prefix even if
+        # older times follow.
         if status.modified_ms >= retained.since_ms or path.version > min(retained.versions, default=path.version):
             break
         last = path.version
@@ -212,6 +225,8 @@ class _Hidden:
         physical = physical_names(snapshot.schema, config.column_mapping_mode)
         columns = (each for name in snapshot.partition_columns for each in (name, physical.get(name, name)))
         self._shown = (CHANGE_DATA_DIR, INDEX_DIR, *(f"{name}=" for name in columns))
+        # UniForm's metadata directory belongs to no Delta version; without this rule VACUUM
+        # would remove the Iceberg table.
         self._has_iceberg = any(name.startswith("icebergCompat") for name in config.features)
 
     def __call__(self, name: str) -> bool:
@@ -247,6 +262,7 @@ def _walk(
                 else:
                     listings = threads.map(lambda folder: storage.list_folder(folder.name), some)
                 for folder, listing in zip(some, listings, strict=True):
+                    # A nested table's files are not in this log and would all look unused.
                     if folder.name and any(inner.name == LOG_DIR for inner in listing.folders):
                         continue  # a nested table
                     yield folder, listing

@@ -77,6 +77,8 @@ def _described(files: pa.Table, columns: list[str]) -> Iterable[_File]:
         zip(sizes, tags, providers, vectors, counts, strict=True)
     ):
         tag = dict(pairs or ())
+        # A file whose rows are mostly deleted makes its ZCube small again, so that OPTIMIZE
+        # takes it up.
         live = size if vector is None or not count else size * max(0, count - vector["cardinality"]) // count
         cube = tag.get(_ID)
         is_foreign = provider not in (None, PROVIDER) or (cube is not None and _listed(tag.get(_COLUMNS)) != columns)
@@ -96,6 +98,8 @@ def _packed(files: pa.Table, selected: Sequence[_File]) -> Iterable[Bin]:
     cubes: dict[int, list[_File]] = {}
     for file in selected:
         end += file.size
+        # The bins follow the running total in ZCube order, as in delta-spark, so that a
+        # ZCube's files stay together rather than being spread by size.
         cubes.setdefault((end - 1) // CUBE_BYTES, []).append(file)
     for cube in cubes.values():
         yield Bin(

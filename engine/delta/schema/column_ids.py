@@ -34,6 +34,9 @@ def assign_ids(schema: StructType, max_id: int, new_name: Callable[[str], str]) 
 
     `new_name` makes a physical name from a logical name. Ids continue from `max_id`, or from the highest id in use.
     """
+    # "Writer Requirements for Column Mapping": `delta.columnMapping.maxColumnId` must be at
+    # least the highest id. Other writers' tables may violate it, and an id given twice
+    # would mix two columns.
     counter = _Counter(max([max_id, *(column_id(field) or 0 for _, field in walk_fields(schema))]), new_name)
     assigned = counter.assign(schema)
     assert isinstance(assigned, StructType)
@@ -78,6 +81,7 @@ class _Counter:
         if column_id(field) is None:
             self.highest += 1
             metadata[COLUMN_ID] = self.highest
+        # The two are independent: a schema from another table may have names without ids.
         if not isinstance(metadata.get(PHYSICAL_NAME), str):
             metadata[PHYSICAL_NAME] = self._new_name(field.name)
         return replace(field, data_type=self.assign(field.data_type), metadata=metadata)

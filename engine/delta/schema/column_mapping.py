@@ -35,6 +35,8 @@ _IN_NO_FILE = "\0"
 def physical_name(field: StructField, mode: str) -> str:
     """Returns a field's name in data files, statistics and partition values. `mode` is `none`, `name` or `id`."""
     name = field.metadata.get(PHYSICAL_NAME)
+    # A table that left column mapping, or a schema copied from a mapped table, still has
+    # the keys; in mode none they must not rename anything.
     return name if mode != NO_MAPPING and isinstance(name, str) else field.name
 
 
@@ -58,6 +60,8 @@ def file_layout(schema: StructType, mode: str, partition_columns: Iterable[str] 
     file uses the same name for another column, it takes that column's type.
     """
 
+    # "Reader Requirements for Column Mapping": in mode id columns are found by field id,
+    # and a file without the id lacks the column, even if it has one by that name.
     def stored(item: StructField) -> StructField:
         number = column_id(item) if mode == BY_ID else None
         if number is None:
@@ -101,4 +105,6 @@ def _with_ids(data_type: DataType, mode: str) -> DataType:
 def _with_id(field: StructField, mode: str) -> StructField:
     number = column_id(field) if mode != NO_MAPPING else None
     metadata = {} if number is None else {FIELD_ID: number}
+    # Files have nullable columns, whatever the table's constraints: a NOT NULL that is
+    # dropped or added later must not make older files unreadable.
     return StructField(field.name, _with_ids(field.data_type, mode), True, metadata)

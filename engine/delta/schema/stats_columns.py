@@ -31,6 +31,7 @@ def stats_columns(
 def _stats_fields(data: tuple[StructField, ...], configuration: Configuration) -> tuple[StructField, ...]:
     named = DATA_SKIPPING_COLUMNS.read(configuration)
     if named is not None:
+        # As in delta-spark, the named columns replace the number, which then has no effect.
         return _select(data, [parse_name(text) for text in split_names(named)], ())
     count = DATA_SKIPPING_INDEXED_COLUMNS.read(configuration)
     return data if count < 0 else _first_leaves(data, count)[0]

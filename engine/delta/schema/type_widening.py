@@ -36,6 +36,7 @@ def widen_field(field: StructField, new: DataType) -> StructField | None:
     steps = _steps(field.data_type, new, ())
     if steps is None:
         return None
+    # No file contains a void column, so that no reader needs the step.
     noted = [*field.metadata.get(TYPE_CHANGES, ()), *(step for step in steps if step["fromType"] != "void")]
     metadata = {**field.metadata, TYPE_CHANGES: noted} if noted else field.metadata
     return replace(field, data_type=new, metadata=metadata)
@@ -47,6 +48,8 @@ def ensure_readable_changes(table: str, schema: StructType) -> None:
         changes = item.metadata.get(TYPE_CHANGES)
         for change in changes if isinstance(changes, list) else ():
             old, new = (change.get(key) if isinstance(change, dict) else None for key in ("fromType", "toType"))
+            # "Reader Requirements for Type Widening": a reader must fail on a type change
+            # that it does not support, rather than read older files as the new type.
             if not _is_readable_change(old, new):
                 raise UnsupportedTypeChange(table, ".".join(path), str(old), str(new))
 
@@ -62,6 +65,8 @@ def _steps(old: DataType, new: DataType, path: tuple[str, ...]) -> list[dict[str
     if old == new:
         return []
     match old, new:
+        # Nullability inside an array is no matter of widening; it has a statement of its
+        # own.
         case ArrayType(old_element, nullable), ArrayType(new_element, new_nullable) if nullable == new_nullable:
             return _steps(old_element, new_element, (*path, "element"))
         case MapType(old_key, old_value, nullable), MapType(new_key, new_value, new_nullable) if (

@@ -83,6 +83,7 @@ def format_checksum(checksum: VersionChecksum) -> bytes:
         **checksum.extra,
         "tableSizeBytes": checksum.table_size_bytes,
         "numFiles": checksum.num_files,
+        # "Version Checksum File" requires both counts, and both are always 1.
         "numMetadata": 1,
         "numProtocol": 1,
         "inCommitTimestampOpt": checksum.in_commit_timestamp,
@@ -111,6 +112,8 @@ def ensure_checksum(snapshot: Snapshot) -> bool:
     if checksum is None:
         return False
     for name, recorded, replayed in _comparisons(checksum, snapshot):
+        # All optional fields may be absent, and delta-spark leaves some out, for example
+        # the files of large tables.
         if recorded is not None and recorded != replayed:
             detail = f"{name} is {replayed}, but {recorded} was recorded"
             raise LogIntegrityFailed(snapshot.table_root, snapshot.version, detail)
@@ -125,6 +128,8 @@ def _comparisons(checksum: VersionChecksum, snapshot: Snapshot) -> list[tuple[st
     return [
         ("the number of files", checksum.num_files, snapshot.num_files),
         ("the size of the table", checksum.table_size_bytes, snapshot.size_bytes),
+        # Only fields that log replay determines are compared. `createdTime` and the
+        # format's options, say, are written differently by writers and change nothing.
         ("the table's id", checksum.metadata.id, snapshot.metadata.id),
         ("the schema", checksum.metadata.schema_string, snapshot.metadata.schema_string),
         ("the configuration", dict(checksum.metadata.configuration), dict(snapshot.metadata.configuration)),
@@ -134,6 +139,8 @@ def _comparisons(checksum: VersionChecksum, snapshot: Snapshot) -> list[tuple[st
         ("the number of deleted rows", checksum.num_deleted_records, _deleted_rows(vectors)),
         (
             "the set of applications",
+            # By application, not by version: a transaction may expire between the
+            # checkpoint that the replay starts from and the checksum.
             None if transactions is None else {item.app_id for item in transactions},
             replayed_transactions,
         ),

@@ -78,6 +78,7 @@ def _read(storage: Storage, config: DeltaConfig) -> Mapping[str, Any]:
         value = msgspec.json.decode(storage.read_bytes(STATISTICS_NAME))
     except (OSError, LogPathNotAllowed, msgspec.MsgspecError, RecursionError):
         return {}
+    # The folder may belong to another table by now.
     if not isinstance(value, dict) or value.get("tableId") != config.metadata.id:
         return {}
     columns = value.get("columns")

@@ -85,6 +85,9 @@ class CommitTimes:
         """
         latest = self.timestamp_ms(self.latest_version)
         if timestamp_ms >= latest:
+            # As in delta-spark, TIMESTAMP AS OF with a time after the last commit is an
+            # error: the answer would change with the next commit. A change feed's end may
+            # be later.
             if timestamp_ms > latest and not allow_after:
                 raise TimestampAfterLog(self.storage.root, _format(timestamp_ms), _format(latest))
             return self.latest_version
@@ -94,6 +97,10 @@ class CommitTimes:
         start = self._search_start(timestamp_ms, first)
         end = self.latest_version
         if self.in_commit_from is not None and start < self.in_commit_from:
+            # The two kinds of times must not be mixed in one bisection: file times before
+            # the switch may be later than the in-commit timestamps after it.
+            # "Recommendations for Readers of Tables with In-Commit Timestamps" searches the
+            # two ranges separately.
             end = min(end, self.in_commit_from - 1)
         return _last_at_or_before(timestamp_ms, start, end, self.timestamp_ms)
 
@@ -133,6 +140,8 @@ def load_commit_times(snapshot: LogVersion) -> CommitTimes:
     if version not in modified:
         raise LogFileNotFound(storage.path_of(f"{LOG_DIR}/{commit_name(version)}"))
     first = version
+    # Cleanup by another writer may have left single older commits; versions before a gap
+    # cannot be read.
     while first - 1 in modified:
         first -= 1
     earliest = earliest_version((path for path, _ in entries), first)
@@ -165,6 +174,8 @@ def increasing(times: Sequence[int]) -> list[int]:
 def _in_commit_from(snapshot: LogVersion) -> int | None:
     if not snapshot.config.is_enabled("inCommitTimestamp"):
         return None
+    # "Writer Requirements for In-Commit Timestamps": the enablement version is recorded
+    # only if the feature was enabled after version 0; without it, all commits have one.
     return snapshot.config.get(ICT_ENABLEMENT_VERSION) or 0
 
 

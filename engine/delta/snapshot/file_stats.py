@@ -53,6 +53,7 @@ _TOP = {
 # The part of a `stats_schema` that row counts need.
 COUNTS_SCHEMA: Any = pa.schema([("num_records", pa.int64())])
 _LEADING_KEY = '{"numRecords":'
+# Eighteen digits fit into 64 bits without a check for overflow.
 _DIGITS_MAX = 18
 _BLOCK_BYTES = 1 << 24
 _NON_FINITE = r':\s*"(-?Infinity|[+-]?Inf|NaN)"'
@@ -63,6 +64,8 @@ def stats_schema(schema: StructType, partition_columns: Iterable[str] = ()) -> A
 
     Both arguments use physical names; partition columns have no statistics.
     """
+    # "Per-file Statistics" cover data columns; a partition column's value is in
+    # `partitionValues`.
     left_out = set(partition_columns)
     data = StructType(tuple(field for field in schema.fields if field.name not in left_out))
     bounds = pa.struct(list(_bounds_fields(data)))
@@ -105,11 +108,15 @@ def _leading_counts(texts: Array) -> npt.NDArray[np.int64] | None:
         is_digit = (signs >= ord("0")) & (signs <= ord("9"))
         ends = signs[~is_digit]
         if len(ends):
+            # No digit, or a number with fraction or exponent: valid JSON, but for the
+            # complete parser.
             if position == 0 or not np.isin(ends, (ord(","), ord("}"))).all():
                 return None
             at, rows, signs, leading_zero = at[is_digit], rows[is_digit], signs[is_digit], leading_zero[is_digit]
         if not len(rows):
             return counts
+        # JSON forbids leading zeros. The text is no JSON, and the complete parser makes its
+        # statistics unknown.
         if position and leading_zero.any():
             return None
         counts[rows] = counts[rows] * 10 + (signs - ord("0"))
@@ -124,6 +131,8 @@ def parse_stats(texts: Array, schema: Any) -> RecordBatch:
     """
     if texts.null_count == len(texts):
         return pa.RecordBatch.from_arrays([nulls(field.type, len(texts)) for field in schema], schema=schema)
+    # The explicit schema limits the work to the columns that the query restricts; a file
+    # may have statistics for hundreds.
     wire = pa.schema([pa.field(_TOP[field.name], _json_type(field.type)) for field in schema])
     try:
         table = _read_objects(texts, wire)
@@ -131,6 +140,8 @@ def parse_stats(texts: Array, schema: Any) -> RecordBatch:
         try:
             table = _read_objects(pc.replace_substring_regex(texts, _NON_FINITE, ":null"), wire)
         except pa.ArrowInvalid:
+            # One text with an unexpected type (a number for a string, say) makes Arrow
+            # reject its whole block; value by value, only this value becomes unknown.
             return _parse_slowly(texts, schema)
     columns = [_convert(table.column(_TOP[field.name]), field.type) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -143,6 +154,8 @@ def _bounds_fields(struct: StructType) -> Iterable[Any]:
                 inner = pa.struct(list(_bounds_fields(nested)))
                 if inner.num_fields:
                     yield pa.field(field.name, inner)
+            # No order is defined for arrays and maps, so that they have a null count but no
+            # bounds.
             case ArrayType() | MapType():
                 pass
             case PrimitiveType() | DecimalType() as leaf:
@@ -182,6 +195,9 @@ def _read_objects(texts: Array, wire: Any) -> Any:
     A string array's values are contiguous in memory, which is the form of a JSON object stream: nothing is copied. A
     null occupies no bytes there; its row is inserted afterwards.
     """
+    # The reader accepts any sequence of objects. Each text must be exactly one, or later
+    # rows would get an earlier row's statistics; the braces and the row count together show
+    # it.
     valid = texts.drop_null() if texts.null_count else texts
     if not pc.all(pc.and_(pc.starts_with(valid, "{"), pc.ends_with(valid, "}"))).as_py():
         raise pa.ArrowInvalid("a text that is no object")
@@ -226,6 +242,7 @@ def _read_block(texts: Array, wire: Any) -> Any:
             explicit_schema=wire, unexpected_field_behavior="ignore", newlines_in_values=True
         ),
     )
+    # Two objects in one text, or a text without any, would shift all following rows.
     if table.num_rows != len(texts):
         raise pa.ArrowInvalid("a text that is not one object")
     return table
@@ -308,6 +325,8 @@ def _leaf_parser(data_type: Any) -> Callable[[Any], Any]:
 
 def _parse_timestamp(value: Any) -> datetime:
     parsed = datetime.fromisoformat(value)
+    # "Partition Value Serialization" and statistics of other writers disagree about such a
+    # text's zone. Unknown is safe, a wrong hour is not.
     if parsed.tzinfo is None:
         raise ValueError("a timestamp without its zone")
     return parsed.astimezone(UTC)
@@ -322,6 +341,7 @@ def _parse_date(value: Any) -> date:
 
 
 def _parse_integer(value: Any) -> int:
+    # Python's True equals 1, JSON's does not.
     if isinstance(value, bool) or value != int(value):
         raise ValueError("no integer")
     return int(value)
@@ -329,6 +349,8 @@ def _parse_integer(value: Any) -> int:
 
 def _parse_float(value: Any) -> float:
     number = float(value)
+    # NaN is above all numbers for Spark, but a writer may have left it out of the bounds;
+    # an infinite bound says nothing either.
     if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError("no number")
     return number

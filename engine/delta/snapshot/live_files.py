@@ -68,6 +68,8 @@ class Block:
         names = tuple(schema.names)
         with self._lock:
             derived = self._derived.get(names)
+            # After a schema change only the latest form is kept: the old form belongs to
+            # snapshots that are about to be dropped.
             if derived is None or derived.schema != schema:
                 former, derived = derived, make(self.batch)
                 self._derived[names] = derived
@@ -127,6 +129,8 @@ class LiveFiles:
     def verify(self, confinement: Confinement) -> None:
         """Verifies the blocks that `confinement` has not verified yet, in this version or in one that shares them."""
         for run in self.runs:
+            # The check belongs to a set of allowed locations: the same block must be
+            # checked again for a table with other locations.
             if run.block.verified_by is not confinement:
                 confinement.ensure_files(run.block.batch)
                 run.block.verified_by = confinement
@@ -137,6 +141,8 @@ class LiveFiles:
 
     def derive(self, schema: Any, make: Callable[[RecordBatch], RecordBatch]) -> Any:
         """Returns a `schema` table with a row per file; `make` computes it block by block, and the blocks cache it."""
+        # A block is derived as a whole even if a run only has a part: its other rows are
+        # usually in a neighboring run, and the next version shares the result.
         blocks = dict.fromkeys(run.block for run in self.runs)
         missing = [block for block in blocks if not block.has_derived(schema)]
         if len(missing) > 1:
@@ -199,6 +205,8 @@ def find_rows(batch: RecordBatch, keys: Array) -> Any:
     """Returns the indices of rows whose keys are in `keys`, ascending."""
     if not len(keys) or not len(batch):
         return np.empty(0, np.int64)
+    # A path's hash narrows the rows down; the complete key, with the deletion vector's id,
+    # decides. Hashing first pays only for few keys.
     rows = None if len(keys) * _FEW_KEYS > len(batch) else _rows_like(batch, keys)
     if rows is not None and not len(rows):
         return rows
@@ -263,5 +271,6 @@ def _join_small(runs: Iterable[Run]) -> Iterator[Run]:
 
 def _concat(runs: Sequence[Run]) -> Run:
     whole = pa.concat_batches([run.batch for run in runs])
+    # The copy counts as verified only if all its rows are, under the same confinement.
     verified_by = {run.block.verified_by for run in runs}
     return Run(Block(whole, verified_by=verified_by.pop() if len(verified_by) == 1 else None), 0, len(whole))

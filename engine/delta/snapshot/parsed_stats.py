@@ -46,6 +46,7 @@ def parsed_stats(
 
 def _requested_columns(whole: Any, columns: Collection[str], cached_columns: Iterable[Any]) -> Any:
     """Returns the schema to parse if some files already have parsed statistics with the `cached_columns` schemas."""
+    # Cached statistics from before a schema change may have another type for a column.
     known = [each for each in cached_columns if each.equals(_part(whole, _columns(each)))]
     if not known:
         return _part(whole, columns)

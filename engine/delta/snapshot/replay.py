@@ -62,7 +62,10 @@ def advance_state(state: TableState, actions: LogActions) -> TableState:
         protocol=actions.protocol or state.protocol,
         metadata=actions.metadata or state.metadata,
         set_transactions={**state.set_transactions, **actions.set_transactions},
+        # A removed domain is a tombstone: it supersedes the older action, and has no
+        # further effect ("Domain Metadata").
         domain_metadata={name: domain for name, domain in domains.items() if not domain.removed},
+        # Not inherited: provenance describes one version only.
         commit_info=actions.commit_info,
     )
 
@@ -85,10 +88,14 @@ def reconcile_files(adds: FileRows, removes: FileRows) -> FileChanges:
     if not batches:
         return FileChanges(pa.array([], pa.string()), (), ())
     keys = pa.chunked_array([file_keys(batch) for batch in batches], pa.string()).combine_chunks()
+    # The key contains the deletion vector's id: the same path with another vector is
+    # another logical file ("Add File and Remove File").
     encoded = keys.dictionary_encode()
     codes = encoded.indices.to_numpy()
     orders = np.concatenate((*adds.orders, *removes.orders))
     newest = np.zeros(len(encoded.dictionary), np.int64)
+    # `order` is the action's position in the whole segment, so the maximum is the newest
+    # action.
     np.maximum.at(newest, codes, orders)
     wins = newest[codes] == orders
     split = adds.num_rows
@@ -119,6 +126,8 @@ class LogReplay:
         state = EMPTY_STATE
         if self._checkpoint is not None:
             with self._guarding_checkpoint():
+                # The file actions are left for later: most statements on metadata never
+                # need them.
                 state = advance_state(state, self._checkpoint.read_small_actions())
         # Actions after the checkpoint supersede its actions (Protocol: "Action Reconciliation").
         actions = read_commits(storage, segment.deltas, recent)
@@ -137,6 +146,8 @@ class LogReplay:
         batches: list[RecordBatch] = []
         if self._checkpoint is not None:
             with self._guarding_checkpoint():
+                # Tombstones of the checkpoint survive unless a later commit mentions the
+                # identity: an `add` after them restored the file.
                 batches.extend(self._surviving(self._checkpoint.read_removes()))
         return pa.Table.from_batches([*batches, *self._changes.removes], TOMBSTONES_SCHEMA)
 
@@ -172,6 +183,8 @@ def read_commits(storage: Storage, deltas: Sequence[LogPath], recent: RecentComm
         except (MalformedLogEntry, FileNotFoundError) as error:
             named = error if isinstance(error, MalformedLogEntry) else LogFileNotFound(storage.path_of(name))
             if file.kind is LogFileKind.COMPACTION:
+                # A compaction is optional: the commits that it replaces contain the same
+                # actions ("Log Compaction Files").
                 raise UnusableFile(frozenset((file.name,)), named) from error
             raise named from error
     actions = parser.finish()
@@ -187,6 +200,8 @@ def _contents(storage: Storage, deltas: Sequence[LogPath], recent: RecentCommits
         data = known[file.name]
         if data is None:
             data = next(read)
+            # Compactions are long, and are replaced by the next checkpoint; only commits
+            # are read again.
             if file.kind is LogFileKind.COMMIT:
                 recent.keep(file.name, data)
         yield data

@@ -7,7 +7,7 @@ their bounds may include deleted rows. All of a commit's vectors are in one file
 When a deletion vector is read, it is verified against its log entry: size, checksum, cardinality. Several vectors may
 share a file; only the requested vector's range is read, limited to the largest possible vector.
 
-Protocol: "Deletion Vectors", "Writer Requirements for Deletion Vectors", "Per-file Statistics".
+Protocol: "Deletion Vectors", "Writer Requirement for Deletion Vectors", "Per-file Statistics".
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ class DeltaRowFiles:
     config: DeltaConfig
 
     def scan(self, table_config: TableConfig, files: pa.Table, relation: str, label: str) -> Scan:
+        # The configuration may be newer than the files' own version, for example if this
+        # statement also evolves the schema.
         assert isinstance(table_config, DeltaConfig)
         return table_scan(table_config, self.storage, files, relation, label)
 
@@ -115,8 +117,12 @@ class DeltaRowFiles:
         ]
 
     def mark(self, files: pa.Table, rows: Sequence[Rows]) -> FilesWithDeletedRows:
+        # "Deletion Vectors": a file has at most one, which replaces its predecessor. A
+        # vector with only the new rows would bring the old ones back.
         old = self.deleted_rows(files)
         vectors, name = write_vectors(self.storage, [np.union1d(*each) for each in zip(old, rows, strict=True)])
+        # "Per-file Statistics": with a deletion vector the bounds may belong to deleted
+        # rows, which `tightBounds` must say; `numRecords` still counts the physical rows.
         stats = [replace(parse_file_stats(text), tight_bounds=False).to_json() for text in files["stats"].to_pylist()]
         return FilesWithDeletedRows(
             files=_with_column(_with_column(files, "deletion_vector", vectors), "stats", stats),
@@ -160,8 +166,14 @@ def read_deletion_vector(storage: Storage, descriptor: DeletionVectorDescriptor)
         return read_inline(descriptor)
     path = deletion_vector_path(descriptor)
     if descriptor.storage_type == RELATIVE:
+        # The optional prefix before the UUID is text from the log; with ".." in it, a
+        # writer of this table could read files of others.
         storage.confinement.ensure_below_root(path)
+    # "Deletion Vector Descriptor Schema": the offset is optional. Without it the vector is
+    # the file's only one and follows the version byte.
     offset = FIRST_OFFSET if descriptor.offset is None else descriptor.offset
+    # The size comes from the log too: without a limit, one entry could make the server
+    # allocate any amount.
     if min(offset, descriptor.cardinality) < 0 or not 0 <= descriptor.size_in_bytes <= VECTOR_BYTES_MAX:
         raise MalformedLogEntry("deletionVector", "its offset, size or cardinality is out of range")
     try:

@@ -33,6 +33,8 @@ def shared_files(config: DeltaConfig, files: pa.Table) -> SharedFiles:
 
     maps = files["partition_values"]
     values = {
+        # `partitionValues` is keyed by physical name; a repeated key counts once, as in
+        # JSON.
         name: pc.map_lookup(maps, query_key=key, occurrence="last").combine_chunks()
         for name, key in zip(config.partition_columns, config.partition_keys, strict=True)
     }
@@ -41,6 +43,8 @@ def shared_files(config: DeltaConfig, files: pa.Table) -> SharedFiles:
         partition_columns=config.partition_columns,
         partition_values=values,
         files=files,
+        # New columns in the other table must not get an id that a dropped column had: its
+        # values are still in the files.
         max_id=config.get(COLUMN_MAPPING_MAX_ID) if mode != NO_MAPPING else 0,
         by_names=mode != BY_ID,
     )

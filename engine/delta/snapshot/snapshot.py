@@ -156,11 +156,16 @@ class Snapshot:
         Both together take one request. Errors as in `load_snapshot`.
         """
         listing = self.storage.list_files(LOG_DIR, version_prefix(0))
+        # The listing of the whole log also serves VACUUM, whose `list_log` then needs no
+        # second request; only the entries from this version on may take part in the
+        # advance.
         first = version_prefix(self.version)
         newest = self._advance([status for status in listing if status.name >= first], is_listed=True)
         with newest._lock:
             source = newest._source
         found = Snapshot(newest.storage, newest.log_segment, newest._state, source, newest._commit, newest.recent)
+        # `_advance` loads from scratch if the table was recreated; that load has listed
+        # again, so the listing above may describe the log before it.
         known = (status.name == commit_name(newest.version) for status in listing)
         found._log_files = listing if any(known) else newest.list_log()
         return found
@@ -187,6 +192,8 @@ class Snapshot:
         """Identifies the version by its commit file, like :meth:`advance`; without a commit file, by this object."""
         if self._commit is None:
             return uuid.uuid4().hex
+        # The version alone is ambiguous: a table that was dropped and recreated in the same
+        # place has the same versions again.
         return f"{self.metadata.id} {self.version} {self._commit.size} {self._commit.modified_ms}"
 
     @property
@@ -204,6 +211,9 @@ class Snapshot:
         """Protocol, metadata and clustering combined: supported operations, enabled features."""
         clustering = self.domain_metadata.get(CLUSTERING_DOMAIN)
         config = DeltaConfig.of(self.table_root, self.protocol, self.metadata, clustering)
+        # "Change Metadata": partitionColumns is a list that the schema does not constrain.
+        # A name outside of the schema would otherwise fail at the first read, with a
+        # message about the reader.
         for name in config.metadata.partition_columns:
             if config.schema.field(name) is None:
                 raise MalformedLogEntry("metaData", f"partitionColumns has {name}, which is no column of the schema")
@@ -236,6 +246,9 @@ class Snapshot:
     def commit_info(self) -> CommitInfo | None:
         """This version's `commitInfo`; None if it has none, or the commit has been cleaned up."""
         deltas = self.log_segment.deltas
+        # If the segment ends with a checkpoint, or with a compaction, the replay has not
+        # seen the version's own commitInfo: "Action Reconciliation" keeps none, and neither
+        # file contains it.
         if deltas and deltas[-1].kind is LogFileKind.COMMIT:
             return self._state.commit_info
         try:
@@ -251,6 +264,9 @@ class Snapshot:
         This is the in-commit timestamp if enabled, else the commit file's modification time. Raises
         `MissingCommitInfo`, `MissingCommitTimestamp`.
         """
+        # "In-Commit Timestamps", "Recommendations for Readers of Tables with In-Commit
+        # Timestamps": the commitInfo's time replaces the file's. A missing one is an error,
+        # not a reason to take the file's time, because the two need not ascend together.
         if self.config.is_enabled("inCommitTimestamp"):
             info = self.commit_info
             if info is None:
@@ -259,6 +275,8 @@ class Snapshot:
                 raise MissingCommitTimestamp(self.table_root, self.version)
             return info.in_commit_timestamp
         if self._commit is None:
+            # The commit was cleaned up, and only the checkpoint is left to date the
+            # version.
             checkpoint = self.log_segment.checkpoint
             return self.storage.stat(checkpoint.names[0]).modified_ms if checkpoint else 0
         return self._commit.modified_ms
@@ -276,6 +294,8 @@ class Snapshot:
     def live_files(self) -> LiveFiles:
         with self._lock:
             source = self._source
+            # Loaded under the lock: two statements that meet here would otherwise both read
+            # the checkpoint, at twice the memory.
             if not isinstance(source, LiveFiles):
                 source = self._source = _load(self, source, LogReplay.live_files)
             return source
@@ -327,6 +347,9 @@ class Snapshot:
         Before reads, also raises if older files have types that cannot be read as the current ones.
         """
         self.config.ensure_supported(operation)
+        # Tables from other writers may record type changes that this reader cannot apply to
+        # older files. Only reads meet those files; describing or altering the table still
+        # works.
         if operation is TableOperation.READ:
             ensure_readable_changes(self.table_root, self.schema)
 
@@ -382,6 +405,8 @@ class Snapshot:
         If no data column is requested, the statistics contain row counts only, which is cheap.
         """
         self.ensure_files_allowed()
+        # COUNT(*) and counts by partition need only `numRecords`, which is found without
+        # parsing the bounds.
         if set(columns) <= set(self.partition_columns):
             counts = self.live_files.derive(COUNTS_SCHEMA, lambda batch: parse_counts(batch.column("stats")))
             return CountedFiles(files=self.files, statistics=counts)
@@ -392,6 +417,9 @@ class Snapshot:
     @property
     def partition_generations(self) -> Mapping[str, str]:
         """The expressions of generated partition columns, which all writers of the table have enforced."""
+        # Without the feature a writer may ignore the expression, so that a partition value
+        # does not follow from the column that the query restricts, and pruning by it would
+        # lose rows.
         if not self.config.is_supported("generatedColumns"):
             return {}
         columns = (self.schema.field(name) for name in self.partition_columns)
@@ -492,6 +520,8 @@ class Snapshot:
         Returns None if a listing is needed: the commit is gone, a version is missing, a newer checkpoint may exist, or
         a listing takes no longer.
         """
+        # An object store can begin a listing at a name, which is a single request; a local
+        # file system reads the whole directory, however long the log.
         if not self.storage.begin_look_ups(LOG_DIR):
             return None
         commits: list[FileStatus] = []
@@ -503,7 +533,11 @@ class Snapshot:
         newest = self.version + len(commits) - 1
         if (
             not commits
+            # At each multiple a listing finds the checkpoint that the look-ups cannot see,
+            # whose name is unknown (a v2 checkpoint contains a UUID).
             or newest // _LISTED_EVERY != self.version // _LISTED_EVERY
+            # A hole after `newest` means that the log is damaged, or that cleanup has
+            # begun: the listing decides, with its own errors.
             or _status(self.storage, newest + 2) is not None
         ):
             return None
@@ -523,6 +557,9 @@ class Snapshot:
         commits = {path.version: status for status, path in paths if path.kind is LogFileKind.COMMIT}
         extended = extend_segment(self.log_segment, (path for _, path in paths))
         found = commits.get(self.version)
+        # An advance is only valid in the same log. The commit that this version was read
+        # from is still there, with equal size and time; otherwise the directory holds
+        # another table, or the commits between have expired.
         if extended is None or not (found is self._commit or (found is not None and found.may_be(self._commit))):
             return Snapshot.load(self.storage)  # cleaned up past this version, or another table in the same place
         segment, fresh = extended
@@ -532,9 +569,14 @@ class Snapshot:
         changes = reconcile_files(actions.adds, actions.removes)
         with self._lock:
             source = self._source
+        # A source that was not loaded yet stays unloaded: the new snapshot replays the
+        # extended segment when a statement first needs the files.
         files = source.change(changes.keys, changes.adds) if isinstance(source, LiveFiles) else None
         state = advance_state(self._state, actions)
         if is_listed and self.storage.LISTS_WHOLE_FOLDERS:
+            # Without this the segment would grow by one commit per advance, and a later
+            # replay (for tombstones) would read all of them although a checkpoint has been
+            # written since.
             segment = _rested(self.storage, segment)
         newest = Snapshot(self.storage, segment, state, files, commits[segment.version], self.recent)
         self._hand_over(newest, actions)
@@ -545,8 +587,12 @@ class Snapshot:
         known = vars(self)  # `cached_property` stores its values here
         governing = (newest.protocol, newest.metadata, newest.domain_metadata.get(CLUSTERING_DOMAIN))
         before = (self.protocol, self.metadata, self.domain_metadata.get(CLUSTERING_DOMAIN))
+        # Identity, not equality: replay hands over the same objects unless a commit
+        # contains new ones, and comparing schemas would cost more than parsing them rarely.
         if "config" in known and all(new is old for new, old in zip(governing, before, strict=True)):
             vars(newest)["config"] = self.config
+        # "Action Reconciliation": a file that is added again is no tombstone any more, and
+        # a new remove is one. Without either the set is unchanged.
         if "tombstones" in known and not actions.removes.num_rows and not self._revives(actions.adds.batches):
             vars(newest)["tombstones"] = self.tombstones
 
@@ -565,6 +611,8 @@ def _replay(
     failure: DeltaError | None = None
     for _ in range(_ATTEMPTS_MAX):
         try:
+            # After a failure the hint is not trusted: it may point to the very checkpoint
+            # that turned out to be unusable.
             segment = find_segment(storage, version, avoid, use_hint=failure is None)
         except DeltaError as error:
             if failure is not None:
@@ -573,6 +621,8 @@ def _replay(
         try:
             return LogReplay(storage, segment, recent)
         except UnusableFile as error:
+            # "Checkpoints": a checkpoint or compaction only abbreviates the commits, so
+            # that an older one with more commits gives the same state.
             failure, avoid = error.error, avoid | error.names
         except LogFileNotFound as error:  # a commit was cleaned up since the listing: a checkpoint must exist now
             failure = error
@@ -590,6 +640,7 @@ def _load(snapshot: Snapshot, source: LogReplay | None, read: Callable[[LogRepla
     while True:
         try:
             return read(replay or LogReplay(storage, snapshot.log_segment, snapshot.recent))
+        # The state is loaded already and stays; only the files come from the replacement.
         except UnusableFile as error:
             avoid |= error.names
             try:

@@ -43,12 +43,17 @@ class SnapshotCache:
         """Returns the table's newest version, or `version`. Errors as in `load_snapshot`."""
         if version is not None:
             cached = self._peek(storage.root)
+            # The version may belong to a table that was dropped and recreated since; its
+            # own log decides.
             if cached and cached.version == version and cached.is_in_place():
                 return cached
             return Snapshot.load(storage, version)
         with self._lock:
             entry = self._entries.setdefault(storage.root, _Entry())
             self._entries.move_to_end(storage.root)
+        # The listing happens under the table's lock: a statement that waits here starts
+        # after an earlier one's listing has ended, and its own listing sees all commits
+        # that it must see.
         with entry.lock:
             with self._lock:
                 is_there = entry.snapshot is not None
@@ -57,6 +62,8 @@ class SnapshotCache:
                 entry.snapshot = entry.snapshot.advance() if entry.snapshot else Snapshot.load(storage)
                 fresh = entry.snapshot
             finally:
+                # A path without a table must not leave an entry, or each misspelled path
+                # would stay in memory.
                 if entry.snapshot is None:
                     self.forget(storage.root)
         self._evict()
@@ -110,6 +117,8 @@ class SnapshotCache:
             for root in list(reversed(self._entries)):
                 snapshot = self._entries[root].snapshot
                 retained += snapshot.num_bytes if snapshot else 0
+                # The table in use stays even if it alone exceeds the limit; the next
+                # statement on it would load it again otherwise.
                 if retained > self.bytes_max and root != next(reversed(self._entries)):
                     del self._entries[root]
                     self.evictions += 1

@@ -41,6 +41,8 @@ def table_scan(config: DeltaConfig, storage: Storage, files: pa.Table, relation:
     )
 
 
+# Parquet's statistics compare bytes. With a collation two strings may be equal whose bytes
+# are not, so that Spark must not push a comparison down.
 def collated_columns(schema: StructType, constants: Collection[str]) -> Mapping[str, ReadColumn]:
     """Returns the columns whose strings have a collation. They are read as strings with binary comparison.
 
@@ -59,6 +61,8 @@ def _without_collations(field: StructField) -> StructField:
 
 
 def _row_tracking(config: DeltaConfig) -> RowTracking | None:
+    # "Row Tracking": only with the property are all files certain to have ids; supported
+    # alone gives nulls.
     if not config.is_enabled("rowTracking"):
         return None
     return RowTracking(

@@ -59,6 +59,7 @@ def read_uniform(texts: Array, wire: Any) -> Any:
     The texts contain no nulls and begin and end with a brace. `wire` has the JSON names; its leaves are string, bool,
     int64, float64 and decimals.
     """
+    # Comparing the texts has a fixed cost that few rows do not repay.
     if len(texts) < _ROWS_MIN:
         return None
     pieces, structs = _form(texts[0].as_py())
@@ -203,6 +204,8 @@ def _find(signs: _Bytes, bounds: _Places, form: _Form) -> tuple[_Places, _Places
     """
     count, pieces = len(bounds) - 1, len(form.before_lengths)
     own = signs[bounds[0] : bounds[-1]]
+    # An escape could hide a quote or a comma, and JSON forbids control characters in
+    # strings: both are left to the parser.
     if own.min() < ord(" ") or (own == ord("\\")).any() or np.count_nonzero(own == ord('"')) != form.quotes * count:
         return None
     commas = np.flatnonzero(own == ord(","))
@@ -305,6 +308,7 @@ def _integers(signs: _Bytes, first: _Places, stop: _Places) -> npt.NDArray[np.in
     if not lengths.size:
         return lengths
     longest = lengths.max()
+    # JSON has no leading zeros, which the eight-digit step would accept.
     if longest > _DIGITS_MAX or lengths.min() < 1 or ((leading == ord("0")) & (lengths > 1)).any():
         return None
     numbers = _eight_digits(_words(signs, stop), np.minimum(lengths, _WORD))

@@ -20,10 +20,14 @@ def deletion_vector_path(descriptor: DeletionVectorDescriptor) -> str:
     if descriptor.storage_type == RELATIVE:
         if len(text) < UUID_CHARACTERS:
             raise MalformedLogEntry("deletionVector", f"{text!r} holds no UUID")
+        # "Derived Fields": the text is `<random prefix - optional><base85 encoded uuid>`,
+        # read from the end, because the prefix has any length. The file is below the table
+        # root, not below the data file's directory.
         prefix, encoded = text[:-UUID_CHARACTERS], text[-UUID_CHARACTERS:]
         name = vector_file_name(UUID(bytes=z85_decode(encoded)))
         return f"{prefix}/{name}" if prefix else name
     if descriptor.storage_type == ABSOLUTE:
+        # Storage type `p` holds a URL, percent-encoded like the paths in add actions.
         return resolve_path(decode_path(text))
     raise MalformedLogEntry("deletionVector", f"storage type {descriptor.storage_type!r} has no file")
 
@@ -41,4 +45,5 @@ def read_inline(descriptor: DeletionVectorDescriptor) -> bytes:
     data = z85_decode(descriptor.path_or_inline_dv)
     if not 0 <= descriptor.size_in_bytes <= len(data):
         raise DeletionVectorSizeMismatch("(inline)", descriptor.size_in_bytes, len(data))
+    # Base85 encodes four bytes at a time; the size tells the padding from the vector.
     return data[: descriptor.size_in_bytes]

@@ -49,10 +49,14 @@ class LastCheckpoint:
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
     """Parses the hint. Returns None if it is unusable: not JSON, no version, duplicate keys, or a checksum mismatch."""
     try:
+        # The canonical form keeps numbers as they are spelled, so that the text is parsed
+        # twice: once for the checksum, once for the values.
         spelled = json.loads(data, object_pairs_hook=_unique_keys, parse_float=_Number, parse_int=_Number)
         if not isinstance(spelled, dict):
             return None
         recorded = spelled.get(_CHECKSUM)
+        # "JSON checksum": optional for writers. With a mismatch the file was torn or
+        # changed, and a reader falls back to listing.
         if recorded is not None and recorded != json_checksum(spelled):
             return None
         value = json.loads(data)
@@ -82,6 +86,8 @@ def canonical_json(value: Mapping[str, Any]) -> str:
     top = {name: item for name, item in value.items() if name != _CHECKSUM}
     found: list[tuple[str, str]] = []
     _add_leaves(top, "", found)
+    # "JSON checksum" sorts by the bytes in UTF-8, which for characters outside the BMP
+    # differs from the order of strings in Java.
     pairs = sorted(found, key=lambda pair: pair[0].encode())
     return ",".join(f"{path}={text}" for path, text in pairs)
 

@@ -74,6 +74,7 @@ _CHECKPOINTS = {LogFileKind.CHECKPOINT_CLASSIC, LogFileKind.CHECKPOINT_PART, Log
 
 def parse_log_path(name: str) -> LogPath | None:
     """Parses a file name in `_delta_log`. Returns None if the file does not belong to the log."""
+    # The name must match as a whole: `00…10.json.tmp` or an editor's copy is no commit.
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -87,6 +88,8 @@ def parse_log_path(name: str) -> LogPath | None:
         return LogPath(name, LogFileKind.CHECKSUM, version, version)
     if group["to"]:
         to = int(group["to"])
+        # "Log Compaction Files": the range has at least two versions. One with a single
+        # version would hide its commit's commitInfo for nothing.
         return LogPath(name, LogFileKind.COMPACTION, version, to) if version < to <= _VERSION_MAX else None
     if group["classic"]:
         return LogPath(name, LogFileKind.CHECKPOINT_CLASSIC, version, version)

@@ -38,6 +38,8 @@ def implied_features(reader_version: int, writer_version: int) -> frozenset[str]
         name
         for name, row in FEATURES.items()
         if row.legacy is not None
+        # Both sides must reach the feature's versions: columnMapping, for example, comes
+        # with reader version 2 and writer version 5 only together.
         and row.legacy.writer <= writer_version < WRITER_FEATURES_VERSION
         and row.legacy.reader <= reader_version < READER_FEATURES_VERSION
     )
@@ -57,6 +59,8 @@ def protocol_features(protocol: Protocol) -> frozenset[str]:
         (protocol.min_reader_version, READER_FEATURES_VERSION, protocol.reader_features, "readerFeatures"),
         (protocol.min_writer_version, WRITER_FEATURES_VERSION, protocol.writer_features, "writerFeatures"),
     ):
+        # "Table Features": at reader version 3 and writer version 7 the lists are required;
+        # treating a missing one as empty would drop requirements that the writer meant.
         if version >= threshold and names is None:
             raise MalformedLogEntry("protocol", f"version {version} requires the field {field}")
     listed = (protocol.reader_features or ()) + (protocol.writer_features or ())
@@ -69,6 +73,8 @@ def weakest_protocol(features: Iterable[str]) -> Protocol:
     versions = [FEATURES[name].versions for name in names]
     reader = max((item.reader for item in versions), default=1)
     writer = max((item.writer for item in versions), default=1)
+    # Older engines know version numbers only, so that a table whose features happen to be a
+    # bundle stays readable for them.
     if names == implied_features(reader, writer):
         return Protocol(min_reader_version=reader, min_writer_version=writer)
     return Protocol(
@@ -95,6 +101,7 @@ def raised_to(protocol: Protocol, reader_version: int, writer_version: int) -> P
 
     The protocol must already carry the features that these versions imply.
     """
+    # With a list, `delta.minWriterVersion` adds nothing: the list is the requirement.
     if lists_features(protocol):
         return protocol
     reader = max(protocol.min_reader_version, min(reader_version, READER_FEATURES_VERSION - 1))

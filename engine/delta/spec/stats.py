@@ -92,6 +92,8 @@ def upper_bound(value: BoundValue) -> Any:
     if isinstance(value, str):
         return _cut_above(value)
     if isinstance(value, datetime):
+        # "Per-file Statistics": timestamps are stored with milliseconds, so that a maximum
+        # must be rounded up to remain a bound.
         missing = -value.microsecond % _MILLISECOND_US
         try:
             return _format_time(value + timedelta(microseconds=missing))
@@ -106,6 +108,9 @@ def _cut_above(text: str) -> str:
     Short texts are returned unchanged.
     """
     for end in range(STRING_CHARACTERS_MAX, len(text)):
+        # The character appended must be greater than the first one left out, not than any
+        # character: U+10FFFF itself has no successor, and the cut then moves on to the next
+        # position.
         if text[end] < _ASCII_MAX:
             return text[:end] + _ASCII_MAX
         if text[end] < _UNICODE_MAX:
@@ -116,6 +121,8 @@ def _cut_above(text: str) -> str:
 def _format_scalar(value: BoundValue) -> Any:
     if isinstance(value, date):
         return value.isoformat()
+    # JSON has no NaN or Infinity, and a reader that fails on the text loses the file's
+    # other statistics too.
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

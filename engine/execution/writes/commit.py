@@ -50,6 +50,8 @@ def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableC
     Raises the errors of `TableTransaction.commit` and `engine.execution.writes.commit`.
     """
     if staged.clone is not None:
+        # Recorded before the commit: VACUUM of the source looks for clones, so a shallow
+        # clone's files must be protected from the moment that its log names them.
         catalog.change(RecordClone(staged.clone))
     if staged.creates is not None:
         return commit_creation(staged, staged.creates, policy, catalog)
@@ -79,6 +81,8 @@ def commit_creation(
     After any error except an unknown outcome, neither log nor name exists.
     """
     if staged.transaction is None:
+        # From here on the catalog decides. A cancelled statement could not tell whether the
+        # name was recorded, so it completes instead.
         policy.cancel.seal()
         if staged.converts is None:
             catalog.change(CreateTable(entry))
@@ -86,6 +90,8 @@ def commit_creation(
             _finish(entry, staged.converts, catalog, has_name=not staged.is_path)
         return None
     if not is_rest(entry.location):
+        # Checked again although binding did it: an overlapping table may have been created
+        # while the query ran.
         catalog.known_view().ensure_location(entry.location)
     with _unlisted(entry, staged, catalog) as is_safe:
         return _log_and_name(staged.transaction, entry, staged, policy, catalog, is_safe=is_safe)
@@ -102,11 +108,15 @@ def _unlisted(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Itera
         return
     is_new = mark_new(entry, catalog)
     try:
+        # On a local disk DROP renames or removes the whole directory, so a file that is put
+        # later is removed with it.
         yield is_new and not is_local(entry.location)
     except CatalogOutcomeUnknown:
         raise
     except BaseException:
         with suppress(SqlError, OSError):
+            # The marker hides a log without a name. It stays exactly if such a log may
+            # exist.
             if catalog.view().recorded_at(entry.location) or not _has_log(entry, catalog):
                 unmark(entry, catalog)
         raise
@@ -163,6 +173,8 @@ def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolic
             return transaction.commit(policy)
     except ConcurrentDrop:
         raise
+    # Version 0 exists: another statement created the table. The user wrote CREATE, so the
+    # error is about the name and not about a conflict in a log.
     except ConcurrentModification as error:
         raise TableAlreadyExists(str(entry.name)) from error
 
@@ -187,6 +199,8 @@ def _name(entry: TableEntry, converted: BoundTable | None, catalog: Catalog) -> 
         catalog.change(CreateTable(entry))
         return
     try:
+        # Conditional on the former entry, so that a table that was dropped and recreated
+        # under the name is not redirected to this log.
         catalog.change(SetFormat(replace(entry, format=converted.entry.format), entry.format))
     except TableNotFound as error:
         raise ConvertedTableChanged(converted.label) from error
@@ -206,6 +220,8 @@ def _finish(entry: TableEntry, converted: BoundTable, catalog: Catalog, *, has_n
 
 def _ensure_unchanged(converted: BoundTable) -> None:
     """Checks that nobody wrote the converted table until the log existed. Raises `ConvertedTableChanged`."""
+    # The source's writers do not know about the Delta log. A commit of theirs after our
+    # snapshot would be missing from it without an error.
     if converted.own.load(converted.entry.location).stamp != converted.snapshot.stamp:
         raise ConvertedTableChanged(converted.label)
 
@@ -217,6 +233,8 @@ def _is_taken_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) 
     try:
         location = without_place(entry.location)
         recorded = catalog.view().state.relations.values()
+        # Another statement may have recorded the same folder after our commit; then the log
+        # is in use and stays.
         place = (location, entry.format)
         if not any(isinstance(each, TableEntry) and (each.location, each.format) == place for each in recorded):
             committed.take_back()

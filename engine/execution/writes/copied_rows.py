@@ -76,6 +76,8 @@ def copies_of(label: str, scan: Scan, alias: str, config: TableConfig) -> tuple[
     columns = [f"{alias}.*"]
     ids = row_id_columns(label, scan.row_tracking)
     if ids:
+        # Selected from `_metadata`, where the reader computes them from the materialized
+        # column or from the base id and the row's position.
         columns += [f"{scan.metadata}.row_id", f"{scan.metadata}.row_commit_version"]
     rows = WritePlan(table=label, config=config, target_columns=config.schema.fields, extra_columns=ids)
     return ", ".join(columns), rows

@@ -49,6 +49,8 @@ def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
     """Returns the files with these rows, to read no others: a scan's `files`."""
     files = table.snapshot.row_files.readable(_taken(table, rows))
     with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
+        # The file's own deletion vector is left out: the selected rows are live, so it
+        # would exclude none of them.
         yield _with_column(files, "deletion_vector", pa.nulls(len(files), DELETION_VECTOR)).append_column(
             "selected_rows", pa.array(vectors, DELETION_VECTOR)
         )
@@ -83,6 +85,7 @@ def all_but(source: TableSnapshot | None, files: pa.Table, rows: RowsOfFiles) ->
     remaining_files = files if source is None else source.files  # as in the log: paths in a scan are decoded
     gone = _deleted(source, remaining_files.take(pa.array(positions, pa.int64())), [rows[at] for at in positions])
     for position, each in zip(positions, gone, strict=True):
+        # Inline, so that nothing is written next to a source that may belong to others.
         vectors[position] = inline_vector(each)
     return _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
 
@@ -140,6 +143,7 @@ class RowSet:
 
     def _add(self, bucket: int, bits: bytes) -> None:
         known = int.from_bytes(self.bitmaps.get(bucket, b""), "little")
+        # A bucket may arrive in several parts, since Spark groups by clause as well.
         self.bitmaps[bucket] = (known | int.from_bytes(bits, "little")).to_bytes(len(bits), "little") if known else bits
 
     def indices(self) -> Rows:

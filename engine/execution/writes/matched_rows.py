@@ -82,6 +82,7 @@ def find_rows(
     for file, kind, number, bitmap, count in answered_places(watched.read, context, _MATCHING):
         kinds.setdefault(kind, {}).setdefault(file, RowSet()).add(number, bitmap)
         times[kind] = times.get(kind, 0) + count
+    # Not evaluated now: the read set is tested only if another commit wins.
     reads = _LaterRows(watched.file_predicate(table, given), table, places, context)
     found = MatchedRows(
         kinds=kinds,
@@ -90,6 +91,8 @@ def find_rows(
         scanned=watched.read_last,
         files=watched.positions(table),
     )
+    # Bitmaps cannot show a repeated position, so the counts are compared. A repetition
+    # means that the query returned a row twice.
     if once and sum(times.values()) != count_rows(found.all):
         raise ChangedRowsDiffer(table.label, sum(times.values()), count_rows(found.all))
     return found
@@ -155,6 +158,8 @@ class _LaterRows:
 
     def _holds(self, files: RecordBatch) -> bool:
         try:
+            # The winning commit's files are read although they belong to no snapshot of
+            # ours: serializability concerns their rows.
             added = self.table.snapshot.row_files.readable(pa.Table.from_batches([files]))
             read = with_numbers(self.places.over(replace(self.places.scan, files=added, pruning=None)))
             return any(True for _ in answered_places(read.read, self.context, _MATCHING))
@@ -184,6 +189,9 @@ class _Watched:
         """
         every = np.arange(table.snapshot.num_files)
         pruned = [every if rows is None else np.asarray(rows) for rows in self.pruning.pruned] if self.pruning else []
+        # If Spark plans the only scan several times, each planning's condition holds, so
+        # their intersection is sound. With several scans of the target a file counts if one
+        # of them read it.
         together = np.intersect1d if self.is_once else np.union1d
         return pa.array(reduce(together, pruned) if pruned else every)
 

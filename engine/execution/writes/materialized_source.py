@@ -38,6 +38,8 @@ def materialized_rows(storage: Storage, scan: Scan, source: ReadPlan, context: E
     given = [
         name for name, field in zip(names, scan.schema.fields, strict=True) if field.data_type is not PrimitiveType.VOID
     ]
+    # Parquet has no type for VOID columns, and a file needs at least one column for its row
+    # count.
     if not given:
         columns = StructType((StructField("c", PrimitiveType.BOOLEAN),))
         given = ["true"]

@@ -49,6 +49,8 @@ def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, context: Exe
     now_ms = context.request.now_ms()
     own = formats[entry.format]
     with naming(label):
+        # A REST catalog assigns the location when the creation is staged; data files must
+        # be written there.
         location = own.prepared(entry.location, plan.definition)
     written = written_files(own, own.folder(location), plan.source, plan.rows, context)
     with report_removal(entry), written as new, naming(label):
@@ -93,6 +95,7 @@ def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitD
         snapshot = plan.table.snapshot
         gone = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
         transaction = plan.table.own.begin(snapshot, with_metrics(description, **gone), plan.table.label)
+        # The replaced version's files stay for time travel until VACUUM removes them.
         transaction.remove_all_files()
         transaction.define(plan.definition)
     return transaction

@@ -104,6 +104,7 @@ def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> Target
     # Not the old files' scan, in which a column that they lack is a constant.
     own = table.snapshot.row_files.scan(table.snapshot.table_config, new.files, relation, table.label)
     scan = replace(own, pruning=None, row_tracking=None)
+    # `=` rather than `<=>`: REPLACE USING never matches NULL.
     condition = " AND ".join(f"{old}.{quote(name)} = {fresh}.{quote(name)}" for name in columns)
     join = f"AS {old} LEFT SEMI JOIN {relation} AS {fresh} ON {condition}"
     return places_where(table, join, (scan,))
@@ -131,7 +132,11 @@ def without_rows(
     for position, each in rows.items():
         counts[position] = len(each)
     live = live_rows(table, files)
+    # A file whose live rows are all deleted is removed. A deletion vector over all rows
+    # would keep it in each listing.
     partly = (counts > 0) & (counts != live)
+    # "Writer Requirement for Deletion Vectors": a file with a vector must have
+    # `numRecords`.
     is_updated = partly & (live >= 0) if table.snapshot.table_config.has(capability) else np.zeros(files.num_rows, bool)
     remaining = without_files(table, found)
     with ExitStack() as staged:

@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 _PLAIN_ROWS_MAX = 20_000
 # Table setting -> codec name in PyArrow and in file names. None: Spark's default.
+# Spark's default codec is snappy. Another codec is left to Spark, whose writer has its own
+# levels and native libraries.
 _CODECS = {None: "snappy", "snappy": "snappy", "zstd": "zstd"}
 # The default level in Parquet's Java library.
 _ZSTD_LEVEL = 3
@@ -90,7 +92,10 @@ def written_files(
             for file in written
         ]
         new = own.describe_files(target, rows.config, files, rows.identity_names)
+        # Not in the log and not needed by readers.
         discard(target, new.empty)
+        # The last point at which a cancelled statement can still remove its files without a
+        # commit.
         context.request.cancel.ensure_live()
         yield new
 
@@ -113,6 +118,8 @@ def discarded_on_failure(storage: Storage, paths: Iterable[str], context: Execut
     except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
         raise
     except BaseException as error:
+        # Sealed means that the put may have been sent; then an unexpected exception leaves
+        # it unknown whether the commit exists.
         if isinstance(error, SqlError) or not context.request.cancel.is_sealed:
             discard(storage, paths)
         raise
@@ -135,6 +142,8 @@ def write_plain_rows(
     """Writes rows that need no Spark (`engine.enforcement.plain_literals`); returns None for others."""
     if source.scans or source.views or not takes_values_as_they_stand(rows) or rows.config.compression not in _CODECS:
         return None
+    # Lineage comes from Spark's analyzed plan, and any other setting might change how a
+    # literal is parsed or stored.
     if context.request.on_lineage is not None or not all(map(_is_irrelevant, context.executor.setting_names)):
         return None
     values = plain_rows(source.text, context.parameters)
@@ -163,6 +172,7 @@ def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
     with pq.ParquetWriter(
         output,
         columns.schema,
+        # As Spark's writer does by default: old readers do not know the types of Parquet 2.
         version="1.0",
         compression=codec,
         compression_level=_ZSTD_LEVEL if codec == "zstd" else None,
@@ -172,6 +182,8 @@ def _parquet(columns: pa.Table, rows: WritePlan) -> bytes:
         write_page_index=True,
     ) as writer:
         writer.write_table(columns)
+        # Spark reads the exact types from this entry, for example `char(n)` in column
+        # metadata, which Parquet's own schema does not have.
         schema = rows.config.stored_schema.to_json()
         writer.add_key_value_metadata({_SCHEMA_KEY: schema, _VERSION_KEY: SPARK_VERSION})
     return output.getvalue()
@@ -186,6 +198,8 @@ def _write(
             source, _target(rows, folder, credentials_id, token), context.request, context.parameters
         )
     except SparkFailure as failure:
+        # The token distinguishes an error raised by our checks from one with the same text
+        # in the user's expressions.
         error = violation(rows, token, failure)
         if error is None:
             raise

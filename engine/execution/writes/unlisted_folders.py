@@ -88,6 +88,8 @@ def is_abandoned(
         commits = commit_times(storage)
     except (OSError, ValueError, KeyError, TypeError):
         return False
+    # Another catalog may serve the same folder, and a young marker may belong to a
+    # statement that still runs.
     if owner is None or owner != catalog.own_folder or dropped_ms / 1000 >= older_than_s:
         return False
     is_used = any(ms > dropped_ms for ms in commits) if statement == "drop" else len(commits) > 1

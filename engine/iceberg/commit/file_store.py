@@ -88,6 +88,8 @@ class FileMetadataStore:
         return load_newest(self.storage, self._load)
 
     def _load(self, name: str, status: FileStatus | None) -> LoadedMetadata:
+        # The stamp is taken before the read: if the file is replaced in between, a later
+        # comparison finds the difference.
         stamp = status or self.storage.stat(name)
         value = parse_json(self.storage.read_bytes(name), name)
         metadata = read_metadata(value, name, self.storage.root)
@@ -104,6 +106,8 @@ class FileMetadataStore:
         self.storage.ensure_writable()
         if any(isinstance(update, SetLocation) for update in updates):
             raise IcebergUpdateRefused(self.storage.root, "a table in a folder is where its metadata is")
+        # The requirements are what a REST catalog would check. Here the base itself is the
+        # newest version, so that an unmet one means that another writer was faster.
         if unmet(requirements, None if base is None else base.json) is not None:
             return None
         if base is None:
@@ -113,17 +117,26 @@ class FileMetadataStore:
             raise IcebergTableIsStatic(self.storage.root, base.name)
         value = apply(base.json, updates, self.clock())
         dropped = _log_metadata(value, base)
+        # The base's property decides, not the new one's: two writers on one base must try
+        # the same file name, or both puts would succeed.
         compressed = base.metadata.properties.get(COMPRESSION, "none").lower() == "gzip"
         name = name_of(version + 1, compressed=compressed)
+        # Put-if-absent protects the name `v<N+1>` only. After DROP and CREATE in the same
+        # folder that name may be free again, in another table.
         if not self._is_same(base):
             if not self._has_later(base):
                 raise ConcurrentDrop(self.storage.root)
             return None  # later commits have removed the file
+        # With `write.metadata.delete-after-commit.enabled` a version file can be absent
+        # because it is old. Its name would be free for a put, although the version was
+        # committed.
         if _removes_versions(base.json) and newest_metadata(self.storage) != base.name:
             return None  # the next version may have existed and been removed
         committed = self._put(version + 1, name, value)
         if committed is None:
             return None
+        # DROP may have removed the base between the check and the put. Our version would
+        # then be the only file of a table that does not exist.
         if not self._still_has(base) and not self._has_later(committed):
             with suppress(OSError):
                 self.storage.delete(name)
@@ -142,8 +155,12 @@ class FileMetadataStore:
     def _put(self, version: int, name: str, value: Json) -> LoadedMetadata | None:
         root = self.storage.root
         text = json.dumps(value, separators=(",", ":")).encode()
+        # Without a time in the header equal metadata has equal bytes, by which
+        # `put_confirmed` recognizes our own file.
         data = gzip.compress(text, mtime=0) if ".gz." in name else text
         metadata = read_metadata(value, name, root)  # never write metadata that cannot be read back
+        # Another engine may spell the version differently (`.gz.metadata.json`), which
+        # put-if-absent on our name cannot see.
         other = find_version(self.storage, version)
         if other is not None:
             return None
@@ -187,6 +204,7 @@ class FileMetadataStore:
             return False
         version, known = version_of(newest.name), version_of(loaded.name)
         is_later = version is not None and known is not None and version > known
+        # A later version with another UUID belongs to another table in the same folder.
         return is_later and newest.metadata.table_uuid == loaded.metadata.table_uuid
 
     def _ensure_not_converted(self, version: int, committed: LoadedMetadata) -> None:
@@ -203,6 +221,8 @@ class FileMetadataStore:
     def _follow_up(self, version: int, dropped: Sequence[str]) -> None:
         """Updates the hint and deletes dropped versions. Failures do not affect the commit: readers need no hint."""
         try:
+            # Not atomic with the commit: the hint may go backwards when two writers update
+            # it in the other order. Readers therefore search forward from it.
             self.storage.write(HINT, str(version).encode())
             for name in dropped:
                 self.storage.delete(name)
@@ -233,6 +253,7 @@ def _log_metadata(value: Json, base: LoadedMetadata) -> list[str]:
         {"timestamp-ms": base.metadata.last_updated_ms, "metadata-file": f"{location}/{base.name}"},
     ]
     try:
+        # At least one entry, as in Java: the previous file is needed to roll back by hand.
         versions_max = max(1, int(value["properties"].get(VERSIONS_MAX, _VERSIONS_MAX_DEFAULT)))
     except ValueError:
         versions_max = _VERSIONS_MAX_DEFAULT

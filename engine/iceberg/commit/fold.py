@@ -97,6 +97,7 @@ def _holds(requirement: Requirement, metadata: Json | None) -> bool:
         case AssertLastAssignedFieldId(field_id):
             return bool(metadata.get("last-column-id") == field_id)
         case AssertCurrentSchemaId(schema_id):
+            # v1 metadata may have one schema without an id; readers assign it id 0.
             return bool(metadata.get("current-schema-id", 0) == schema_id)
         case AssertLastAssignedPartitionId(field_id):
             return bool(_last_partition_id(metadata) == field_id)
@@ -113,6 +114,8 @@ def ref_snapshot_id(metadata: Json, name: str) -> int | None:
     found = (metadata.get("refs") or {}).get(name)
     if found is not None:
         return int(found["snapshot-id"])
+    # Java writes -1 for a table without snapshots, although the specification omits the
+    # field.
     current = metadata.get("current-snapshot-id") if name == MAIN else None
     return None if current in (None, NO_SNAPSHOT) else int(current)
 
@@ -127,6 +130,8 @@ def apply(metadata: Json, updates: Sequence[Update], now_ms: int) -> Json:
     fold = _Fold(after, now_ms)
     for update in updates:
         fold.apply(update)
+    # Never earlier than before: some readers reject a metadata log whose times go
+    # backwards.
     after["last-updated-ms"] = max(now_ms, after["last-updated-ms"])
     return _as_its_version_says(after)
 
@@ -138,6 +143,8 @@ def _modern(metadata: Json) -> Json:
         metadata |= {"schemas": [schema], "current-schema-id": schema["schema-id"]}
     if "partition-specs" not in metadata:
         fields = [
+            # v1 specs may lack field ids; "Partition Specs" assigns them in order from
+            # 1000.
             {"field-id": FIRST_PARTITION_ID + position, **field}
             for position, field in enumerate(metadata.get("partition-spec") or [])
         ]
@@ -152,6 +159,7 @@ def _modern(metadata: Json) -> Json:
     refs = metadata["refs"] = metadata.get("refs") or {}
     current = metadata.get("current-snapshot-id")
     if MAIN not in refs and current not in (None, NO_SNAPSHOT):
+        # Before references existed the current snapshot was the only branch.
         refs[MAIN] = {"snapshot-id": current, "type": "branch"}
     return metadata
 
@@ -173,6 +181,7 @@ def _as_its_version_says(metadata: Json) -> Json:
     else:
         metadata.pop("schema", None)
         metadata.pop("partition-spec", None)
+    # Version 3 forbids -1 for "no snapshot"; older readers accept it.
     if metadata["format-version"] >= FORMAT_VERSION_MAX and metadata.get("current-snapshot-id") == NO_SNAPSHOT:
         metadata.pop("current-snapshot-id")
     return metadata
@@ -195,12 +204,16 @@ class _Fold:
                 self._upgrade(version)
             case AddSchema(schema, last_column_id):
                 metadata["schemas"] = _with(metadata["schemas"], schema, "schema-id")
+                # Ids are never reused, even after the column was dropped: old files still
+                # have values under them ("Schema Evolution").
                 metadata["last-column-id"] = max(metadata["last-column-id"], last_column_id)
             case SetCurrentSchema(schema_id):
                 metadata["current-schema-id"] = self._latest_id("schemas", "schema-id", schema_id)
             case AddSpec(spec):
                 metadata["partition-specs"] = _with(metadata["partition-specs"], spec, "spec-id")
                 ids = [field["field-id"] for field in spec["fields"]]
+                # Likewise for partition fields: manifests identify partition values by
+                # these ids.
                 metadata["last-partition-id"] = max([metadata["last-partition-id"], *ids])
             case SetDefaultSpec(spec_id):
                 metadata["default-spec-id"] = self._latest_id("partition-specs", "spec-id", spec_id)
@@ -226,6 +239,8 @@ class _Fold:
             case RemoveSnapshotRef(name):
                 metadata["refs"].pop(name, None)
                 if name == MAIN:
+                    # Without the main branch the table has no current state, so its log
+                    # would describe a history that can no longer be read.
                     metadata |= {"current-snapshot-id": NO_SNAPSHOT, "snapshot-log": []}
             case RemoveSnapshots(ids):
                 self._remove_snapshots(frozenset(ids))
@@ -242,12 +257,16 @@ class _Fold:
 
     def _latest_id(self, key: str, id_key: str, id: int) -> int:
         """Returns the id if an object has it; for `LAST_ADDED`, the id that was added last."""
+        # The REST specification uses -1 for "added by this request", because the catalog
+        # may assign another id.
         found = self._metadata[key][-1][id_key] if id == LAST_ADDED and self._metadata[key] else id
         if all(each[id_key] != found for each in self._metadata[key]):
             raise IcebergUpdateRefused(self._metadata["location"], f"there is no {id_key} {found}")
         return int(found)
 
     def _remove(self, key: str, id_key: str, ids: Sequence[int], used: int) -> None:
+        # The default spec or current schema must exist, or the metadata cannot be read at
+        # all.
         if used in ids:
             raise IcebergUpdateRefused(self._metadata["location"], f"the {id_key} {used} is in use")
         self._metadata[key] = [each for each in self._metadata[key] if each[id_key] not in ids]
@@ -260,11 +279,15 @@ class _Fold:
         metadata["format-version"] = version
         if before < 2 <= version:
             metadata["table-uuid"] = metadata.get("table-uuid") or str(uuid4())  # optional in v1
+            # "Format version changes": all files of a v1 table have sequence number 0, so
+            # that no later delete applies to files that it should not.
             metadata.setdefault("last-sequence-number", 0)
             metadata["snapshots"] = [
                 {**each, "sequence-number": each.get("sequence-number", 0)} for each in metadata["snapshots"]
             ]
         if before < 3 <= version:
+            # Row lineage begins with the upgrade: rows in existing files have no id until a
+            # later commit gives their manifest a first row id.
             metadata.setdefault("next-row-id", 0)
 
     def _add_snapshot(self, snapshot: Json) -> None:
@@ -273,11 +296,14 @@ class _Fold:
         if any(each["snapshot-id"] == snapshot["snapshot-id"] for each in metadata["snapshots"]):
             raise IcebergUpdateRefused(metadata["location"], f"the snapshot {snapshot['snapshot-id']} is there")
         if metadata["format-version"] > 1:
+            # A reused number would make new deletes apply to files with the same number, or
+            # not apply to older ones ("Sequence Numbers").
             if number <= metadata["last-sequence-number"] and snapshot.get("parent-snapshot-id") is not None:
                 raise IcebergUpdateRefused(metadata["location"], f"the sequence number {number} was given before")
             metadata["last-sequence-number"] = max(number, metadata["last-sequence-number"])
         if metadata["format-version"] >= 3:
             first = snapshot["first-row-id"]
+            # Two rows with one id would be indistinguishable for readers of the lineage.
             if first < metadata["next-row-id"]:
                 raise IcebergUpdateRefused(metadata["location"], f"row ids from {first} on were given before")
             metadata["next-row-id"] = first + snapshot["added-rows"]
@@ -294,6 +320,8 @@ class _Fold:
         metadata["refs"][name] = reference
         if name == MAIN and metadata.get("current-snapshot-id") != snapshot_id:
             metadata["current-snapshot-id"] = snapshot_id
+            # A rollback makes an old snapshot current now. Time travel by timestamp reads
+            # this log, so the entry needs the time of the rollback.
             time = snapshot["timestamp-ms"] if snapshot_id in self._added else self._now_ms
             metadata["snapshot-log"] = [*metadata["snapshot-log"], {"timestamp-ms": time, "snapshot-id": snapshot_id}]
 
@@ -318,6 +346,8 @@ class _Fold:
 
 def _with(values: list[Json], new: Json, id_key: str) -> list[Json]:
     """Returns the list with `new` appended; an object with the same id is replaced."""
+    # The new object comes last, so that `LAST_ADDED` finds it even if it replaced an object
+    # with the same id.
     return [*(each for each in values if each[id_key] != new[id_key]), new]
 
 

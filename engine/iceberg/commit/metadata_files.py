@@ -23,6 +23,7 @@ from engine.storage.storage import METADATA_FOLDER, FileStatus, Storage
 METADATA_SUFFIX = ".metadata.json"
 HINT = f"{METADATA_FOLDER}/version-hint.text"
 _PLAIN, _COMPRESSED = "v{}.metadata.json", "v{}.gz.metadata.json"
+# Java wrote `.metadata.json.gz` in early releases and still reads it.
 _SPELLINGS = (_PLAIN, _COMPRESSED, "v{}.metadata.json.gz")
 _VERSIONED = re.compile(r"v(\d{1,18})(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
 _METASTORE = re.compile(r"(\d{1,18})-.*(?:\.gz)?\.metadata\.json(?:\.gz)?")
@@ -55,13 +56,18 @@ def _newest(storage: Storage) -> tuple[str, FileStatus | None]:
     """Returns the newest metadata file, with its status if known."""
     hint = _hint(storage)
     if hint is not None and hint.isdecimal():
+        # Listed from "v" rather than from the hint's version: versions are not padded, so
+        # `v10` sorts before `v9`.
         listed = _versions_from(storage, "v", int(hint))
+        # A hint to a file that is gone is stale or belongs to a former table; then the
+        # folder decides.
         found = _find(storage, int(hint), listed)
         if found is not None:
             name = _last(storage, int(hint), found, listed)
             return name, None if listed is None else listed[name]
         return _any_listed(storage)
     if hint is not None:
+        # PyIceberg and DuckDB write or accept hints with a file name instead of a number.
         for name in (f"{hint}{METADATA_SUFFIX}", f"v{hint}{METADATA_SUFFIX}", hint):
             if _ANY.fullmatch(name) and "/" not in name and storage.exists(f"{METADATA_FOLDER}/{name}"):
                 return f"{METADATA_FOLDER}/{name}", None
@@ -88,6 +94,7 @@ def load_newest(storage: Storage, load: Callable[[str, FileStatus | None], Loade
             return load(name, status)
         except (FileNotFoundError, NotADirectoryError) as error:
             before, (name, status) = name, _newest(storage)
+            # The same name twice: the file does not exist, and no later commit replaced it.
             if name == before:
                 raise IcebergFileNotFound(storage.root, name) from error
     return load(name, status)
@@ -111,6 +118,7 @@ def name_of(version: int, *, compressed: bool) -> str:
 
 def _hint(storage: Storage) -> str | None:
     try:
+        # Bounded, since anything can be in the file; many tools append a line break.
         return storage.read_range(HINT, 0, _HINT_BYTES_MAX).decode("utf-8", "replace").strip() or None
     except FileNotFoundError:
         return None
@@ -138,6 +146,8 @@ def _versions_from(storage: Storage, start: str, newest: int) -> Mapping[str, Fi
 
 
 def _last(storage: Storage, version: int, found: str, listed: Mapping[str, FileStatus] | None) -> str:
+    # Commits are contiguous: the first missing version ends the search. Its cost grows with
+    # the staleness of the hint.
     while (after := _find(storage, version + 1, listed)) is not None:
         version, found = version + 1, after
     return found
@@ -158,5 +168,8 @@ def _listed(storage: Storage) -> str:
 
 def _only(storage: Storage, names: list[str]) -> str:
     if len(names) > 1:
+        # Two files with one number are two attempts of a metastore table. Only the
+        # metastore has the committed one, so a guess might read data that was never
+        # committed.
         raise AmbiguousIcebergMetadata(storage.root, ", ".join(sorted(names)[:5]))
     return names[0]

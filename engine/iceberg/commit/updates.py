@@ -229,6 +229,7 @@ def reference_json(reference: Reference) -> Json:
     return {
         "snapshot-id": reference.snapshot_id,
         "type": "branch" if reference.is_branch else "tag",
+        # Catalogs take null for an invalid limit; an absent one means the table's default.
         **{key: value for key, value in limits.items() if value is not None},
     }
 

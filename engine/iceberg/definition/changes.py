@@ -105,6 +105,8 @@ def redefine_table(
     old: IcebergDefinition, schema: StructType, partition_columns: Iterable[str], changes: Iterable[DefinitionChange]
 ) -> IcebergDefinition:
     """Returns the definition for REPLACE TABLE: as for a new table, but uuid, history and properties are retained."""
+    # Columns that the new definition shares with the old one keep their ids, so that older
+    # snapshots stay readable with their own schemas.
     columns = with_ids_of(schema, old.iceberg_schema.fields)
     blank = replace(
         old,
@@ -204,6 +206,8 @@ def _ensure_same_partitions(old: IcebergDefinition, struct: StructOfType) -> Non
     for path, each in walk(struct):
         was, is_ = before.get(each.id), each.type
         if was == SimpleType(Kind.DATE) and was != is_:
+            # A date's bucket or identity value differs from the timestamp's; years, months
+            # and days of a date and its midnight are equal.
             used = [field_ for field_ in _partition_fields(old) if field_.transform.kind not in _DATE_PARTS]
             _ensure_no_source(path, {each.id}, used)
 
@@ -227,6 +231,8 @@ def _last_partition_id(spec: PartitionSpec, last: int) -> int:
 def _schema_with_ids(schema: IcebergSchema, before: TableMetadata) -> IcebergSchema:
     for known in (before.schema, *before.schemas.values()):
         if (known.struct, known.identifier_ids) == (schema.struct, schema.identifier_ids):
+            # "Schema Evolution": an equal schema is reused with its id, instead of a copy
+            # under a new one.
             return known
     return replace(schema, schema_id=max(before.schemas) + 1)
 
@@ -311,6 +317,8 @@ def _with_property(draft: _Draft, key: str, value: str) -> _Draft:
     old = draft.old
     if key == FORMAT_VERSION:
         version = parse_format_version(old.name, value)
+        # Metadata of a higher version has fields (sequence numbers, row ids) that a lower
+        # one cannot express.
         if version < old.format_version and old.before is not None:
             raise IcebergPropertyRefused(old.name, key, f"the table has version {old.format_version}, which stays")
         return replace(draft, old=replace(old, format_version=version))

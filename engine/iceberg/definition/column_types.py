@@ -221,8 +221,12 @@ def file_field(field: IcebergField, names: Mapping[int, str] | None = None, *, i
     """Returns the field for reading files. `is_column`: a top-level column, for which Spark fills in the default."""
     metadata: dict[str, Any] = {} if names is not None else {FIELD_ID: field.id}
     if is_column and field.initial_default is not None and not has_sql_default(field):
+        # Spark's own mechanism for columns that older files lack; it knows top-level
+        # columns only.
         metadata[_EXISTS_DEFAULT] = default_sql(field.type, field.initial_default)
     name = f"{_IN_NO_FILE}{field.id}" if names is None else names.get(field.id, f"{_IN_NO_FILE}{field.id}")
+    # Nullable even if required: a file from before the field was added lacks it, and
+    # Spark's reader would fail.
     return StructField(name, file_type(field.type, names), True, metadata)
 
 

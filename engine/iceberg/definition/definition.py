@@ -78,6 +78,7 @@ class IcebergDefinition(UnconstrainedConfig):
     def has(self, capability: Capability) -> bool:
         mode = _MODES.get(capability)
         if mode is not None:
+            # Version 1 has no delete files.
             return self.format_version > 1 and self.properties.get(mode, "").lower() == MERGE_ON_READ
         return capability in _CAPABILITIES
 
@@ -126,6 +127,8 @@ class IcebergDefinition(UnconstrainedConfig):
     def _divisor(self, source_id: int, kind: TransformKind) -> int:
         source = next(each.type for _, each in walk(self.iceberg_schema.struct) if each.id == source_id)
         is_nanos = isinstance(source, SimpleType) and source.kind in _NANOS
+        # Spark's partition expressions get microseconds; identity values keep the stored
+        # nanoseconds.
         return _NANOS_PER_MICRO if is_nanos and kind is not TransformKind.IDENTITY else 1
 
     @property
@@ -157,6 +160,7 @@ class IcebergDefinition(UnconstrainedConfig):
 
     @property
     def _divided(self) -> tuple[PartitionField, ...]:
+        # A void field is always null and divides nothing.
         return tuple(each for each in self.spec.fields if each.transform.kind is not TransformKind.VOID)
 
     @property

@@ -95,6 +95,8 @@ def without_field(
         found = next((each for each in spec.fields if (each.source_id, each.transform) == (source.id, transform)), None)
     if found is None or found.transform.kind is TransformKind.VOID:
         raise IcebergPartitioningRefused(table, str(term), "it is not, so it cannot be dropped")
+    # "Partition Evolution": version 1 manifests identify partition fields by position, so
+    # that none may be removed.
     if format_version == 1:
         void = replace(found, transform=Transform(TransformKind.VOID))
         return replace(spec, fields=tuple(void if each is found else each for each in spec.fields))
@@ -137,6 +139,7 @@ def sort_order(
                 source_id=source.id,
                 transform=transform,
                 descending=term.descending,
+                # As in Spark: ascending orders have nulls first, descending ones last.
                 nulls_first=not term.descending if term.nulls_first is None else term.nulls_first,
             )
         )
@@ -197,6 +200,8 @@ def ensure_distinct(table: str, schema: IcebergSchema, spec: PartitionSpec) -> N
     names = [field.name for field in spec.fields]
     for field in spec.fields:
         column = next((each for each in schema.fields if each.name == field.name), None)
+        # Java rejects a partition field with the name of another column: both are columns
+        # of the metadata tables.
         is_own = column is not None and column.id == field.source_id and field.transform.kind in _NAMED_AS_COLUMNS
         if names.count(field.name) > 1 or (column is not None and not is_own):
             raise IcebergPartitioningRefused(table, field.name, "the name is that of a column or of another field")

@@ -138,6 +138,8 @@ def find_orphans(
         text = by_path.get(_parts(place)[-1])
         if text is not None and prefixes.of(text) == prefixes.of(root):
             continue
+        # The same key in another bucket or scheme may be the same file (s3 and s3a) or a
+        # different one; deleting on a guess would lose data.
         if text is not None and prefixes.mode is PrefixMismatch.ERROR:
             return Orphans(names=(), doubtful=(place, text))
         if text is None or prefixes.mode is PrefixMismatch.DELETE:
@@ -149,6 +151,7 @@ def _named(files: TableFiles, loaded: LoadedMetadata) -> Iterator[str]:
     """Yields all paths that the metadata references, in its spelling, and files that exist without a reference."""
     metadata = loaded.metadata
     location = metadata.location
+    # The newest metadata file is in no metadata log: the log has the versions before it.
     yield from (f"{location}/{HINT}", f"{location}/{loaded.name}")
     yield from (each.file for each in metadata.metadata_log)
     for key in ("statistics", "partition-statistics"):

@@ -70,10 +70,14 @@ def unneeded(files: TableFiles, gone: Iterable[SnapshotInfo], retained: Iterable
     own = {path: each for path, each in files.manifests(gone).items() if path not in retained_manifests}
     found = {path: kind for kind, path in files.contents(own.values())}
     if found:
+        # Retained manifests are only read if files may go: an expiry that removes nothing
+        # reads none of them.
         for _, path in files.contents(retained_manifests.values()):
             found.pop(path, None)
     found |= dict.fromkeys(own, FileKind.MANIFEST)
     found |= dict.fromkeys(files.lists(gone) - files.lists(retained), FileKind.MANIFEST_LIST)
+    # By name in the folder: two metadata versions may spell one file's location
+    # differently.
     needed = {files.name_of(path) for path in (*retained_manifests, *files.lists(retained))}
     names = {files.name_of(path): kind for path, kind in found.items()}
     return {name: kind for name, kind in names.items() if name is not None and name not in needed}

@@ -78,6 +78,7 @@ def _references(metadata: TableMetadata, now_ms: int) -> tuple[list[Reference], 
     for reference in metadata.refs.values():
         info = metadata.snapshots.get(reference.snapshot_id)
         age_max_ms = default_ms if reference.max_ref_age_ms is None else reference.max_ref_age_ms
+        # "Snapshot Retention Policy": main never expires.
         stays = reference.name == MAIN or (info is not None and now_ms - info.timestamp_ms <= age_max_ms)
         (retained if stays else gone).append(reference)
     return retained, gone
@@ -89,6 +90,8 @@ def _of_branch(metadata: TableMetadata, branch: Reference, now_ms: int, oldest_m
     keep = keep if branch.min_snapshots_to_keep is None else branch.min_snapshots_to_keep
     retained: set[int] = set()
     for each in ancestry(metadata, metadata.snapshots.get(branch.snapshot_id)):
+        # The ancestors are in descending order: the first that is too old ends the walk,
+        # and all below it expire.
         if len(retained) >= keep and each.timestamp_ms < oldest_ms:
             break
         retained.add(each.snapshot_id)

@@ -107,7 +107,11 @@ def load_changes(table: IcebergSnapshot, start: Bound, end: Bound | None, *, all
     _ensure_plain(table)
     chain = list(ancestry(table.metadata, table.info))[::-1]
     last = _last(table, chain, end, allow_outside=allow_outside)
+    # Only ancestors of the newest snapshot: a rollback leaves snapshots behind whose
+    # changes never were part of the table's present.
     selected = chain[_first(table, chain, start, allow_outside=allow_outside) : last + 1]
+    # "Snapshots": the operation `replace` means that files were rewritten with the same
+    # rows, as by compaction.
     found = [piece for info in selected if info.operation != _REPLACE for piece in _changed(table, info)]
     none = _scanned(table, table.no_entries, None, None)
     files = pa.concat_tables([none, *(piece.files for piece in found)]).combine_chunks()
@@ -238,6 +242,7 @@ def _pair(table: IcebergSnapshot, info: SnapshotInfo) -> tuple[LiveFiles, LiveFi
     new = after.manifests
     shared = {each.path for each in old} & {each.path for each in new}
     deletes = [{each.path for each in some if each.has_deletes} for some in (old, new)]
+    # A new delete file may apply to data files in manifests that both snapshots share.
     if deletes[0] != deletes[1]:
         shared = set()
     remaining = [[each for each in some if each.has_deletes or each.path not in shared] for some in (old, new)]

@@ -139,6 +139,8 @@ def _by_path(paths: pa.ChunkedArray, positions: pa.ChunkedArray) -> Positions:
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
     codes, rows = encoded.indices.to_numpy(), positions.to_numpy()
     order = np.lexsort((rows, codes))
+    # "Position Delete Files" must be sorted by path and position, but not all writers do
+    # it.
     codes, rows = codes[order], rows[order]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     names = encoded.dictionary.to_pylist()
@@ -165,6 +167,8 @@ def vectors(data: pa.Table, deletes: pa.Table, reader: DeleteReader, table: str)
         raise IcebergFeatureNotSupported(
             table, f"position deletes in {found['file_format'].filter(odd)[0].as_py()} files"
         )
+    # A deletion vector in v3 supersedes position delete files for its data file, which may
+    # remain in the snapshot after an upgrade.
     is_vector = pc.equal(kinds, _PUFFIN)
     described = _described(data, found.filter(is_vector), reader.places)
     positions = _positions(data, found.filter(pc.invert(is_vector)), reader, described)
@@ -191,10 +195,15 @@ def _described(data: pa.Table, entries: pa.Table, places: Places) -> dict[int, V
         place = rows.get(entry["referenced_data_file"])
         if entry["referenced_data_file"] is None or None in (entry["content_offset"], entry["content_size_in_bytes"]):
             raise MalformedIcebergFile(entry["file_path"], "a deletion vector in it has no place or no data file")
+        # The data file was removed, or is in a manifest that was pruned.
         if place is None:
             continue
+        # "Deletion Vectors": at most one per data file in a snapshot. With two it is
+        # unclear which rows are deleted, so the table is rejected.
         if place in found:
             raise MalformedIcebergFile(entry["file_path"], f"{entry['referenced_data_file']} has two deletion vectors")
+        # "Scan Planning": a delete applies only to data files that are not newer and in the
+        # same partition.
         if entry["sequence_number"] < sequences[place] or entry[PARTITION] != partitions[place]:
             raise MalformedIcebergFile(
                 entry["file_path"], "a deletion vector is older than its data file, or elsewhere"
@@ -249,6 +258,8 @@ def _positions(
         for path, part in deleted.items():
             place = rows.get(path)
             if place is not None and _applies(place, entry, sequences, partitions, described):
+                # Positions beyond the file's rows delete nothing. They would make the
+                # cardinality wrong, by which Spark verifies a vector.
                 found.setdefault(place, []).append(part[part < counts[place]])
     unions = {place: _union(parts) for place, parts in found.items()}
     return {place: deleted for place, deleted in unions.items() if len(deleted)}
@@ -257,11 +268,15 @@ def _positions(
 def _applies(place: int | None, entry: Any, sequences: Any, partitions: Any, described: Mapping[int, Any]) -> bool:
     if place is None or place in described:
         return False
+    # Equal numbers apply too: a MERGE adds data files and position deletes in one snapshot.
+    # For equality deletes the data file must be strictly older.
     return bool(entry["sequence_number"] >= sequences[place] and entry[PARTITION] == partitions[place])
 
 
 def _only_paths(entries: pa.Table) -> pa.Array:
     """Returns the data file that a position delete file applies to, if it is a single one."""
+    # Before `referenced_data_file` existed, writers expressed it by equal bounds of the
+    # path column, whose metrics are never truncated in delete files.
     low, high = metric(entries, "lower_bounds", FILE_PATH_ID), metric(entries, "upper_bounds", FILE_PATH_ID)
     same = pc.if_else(pc.fill_null(pc.equal(low, high), False), low, pa.scalar(None, pa.binary()))
     named = entries["referenced_data_file"].combine_chunks()

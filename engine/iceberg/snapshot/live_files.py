@@ -88,6 +88,8 @@ def live_files(
     found = live_entries(listed, read_all, decoded, root, format_version)
     data = _concat([table for table, each in zip(found, listed, strict=True) if not each.has_deletes])
     deletes = _concat([table for table, each in zip(found, listed, strict=True) if each.has_deletes])
+    # A pruned set may lack the other entry of a duplicate, so that the check would prove
+    # nothing.
     if is_whole:
         _ensure_contents(data, deletes)
     codes = partition_codes([data, deletes])
@@ -133,6 +135,7 @@ def _decode_all(
     paths = [manifests[each].path for each in missing]
     read = zip(paths, read_all(paths), strict=True)
     for position, table in zip(missing, decode_all(read), strict=True):
+        # Path and length identify a manifest: it is never changed after it was written.
         tables[position] = decoded.get(_key(root, manifests[position]), partial(_same, table), value_bytes)
     return [table for table in tables if table is not None]
 
@@ -160,11 +163,15 @@ def _inherited(entries: pa.Table, manifest: Manifest, format_version: int) -> pa
     if wrong:
         raise MalformedIcebergFile(manifest.path, "an entry has a status that is not known")
     if entries["key_metadata"].null_count < entries.num_rows:
+        # A reader without the key would return garbage rather than an error for some
+        # formats.
         raise MalformedIcebergFile(manifest.path, "it names encrypted files")
     entries = _with(entries, "first_row_id", _row_ids(entries, manifest))
     # After assigning row ids, which count the rows in preceding entries.
     gone = pc.equal(status, DELETED)
     live = entries.filter(pc.invert(gone)) if pc.any(gone).as_py() else entries
+    # Writers may leave the id null so that a manifest can be reused by a retry with the same
+    # content.
     live = _with(
         live, "snapshot_id", pc.fill_null(live["snapshot_id"], pa.scalar(manifest.added_snapshot_id, pa.int64()))
     )
@@ -187,6 +194,7 @@ def _sequence_numbers(live: pa.Table, name: str, manifest: Manifest, format_vers
 def _row_ids(entries: pa.Table, manifest: Manifest) -> Any:
     """Fills null ids: starting at the manifest's id, counting the rows in preceding entries without own ids."""
     ids = entries["first_row_id"]
+    # Only data files have row ids ("Row Lineage").
     if manifest.first_row_id is None or manifest.has_deletes or not ids.null_count:
         return ids
     unset = ids.is_null().to_numpy()
@@ -255,6 +263,7 @@ def partition_codes(tables: list[pa.Table]) -> list[pa.Array]:
         if found is None:
             continue
         found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        # Null is a partition value of its own: two nulls are in one partition.
         index = found.indices.fill_null(len(found.dictionary)).to_numpy().astype(np.int64)
         pairs = codes * (len(found.dictionary) + 1) + index
         codes = np.unique(pairs, return_inverse=True)[1].astype(np.int64)

@@ -100,6 +100,8 @@ class _Summaries:
         bounds = None
         found = [list(self._fields(each, column.id)) for each in self.manifests]
         for at, fields in enumerate(found):
+            # Several partition fields may have the column as source (after partition
+            # evolution); null is possible only if each of them permits it.
             has_null[at] = all(
                 field.transform.kind in _SAYS_NOTHING or summary.contains_null is not False for field, summary in fields
             )
@@ -142,6 +144,7 @@ class _Summaries:
     def _fields(self, manifest: Manifest, source_id: int) -> Iterator[tuple[PartitionField, FieldSummary]]:
         """Yields the partition fields on a column; nothing if the list does not have one summary per field."""
         spec = self.specs.get(manifest.spec_id)
+        # Some writers omit the summaries; then the manifest is read.
         if spec is None or len(spec.fields) != len(manifest.partitions):
             return
         for field, summary in zip(spec.fields, manifest.partitions, strict=True):
@@ -172,6 +175,8 @@ def _value(field: PartitionField, data: bytes | None, type_: SimpleType) -> Valu
         case Kind.DECIMAL:
             return int.from_bytes(data, "big", signed=True)
         case Kind.FLOAT | Kind.DOUBLE:
+            # A `float` column may have become `double`; old manifests still have four bytes
+            # ("Appendix D: Single-value serialization").
             form = _FLOATS.get(len(data))
             return None if form is None else float(struct.unpack(form, data)[0])
         case Kind.BOOLEAN:

@@ -101,6 +101,7 @@ class FileKnowledge:
         has_value, has_null, lows, highs = _YES, _YES, [], []
         kind = bounds_type(column.type)
         if not partitions_only:
+            # -1 stands for unknown: then both a value and a null are possible.
             nulls = pc.fill_null(metric(self.data, "null_value_counts", column.id), -1).to_numpy(zero_copy_only=False)
             has_value, has_null = nulls != self.data["record_count"].to_numpy(), nulls != 0
             if kind is not None:
@@ -113,6 +114,8 @@ class FileKnowledge:
                 np.broadcast_to(has_value, len(self)).copy(),
                 np.broadcast_to(has_null, len(self)).copy(),
             )
+            # A void transform gives null for each value, so it says nothing about the
+            # source column.
             if each.field.transform.kind not in (TransformKind.VOID, TransformKind.UNKNOWN):
                 has_value[each.rows[null]] = False
                 has_null[each.rows[~null]] = False
@@ -152,6 +155,7 @@ class FileKnowledge:
             return _Partitioned(field=each, rows=rows, values=[None], codes=np.zeros(len(rows), np.int64))
         encoded = column.dictionary_encode().unify_dictionaries()
         chunks = encoded.chunks
+        # Null is appended as the last value, which the null indices refer to.
         values = [*(chunks[0].dictionary.to_pylist() if chunks else []), None]
         indices = [chunk.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False) for chunk in chunks]
         codes = np.concatenate(indices).astype(np.int64) if indices else np.empty(0, np.int64)
@@ -295,6 +299,8 @@ class _Source:
         for name in path:
             if not isinstance(level, StructOfType):
                 return None
+            # Spark is case-insensitive by default, but Iceberg allows columns that differ
+            # in case only; the exact name wins.
             exact = (each for each in level.fields if each.name == name)
             folded = (each for each in level.fields if each.name.casefold() == name.casefold())
             found = next(exact, None) or next(folded, None)

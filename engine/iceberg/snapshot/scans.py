@@ -154,6 +154,8 @@ class _Builder:
         source = self.source
         groups = list(_groups(source))
         deletes = applied_deletes(source, self.label)
+        # A single scan keeps all of Spark's pushdown; the composed form is a UNION that the
+        # optimizer must see through.
         if len(groups) == 1 and not deletes and self._is_plain(groups[0]) and source.hidden.are_of_scans:
             files, keys = self._with_partition(source.files, groups[0])
             scan = self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
@@ -176,6 +178,8 @@ class _Builder:
             for each, mask in applied:
                 if mask.any():
                     if group.kind is not FileKind.PARQUET:
+                        # Spark's ORC and Avro readers give no row index, so that a match
+                        # cannot become a position delete.
                         raise IcebergRowsNotChangeable(self.label)
                     texts.append(self._matched(replace(group, rows=group.rows[mask]), each))
         if not texts:
@@ -186,6 +190,8 @@ class _Builder:
     def _is_plain(self, group: _Group) -> bool:
         """Returns True if a single scan has the table's columns, which Spark finds ignoring case."""
         columns = self.source.schema.fields
+        # Two columns that differ in case alone are legal in Iceberg; Spark's resolution
+        # would call every reference ambiguous.
         if group.kind is not FileKind.PARQUET or len({each.name.casefold() for each in columns}) < len(columns):
             return False
         return all(is_constant(_type_of(self.source.schema, each)) for each in group.constants)
@@ -213,6 +219,7 @@ class _Builder:
         touched = np.zeros(len(group.rows), bool)
         for _, mask in applied:
             touched |= mask
+        # Without any file there must still be one SELECT, whose schema the UNION has.
         if not touched.all() or not len(touched):
             yield self._rows(replace(group, rows=group.rows[~touched]), ())
         if touched.any():
@@ -237,6 +244,8 @@ class _Builder:
         names = OwnNames(self.source.schema)
         scan, listed = self._read(group, (deletes,))
         files, positions = scan.files, pa.array(group.rows)
+        # The file's number travels to the executors in the constants that row tracking has
+        # for each file; it identifies the file without shipping paths.
         for name in ("base_row_id", "default_row_commit_version"):
             files = files.set_column(files.schema.get_field_index(name), name, positions)
         tracking = RowTracking(row_id_column=None, row_commit_version_column=None)
@@ -313,13 +322,22 @@ class _Builder:
         grouped = ", ".join(f"{expression} AS {name}" for name, expression in keys)
         by = ", ".join(expression for _, expression in keys)
         newest = f"SELECT {grouped}, max({quoted(names.sequence)}) AS s"
+        # "Equality Delete Files": a delete applies to data files with a lower sequence
+        # number, so that among equal keys only the newest decides. One row per key also
+        # bounds the join's build side.
         found = f"{newest} FROM (SELECT {', '.join(listed)} FROM {relation}) GROUP BY {by}"
         alias = f"e{number}"
         own = [
+            # "Equality Delete Files": a null in the delete matches a null in the row,
+            # unlike SQL's equality.
             f"d.{quoted(names.key(key.id)) if key.is_dropped else _path_sql(key.path)} <=> {alias}.k{position}"
             for position, key in enumerate(deletes.keys)
         ]
+        # "Scan Planning": equality deletes with an unpartitioned spec are global; others
+        # apply within their partition only.
         own += [] if deletes.is_global else [f"d.{quoted(names.partition)} <=> {alias}.p"]
+        # Strictly less: a writer that deletes and inserts a key in one snapshot (Flink's
+        # upsert) keeps the row that it inserts.
         own.append(f"d.{quoted(names.sequence)} < {alias}.s")
         return f"{kind} ({found}) AS {alias} ON {' AND '.join(own)}"
 
@@ -383,6 +401,8 @@ def _groups(source: ScanSource) -> Iterator[_Group]:
         raise MalformedIcebergFile("The manifest list", f"the partition spec {unknown[0]} is not in the metadata")
     constants = {spec.spec_id: identities(source.schema, spec) for spec in source.specs.values()}
     types = {_type_of(source.schema, each) for fields in constants.values() for each in fields}
+    # "Column Projection": an identity partition value replaces a column that the file
+    # lacks. Files that contain the column can be read from it, which saves a group.
     if len({constants[spec] for spec in present}) > 1 or not all(map(is_constant, types)):
         constants = {spec: _not_in_files(source, specs == spec, constants[spec]) for spec in present}
     kinds: dict[Any, list[Codes]] = {}
@@ -468,6 +488,8 @@ def _equality(source: ScanSource, label: str) -> Iterator[_Deletes]:
 
 
 def _key(source: ScanSource, id: int, label: str) -> _Key:
+    # A delete may be keyed by a column that was dropped since; older files still have its
+    # values, and the delete still applies to them.
     newest = sorted(source.schemas.values(), key=lambda each: -each.schema_id)
     for schema in (source.schema, *newest):
         for column in schema.fields:

@@ -189,6 +189,8 @@ class IcebergSnapshot:
             raise IcebergRefNotWritable(self.label, f"The snapshot {self.version}")
         if self.address is None:
             ensure_not_converted(self.storage, self.label)
+        # Changing rows needs each row's file and position, which only a plain scan can
+        # deliver.
         if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
             raise IcebergRowsNotChangeable(self.label)
 
@@ -214,6 +216,7 @@ class IcebergSnapshot:
         """Returns another snapshot's manifests. Raises like `manifests`."""
         if info.key_id is not None:
             raise IcebergFeatureNotSupported(self.label, "encryption")
+        # Version 1 allows the manifests in the snapshot itself, without a list.
         if info.manifest_list is None:
             return tuple(named_manifest(path, info.snapshot_id, self.read) for path in info.manifests)
         key = ("manifest list", self.storage.root, info.manifest_list, info.snapshot_id)
@@ -262,6 +265,8 @@ class IcebergSnapshot:
     def as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """Adds the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
         files = scanned_files(self.places.paths(entries["file_path"]), entries, deleted)
+        # Paths in manifests are absolute and come from any writer: each must lie in a place
+        # that this table may read.
         for batch in files.to_batches():
             self.storage.confinement.ensure_files(batch)
         return files
@@ -324,6 +329,8 @@ class IcebergSnapshot:
 
     def narrowed(self, condition: Predicate) -> IcebergSnapshot:
         """Prunes manifests that the query does not need, unless all files are loaded. Raises like `manifests`."""
+        # With all manifests decoded there is nothing to save, and other statements share
+        # that result.
         if "live_files" in self.__dict__ or self.resolved_deletes is not None:
             return self
         needed = narrowed_manifests(self.manifests, condition, self.iceberg_schema, self.metadata.specs)
@@ -402,6 +409,8 @@ class IcebergSnapshot:
     @property
     def _row_tracking(self) -> RowTracking | None:
         """None for tables without row ids: older versions, or upgraded and not written since."""
+        # "Row Lineage": after an upgrade the files have no ids until a commit assigns them;
+        # ids for some rows only would look like nulls in others.
         if self.metadata.format_version < _LINEAGE_VERSION or self.live_files.data["first_row_id"].null_count:
             return None
         return ROW_LINEAGE
@@ -432,6 +441,8 @@ class IcebergSnapshot:
         statistics = measured_columns(data, self.iceberg_schema, columns)
         counts = data["record_count"]
         tight = pa.nulls(data.num_rows, pa.bool_())
+        # Equality deletes remove an unknown number of rows, so that neither the counts nor
+        # the bounds are exact.
         if self._equality.num_rows:
             counts = pa.nulls(data.num_rows, pa.int64())
             tight = pa.repeat(False, data.num_rows)

@@ -111,6 +111,8 @@ class IcebergTransaction:
         self.table = table
         self.branch = branch
         self.snapshot_id = new_snapshot_id()
+        # The table's owner sets the level per operation: `write.delete.isolation-level`,
+        # `write.update.…` and `write.merge.…`, as in Iceberg's Spark writer.
         level = f"write.{description.name.lower()}.isolation-level"
         self._properties = snapshot.metadata.properties if snapshot is not None else {}
         self.dependence = Dependence(is_serializable=self._properties.get(level, "").lower() != _SNAPSHOT_LEVEL)
@@ -175,6 +177,7 @@ class IcebergTransaction:
         """Implements `TableTransaction.add_deleted_rows`: the files remain, and their deletes are replaced."""
         assert isinstance(updated, IcebergPositionDeletes)
         updated_paths = self._named(updated.files["path"])["file_path"].combine_chunks()
+        # A file that only gets deletes stays live; it must not be removed as well.
         self._removed = [
             each.filter(pc.invert(pc.is_in(each["file_path"], value_set=updated_paths))) for each in self._removed
         ]
@@ -261,6 +264,8 @@ class IcebergTransaction:
         self._is_closed = True
         if self._changes_files:
             self.store.storage.ensure_writable()
+        # Files written by one attempt are reused by the next, because only the manifest
+        # list depends on the head.
         attempts = _Attempts(self)
         has_place = (
             self.snapshot is not None or self._changes_files
@@ -279,6 +284,8 @@ class IcebergTransaction:
                 attempts.discard_all()
             raise
         attempts.discard_lost()
+        # Read from the committed metadata: a REST catalog may have applied further changes
+        # in the same response.
         current = ref_snapshot_id(done.json, self.branch)
         files = tuple(path for new in self._added for path in new.paths)
         return IcebergCommit(store=self.store, loaded=done, version=current or 0, files=files)
@@ -287,6 +294,8 @@ class IcebergTransaction:
     def operation(self) -> str:
         """The operation in the snapshot's summary."""
         if not self.description.changes_data:
+            # "Snapshots": readers of changes skip `replace`, because the rows are the same
+            # before and after it.
             return "replace"
         adds = any(new.entries.num_rows for new in self._added)
         if not self._begins_anew and not self._removed and not any(_has_deletes(entries) for entries in self._entries):
@@ -319,6 +328,8 @@ class _Attempts:
         of = self._of
         if of.snapshot is None:
             return self._create()
+        # Loaded in each attempt. The transaction's own snapshot may be older, even in the
+        # first attempt.
         base = of.store.load()
         requirements, updates = self._definition_updates(base)
         if of.decide is not None:
@@ -346,11 +357,14 @@ class _Attempts:
         assert definition is not None, "a new table has a definition"
         updates: tuple[Update, ...] = creating_updates(definition)
         if of._changes_files:
+            # The manifest list needs the format version and ids of a table that does not
+            # exist yet; the updates define them.
             empty = new_metadata("", of.store.location, of.store.clock())
             snapshot = self._new_snapshot(None, apply(empty, updates, of.store.clock()))
             updates = (*updates, AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, None))
         done = self._put(None, (AssertCreate(),), updates)
         if done is None:
+            # Not retried: the existing table may have another schema.
             raise IcebergConflict(of.table, "made the table first")
         return done
 
@@ -364,11 +378,15 @@ class _Attempts:
         if metadata.table_uuid != read.table_uuid:
             raise ConcurrentDrop(of.table)
         same: tuple[Requirement, ...] = () if metadata.table_uuid is None else (AssertTableUuid(metadata.table_uuid),)
+        # Delete files have another form in each version: v3 allows no new position delete
+        # files, for example.
         if metadata.format_version != read.format_version and of._changes_files:
             raise IcebergConflict(of.table, "changed its format version")
         if not of._defines or of.definition is None:
             ensure_files_fit(of.table, of.files[0], read, metadata)
             return same, ()
+        # Definitions are compared as values. A commit that only added snapshots does not
+        # conflict with ALTER TABLE.
         if definition_of(metadata, metadata.schema, "") != definition_of(read, read.schema, ""):
             raise IcebergConflict(of.table, "changed its definition")
         requirements, updates = changing_updates(metadata, of.definition)
@@ -390,11 +408,15 @@ class _Attempts:
             info=None if reference is None else base.metadata.snapshots[reference.snapshot_id],
             iceberg_schema=base.metadata.schema,
         )
+        # Only the branch counts: commits on other branches do not concern this one,
+        # although they are in the same metadata.
         moved = (current.info.snapshot_id if current.info else None) != (read.info.snapshot_id if read.info else None)
         if moved:
             ensure_no_conflict(of.table, of.dependence, read.info, current, lambda entries: _as_files(read, entries))
         snapshot = self._new_snapshot(None if of._begins_anew else current, after)
         return (
+            # A REST catalog applies updates to its newest metadata. The requirement makes
+            # it reject the request if the branch moved after our validation.
             (AssertRefSnapshotId(of.branch, None if reference is None else reference.snapshot_id),),
             (AddSnapshot(snapshot), _set_branch(of.branch, of.snapshot_id, reference or of._made)),
         )
@@ -410,6 +432,8 @@ class _Attempts:
         parent = None if current is None else current.info
         parent_id = None if parent is None else parent.snapshot_id
         version = metadata["format-version"]
+        # Assigned per attempt. Manifests written earlier stay valid, because their entries
+        # inherit the number from the list ("Sequence Number Inheritance").
         number = metadata.get("last-sequence-number", 0) + 1 if version > 1 else 0
         self._count += 1
         written = write_manifest_list(
@@ -430,6 +454,8 @@ class _Attempts:
             "snapshot-id": of.snapshot_id,
             **({} if parent_id is None else {"parent-snapshot-id": parent_id}),
             **({"sequence-number": number} if version > 1 else {}),
+            # Time travel by timestamp expects ascending times, also with clocks of several
+            # writers.
             "timestamp-ms": max(of.store.clock(), metadata["last-updated-ms"]),
             "manifest-list": written.path,
             "summary": on_snapshot.summary(of.operation, None if parent is None else parent.summary, of.summary),
@@ -445,6 +471,8 @@ class _Attempts:
 
     def discard_lost(self) -> None:
         """Deletes failed attempts' manifest lists; manifests for superseded heads are left to orphan removal."""
+        # The last list belongs to the committed snapshot; the others were named by attempts
+        # that lost.
         self._discard(self._lists[:-1])
 
     def _discard(self, names: Iterable[str]) -> None:
@@ -478,6 +506,8 @@ def _row_ids(written: WrittenList) -> Json:
 def _set_branch(name: str, snapshot_id: int, before: Reference | None) -> SetSnapshotRef:
     """Returns the update that moves the branch, with its limits unchanged."""
     if before is not None:
+        # `set-snapshot-ref` replaces the reference as a whole, including its retention
+        # limits.
         return SetSnapshotRef(replace(before, snapshot_id=snapshot_id))
     return SetSnapshotRef(Reference(name=name, snapshot_id=snapshot_id, is_branch=True))
 

@@ -93,6 +93,7 @@ def ensure_no_conflict(
     table: str, dependence: Dependence, read: SnapshotInfo | None, current: IcebergSnapshot, readable: Readable
 ) -> None:
     """Raises `IcebergConflict`. `readable` converts data file entries for predicates."""
+    # A pure append cannot conflict with any change of rows.
     if dependence.is_none:
         return
     for snapshot in _since(table, read, current):
@@ -105,6 +106,8 @@ def ensure_no_conflict(
         removed = snapshot.removed_of(manifests)
         for came, gone in zip(live, removed, strict=True):
             _ensure_still_there(table, dependence, _of(gone, snapshot.info), snapshot.info.operation)
+            # A manifest that this snapshot wrote may contain existing entries too, from
+            # merging manifests.
             added = came.filter(pc.equal(came["status"], ADDED))
             _ensure_nothing_new(table, dependence, _of(added, snapshot.info), snapshot.info.operation, readable)
 
@@ -118,8 +121,12 @@ Readable = Callable[[pa.Table], Any]
 
 
 def _ensure_still_there(table: str, dependence: Dependence, gone: pa.Table, operation: str | None) -> None:
+    # Removed delete files are not checked: a deletion vector that grew replaces its
+    # predecessor, and the added one is checked below.
     gone = gone.filter(pc.equal(gone["content"], DATA))
     lost = dependence.paths.intersection(gone["file_path"].to_pylist())
+    # Compaction keeps all rows, so it does not disturb a statement that read the table as a
+    # whole; one that names the removed file is disturbed.
     if lost or (dependence.whole_table and gone.num_rows and operation != _REPLACE):
         raise IcebergConflict(table, "removed data files that this statement read")
 
@@ -149,6 +156,7 @@ def _may_concern(paths: frozenset[str], deletes: pa.Table) -> bool:
     """Returns True if deletes may apply to the paths; deletes without a named file may apply to any."""
     if not paths:
         return False
+    # Equality deletes and partition-wide position deletes name no file ("Delete Formats").
     return any(each is None or each in paths for each in deletes["referenced_data_file"].to_pylist())
 
 

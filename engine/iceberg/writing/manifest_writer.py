@@ -86,6 +86,7 @@ def _ordered(entries: pa.Table, table: WrittenTable, spec_id: int) -> pa.Table:
     keys = [(name, "ascending") for name in names if name in entries.column_names and _sorts(entries[name].type)]
     if not keys and not pc.any(gone).as_py():
         return entries
+    # The position keeps the order of equal rows, on which inherited row ids depend.
     keyed = entries.append_column("_gone", gone).append_column("_at", pa.array(np.arange(entries.num_rows)))
     order = pc.sort_indices(keyed, sort_keys=[("_gone", "ascending"), *keys, ("_at", "ascending")])
     return entries.take(order)
@@ -111,6 +112,7 @@ def _records(schema: Mapping[str, Any], entries: pa.Table, partitions: pa.Struct
         else:
             columns[name] = _one(entries[name])
             if name in _NULL_WHERE_EMPTY:
+                # Optional lists are null rather than empty, as Java writes them.
                 columns[name] = _null_where_empty(columns[name])
     files = pa.StructArray.from_arrays(list(columns.values()), list(columns))
     outer = [files if each["name"] == "data_file" else _one(entries[each["name"]]) for each in schema["fields"]]
@@ -212,6 +214,7 @@ def _summary(entries: pa.Table, field: PartitionField, table: WrittenTable) -> F
     has_null = len(values) < len(found)
     if type_ is None:
         return FieldSummary(contains_null=has_null, contains_nan=None, lower=None, upper=None)
+    # "Manifest Lists": bounds exclude nulls and NaN, which have flags of their own.
     known = [_value(value, type_) for value in values if not _is_nan(value)]
     has_nan = len(known) < len(values)
     if not known:

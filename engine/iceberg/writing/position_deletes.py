@@ -94,6 +94,8 @@ class MarkWriter:
 
     def _positions(self, deleted: Mapping[str, Rows]) -> tuple[dict[str, list[object]], tuple[str, ...]]:
         token = uuid.uuid4()
+        # One file per data file, although the format allows several: the deletes of a data
+        # file can then be replaced and removed together with it.
         names = tuple(f"{_FOLDER}/{token}-{number:05}-deletes.parquet" for number in range(len(deleted)))
         with ThreadPoolExecutor(_WRITERS_MAX, "deletes") as threads:
             sizes = list(threads.map(self._write_positions, names, deleted, deleted.values()))
@@ -108,6 +110,8 @@ class MarkWriter:
         }, names
 
     def _write_positions(self, name: str, path: str, rows: Rows) -> int:
+        # "Position Delete Files" must be sorted by path and position; the rows are
+        # ascending.
         columns = pa.table([pa.repeat(path, len(rows)), pa.array(np.asarray(rows, np.int64))], schema=_COLUMNS)
         buffer = pa.BufferOutputStream()
         pq.write_table(columns, buffer, compression="zstd", store_schema=False)
@@ -117,6 +121,8 @@ class MarkWriter:
 
 
 def _bounds(path: str, row: int) -> bytes | None:
+    # The path's bounds are complete: equal bounds tell readers without
+    # `referenced_data_file` that the file is for one data file.
     return encoded_map({FILE_PATH_ID: path.encode(), POSITION_ID: struct.pack("<q", row)})
 
 
@@ -134,12 +140,16 @@ def puffin_file(deleted: Mapping[str, Rows]) -> tuple[bytes, list[tuple[int, int
     for path, rows in deleted.items():
         bitmap = format_rows(rows)
         size = len(bitmap) + FRAME_BYTES
+        # Length and checksum are big-endian, the bitmap itself is little-endian, as in
+        # Delta's vector files.
         pieces += (struct.pack(">i", len(bitmap)), bitmap, struct.pack(">I", zlib.crc32(bitmap)))
         places.append((offset, size))
         blobs.append(
             {
                 "type": "deletion-vector-v1",
                 "fields": [_ROW_POSITION_ID],
+                # Puffin, "deletion-vector-v1": both are -1, because they are assigned only
+                # by the commit.
                 "snapshot-id": -1,
                 "sequence-number": -1,
                 "offset": offset,

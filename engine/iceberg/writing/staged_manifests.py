@@ -104,6 +104,7 @@ class StagedManifests:
 
     def remove(self, entries: pa.Table) -> None:
         """Removes live files, identified by path and, in Puffin files, by offset."""
+        # What was rewritten for an earlier attempt lacks the files that are removed now.
         self._rewritten.clear()
         self._removed |= dict(zip(_keys(entries), entries["file_path"].to_pylist(), strict=True))
 
@@ -176,6 +177,8 @@ class StagedManifests:
         data = [each for each in live if not each.has_deletes]
         deletes = [each for each in live if each.has_deletes]
         remaining, replaced, found, gone = self._without(data, frozenset(), None)
+        # "Scan Planning": a delete that is older than all live data files applies to none.
+        # Its entry may go, but only when its manifest is rewritten anyway.
         numbers = [each.min_sequence_number for each in (*remaining, *replaced, *self._new_manifests())]
         oldest = min((number for number in numbers if number != UNASSIGNED), default=None)
         names = frozenset(path for part in gone for path in part["file_path"].to_pylist())
@@ -208,12 +211,16 @@ class StagedManifests:
         keys = _keys(entries)
         goes = np.fromiter((key in self._removed for key in keys), bool, len(keys))
         if manifest.has_deletes and data_files:
+            # "Deletion Vectors": a vector whose data file is removed must be removed as
+            # well.
             goes |= pc.is_in(entries["referenced_data_file"], value_set=pa.array(sorted(data_files))).to_numpy()
         if not goes.any():
             return None
         if manifest.has_deletes and oldest is not None:
             goes |= pc.less(entries["sequence_number"], oldest).to_numpy()
         status = pa.array(np.where(goes, DELETED, EXISTING).astype(np.int8))
+        # "Manifests": the snapshot id of a deleted entry is the snapshot that deletes it;
+        # an existing entry keeps the one that added it.
         ids = pc.if_else(pa.array(goes), pa.scalar(self.snapshot_id, pa.int64()), entries["snapshot_id"])
         changed = _with(_with(entries, "status", status), "snapshot_id", ids)
         again = _Rewritten(
@@ -305,12 +312,16 @@ def merge_groups(
     minimum = table.integer(_MIN_COUNT, _MIN_COUNT_DEFAULT)
     kinds: dict[tuple[bool, int], list[Manifest]] = {}
     for each in manifests:
+        # "Manifests": one manifest has one partition spec, and either data files or delete
+        # files.
         kinds.setdefault((each.has_deletes, each.spec_id), []).append(each)
     found: list[list[Manifest]] = []
     for (_, spec_id), listed in kinds.items():
         if spec_id == whole_spec_id:
             found.append(listed)
             continue
+        # Manifests with a spec that the metadata no longer has cannot be written again:
+        # their partition type is unknown.
         if whole_spec_id is not None or spec_id not in table.specs:
             found += [[each] for each in listed]
             continue

@@ -66,6 +66,8 @@ def _in_any_zone(path: tuple[str, ...], operator: Operator, literal: Literal, ki
     if local is None:
         return
     if operator in _ABOVE:
+        # The session's zone is not known to the format. 18 hours is the largest offset that
+        # Java's `ZoneOffset` permits.
         yield Compare(Operator.GREATER_OR_EQUAL, Column(path), Literal(local - _ZONE_US_MAX, kind))
     if operator in _BELOW:
         yield Compare(Operator.LESS_OR_EQUAL, Column(path), Literal(local + _ZONE_US_MAX, kind))

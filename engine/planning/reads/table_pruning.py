@@ -54,6 +54,8 @@ class TableFilePruning:
         if predicate == ALWAYS:
             return PrunedFiles(None, self._read(None, len(self._own(self.snapshot.files["size"]))))
         pruning = self._pruning(zone)
+        # "Generated Columns": writers guarantee `value <=> expression`, so a condition on
+        # the source implies one on the partition.
         derived = derive(predicate, self.snapshot.columns(zone), self._generated)
         whole = conjunction(tuple(part for part in (predicate, derived) if part != ALWAYS))
         by_partition = int(np.count_nonzero(self._own_mask(pruning.partition_mask(whole).mask)))
@@ -69,6 +71,8 @@ class TableFilePruning:
             return pruned
         live = self.snapshot.counted_files(()).live_rows()
         if predicate != ALWAYS:
+            # Only files whose rows all match can satisfy a LIMIT: in others an unknown
+            # number of rows remains.
             live = np.where(self._pruning(zone).matches_all(predicate), live, -1)
         live, sizes = self._own_mask(live), self._own(self.snapshot.files["size"]).to_numpy()
         some = enough_files(live, sizes, rows)
@@ -150,6 +154,7 @@ def enough_files(live: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], rows
     """
     known = np.flatnonzero(live > 0)
     counts = np.minimum(live[known], _ROWS_MAX)
+    # The smallest sufficient file costs least to open and decode.
     alone = known[counts >= rows]
     if len(alone):
         return alone[[np.argmin(sizes[alone])]]

@@ -96,6 +96,8 @@ class TargetReading:
     def _target_name(self, *, are_found: bool) -> str:
         if self._protected_target is None:
             return self.target.relation
+        # The filter has selected the rows already, in the query that found them. Evaluating
+        # a volatile filter again could drop rows that are deleted anyway.
         return (self._protected_target.matched_view if are_found else self._protected_target.visible).relation
 
     def read_source(self, query: Query, relations: tuple[BoundRelation, ...]) -> ReadPlan:
@@ -150,6 +152,8 @@ def place_columns(scan: Scan, kind: str = "0") -> str:
 
 def bitmaps(places: str) -> str:
     """Returns a query that aggregates a place query's rows into bitmaps, for `engine.execution.writes.matched_rows`."""
+    # One row per 32768 positions instead of one per matched row: the driver's memory is
+    # bounded by the number of rows in the table, at one bit each.
     bucket, bits = "bitmap_bucket_number(i)", "bitmap_construct_agg(bitmap_bit_position(i))"
     return joined((f"SELECT f, k, {bucket}, {bits}, count(*) FROM (", places, f"\n) GROUP BY f, k, {bucket}"))
 
@@ -183,6 +187,8 @@ def with_row_numbers(scan: Scan) -> Scan:
     """Returns a scan that numbers its files, for the hidden column with a generated name."""
     files = scan.files
     positions = pa.array(np.arange(scan.files.num_rows))
+    # Spark's file source exposes per-file constants through `_metadata`; these two are the
+    # ones that the scan supports for any table.
     for name in ("base_row_id", "default_row_commit_version"):
         at = files.schema.get_field_index(name)
         files = files.append_column(name, positions) if at < 0 else files.set_column(at, name, positions)

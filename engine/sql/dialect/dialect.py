@@ -119,6 +119,8 @@ class _Parser(PipeParser):
         **DatabricksParser.PRIMARY_PARSERS,
         CONSTANTS: lambda self, token: ConstantList(this=token.text),
     }
+    # Without builders each call becomes `exp.Anonymous`, with its name and arguments as
+    # written.
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         name: DatabricksParser.FUNCTION_PARSERS[name]

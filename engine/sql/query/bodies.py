@@ -59,6 +59,8 @@ _MARK = "\0"
 _RELATION = "relation"
 
 # The name for calls whose body is analyzed under its own settings. It does not occur in user text.
+# Random per process: a user who could write the name would run text under a function
+# owner's rights.
 BODY_CALL = f"__body_{secrets.token_hex(12)}"
 
 _BODY = re.compile(rf"{BODY_CALL}\('([^']*)'")
@@ -88,6 +90,8 @@ class Body:
 
 def expression_query(text: str) -> Query:
     """Returns a query that selects only the expression, whose calls are not columns."""
+    # The line break ends a comment at the body's end, which would swallow the text after
+    # it.
     select = f"{_HEAD}{text}\n"
     query = parse_query(Cursor(select, tokenize(select)))
     return replace(query, calls=tuple(replace(call, is_column=False) for call in query.calls))
@@ -187,6 +191,7 @@ def _use(column: exp.Column, parameters: Sequence[str], function: str) -> tuple[
     """
     parts = [part for part in column.parts if isinstance(part, exp.Identifier) and "start" in part.meta]
     names = [part.name.lower() for part in parts]
+    # SQL allows `function.parameter` to distinguish a parameter from a column.
     for skipped in (0, 1):
         if len(names) > skipped and names[:skipped] == [function.lower()][:skipped] and names[skipped] in parameters:
             span = Span(parts[0].meta["start"], parts[skipped].meta["end"] + 1)
@@ -203,6 +208,8 @@ def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, fir
     if inner.relations or body.has_query:
         return queried_call(call, entry, inner, first)
     types = [each.type for each in entry.parameters]
+    # Cast at each use, as Spark casts an argument to its parameter's type. The parentheses
+    # keep the argument's operators together.
     edits: list[Edit] = [(span, f"CAST(({_MARK}{number}{_MARK}) AS {types[number]})") for span, number in body.uses]
     text = apply_edits(inner.text, edits, inner.inlined)[len(_HEAD) :]
     pieces = f"CAST(({text}) AS {entry.returns}){_alias(call)}".split(_MARK)

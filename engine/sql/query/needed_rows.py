@@ -47,6 +47,8 @@ def _reading(tree: exp.Expr) -> exp.Select | None:
     while isinstance(tree, exp.Select):
         ctes = tree.args.get("with_")
         if ctes is not None:
+            # Each reference to the CTE reads the same rows, so that its own WHERE holds for
+            # all of them. Outer conditions would not.
             if len(ctes.expressions) != 1 or ctes.args.get("recursive"):
                 return None
             tree = ctes.expressions[0].this

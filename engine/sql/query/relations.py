@@ -52,6 +52,8 @@ FILE_FORMATS = frozenset(
 # Maximum number of name parts: a table and one of its metadata tables.
 _PARTS_MAX = 4
 _WORD = re.compile(r"\w+")
+# The same patterns as in Delta's `DeltaTimeTravelSpec`: `@v` with a version, or `@` with 17
+# digits.
 _PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
 _VERSION = re.compile(r"[0-9]{1,20}")
 # Maximum snapshot id; some are unsigned.
@@ -84,6 +86,8 @@ def read_relation(node: exp.Table, text: str) -> Relation:
     parts, suffixed = split_path_suffix(parts)
     if suffixed is not None:
         time_travels.append(suffixed)
+    # Delta rejects two forms at once as well
+    # (DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS).
     if len(time_travels) > 1:
         raise SeveralTimeTravels(".".join(parts))
     end = max((version.meta[SPAN][1] for version in versions), default=span.end)

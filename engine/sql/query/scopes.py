@@ -175,6 +175,7 @@ class _Walker:
         """Adds an item in FROM to the scope of `inside`."""
         assert inside.scope is not None
         sources = inside.scope.sources
+        # A derived table does not see its siblings in FROM, unless it is LATERAL.
         beside = _Place(inside.ctes, inside.scope.outer)
         match node:
             case exp.Table(this=exp.Identifier() | exp.Dot()):
@@ -230,6 +231,7 @@ class _Walker:
     def _table(self, node: exp.Table, ctes: frozenset[str]) -> _Source:
         """Returns the source for a name in FROM: a visible CTE, or a table."""
         parts, _ = table_name(node)
+        # Only a name without a schema can mean a CTE.
         if len(parts) == 1 and parts[0].lower() in ctes:
             if has_time_travel(node):
                 raise TimeTravelNotPossible(parts[0])
@@ -297,6 +299,8 @@ class _Walker:
                 if _is_end(folded, written) or _is_end(written, folded):
                     shadowed = is_shadowed or len(named) > 1
                     candidates.append(Candidate(relation=source.relation, level=level, is_shadowed=shadowed))
+                    # A qualifier longer than the written name may still be a column with
+                    # fields, so the outer scopes are searched too.
                     is_found |= len(folded) <= len(written)
             is_shadowed |= bool(named)
             level, scope = level + 1, scope.outer

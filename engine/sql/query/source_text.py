@@ -30,6 +30,8 @@ class SourceText(str):
     @classmethod
     def of(cls, text: str, parts: Iterable[CopiedPart]) -> Self:
         made = cls(text)
+        # A subclass of str may have attributes, and all code that only needs the text works
+        # unchanged.
         made.parts = tuple(parts)
         return made
 

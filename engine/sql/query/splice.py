@@ -51,11 +51,16 @@ def splice(
     """
     uses = [_Use(qualifier, _meant(query, qualifier, full_names)) for qualifier in query.qualifiers]
     own = set(apart)
+    # `TABLE t` has no place for an alias, so the inserted name is also the qualifier.
     own |= {index for index, relation in enumerate(query.relations) if not relation.alias and relation.alias_at is None}
+    # Relations in function bodies are not in the user's text; their names are inserted with
+    # the bodies.
     written = [index for index, relation in enumerate(query.relations) if not relation.functions]
     own |= {use.only.relation for use in uses if use.is_long and use.only is not None and use.only.is_shadowed}
     edits = [edit for index in written for edit in _relation_edits(query, index, names[index], index in own)]
     for use in uses:
+        # A short ambiguous qualifier with unchanged aliases is left to Spark, which reports
+        # it with its own condition.
         if len(use.meant) > 1 and (use.is_long or any(found.relation in own for found in use.meant)):
             raise AmbiguousReference(".".join(use.qualifier.parts))
         if use.only is not None and (use.is_long or use.only.relation in own):
@@ -96,6 +101,7 @@ def _meant(query: Query, qualifier: Qualifier, full_names: Sequence[Sequence[str
         if len(qualifier.parts) <= len(query.relations[candidate.relation].name_parts)
         or (full_names and _is_end(qualifier.parts, full_names[candidate.relation]))
     ]
+    # An inner scope hides outer ones in SQL, even if the column then does not exist there.
     return tuple(candidate for candidate in found if candidate.level == found[0].level)
 
 
@@ -152,6 +158,8 @@ class _Edits:
     def within(self, within: Span) -> str:
         """Returns a part of the text. Calls in a replaced span are dropped; an outer call precedes its nested calls."""
         places: list[tuple[Span, str | InlinedCall]] = [*self.edits, *((call.span, call) for call in self.calls)]
+        # Insertions at a place come before replacements there, and an outer call before the
+        # calls in its arguments.
         places.sort(key=lambda place: (place[0].start, place[0].start < place[0].end, -place[0].end))
         pieces: list[str] = []
         done = within.start

@@ -200,6 +200,8 @@ class _MergeComposer:
                 else:
                     composed.in_parentheses(clause.condition)
                 composed.own(f" THEN {number}")
+        # Keeps the CASE valid and of type INT if the statement has no clause of this kind;
+        # it is never true.
         composed.own(" WHEN false THEN 0 END")
         return composed
 
@@ -213,6 +215,7 @@ class _MergeComposer:
     def _source(self, composed: ComposedQuery) -> Span:
         if self.source_parts is not None:
             return composed.own(".".join(map(quote, self.source_parts)))
+        # The planner replaces this placeholder by the source's scan, at this position.
         source = composed.own("(SELECT 1)")
         composed.own(f" AS {quote(self.source_alias)}")
         return source

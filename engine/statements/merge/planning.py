@@ -99,6 +99,8 @@ def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
 
 def _ensure_clauses(table: BoundTable, statement: Merge, columns: Sequence[QueryColumn]) -> None:
     for kind, error in _UNCONDITIONAL.items():
+        # A clause without a condition always applies, so that a later one of its kind could
+        # never be reached. Delta reports this as an error.
         for clause in [clause for clause in statement.clauses if clause.kind is kind][:-1]:
             if clause.condition is None:
                 raise error()
@@ -139,11 +141,15 @@ class _Merging:
         found = self._relations[id(statement.source)]
         table_alone = found[0] if statement.is_table else None
         relation, metadata = self._reading.names.new("source"), self._reading.names.new("place")
+        # A protected table must be read through its policy's view, whose result is
+        # materialized like any other query.
         is_whole = isinstance(table_alone, BoundTable) and table_alone.policy is None
         scan = read_scan(relation, table_alone) if isinstance(table_alone, BoundTable) and is_whole else None
         self.source_table: BoundTable | None = None
         if isinstance(scan, Scan) and isinstance(table_alone, BoundTable):
             self.source_table = table_alone
+            # A pinned version returns the same rows each time, so it needs no
+            # materialization.
             self.source = replace(scan, metadata=metadata, row_tracking=None)
         else:
             self.source = materialized_scan(relation, columns, table.snapshot.table_root, metadata)
@@ -163,6 +169,8 @@ class _Merging:
         clauses = self._statement.clauses
         actions = [clause.action for clause in clauses if clause.kind is not ClauseKind.NOT_MATCHED_BY_SOURCE]
         takes_all = any(isinstance(action, StarAction) for action in actions)
+        # The type is irrelevant here: a path's first part only has to be recognized as a
+        # column.
         of_source = (StructField(column.name, PrimitiveType.VOID) for column in self._columns)
         known = StructType((*snapshot.schema.fields, *of_source))
         paths = {
@@ -215,7 +223,11 @@ class _Merging:
             lone = self._text(self._statement.unmatched, [f"{own}.base_row_id", f"{own}.row_index"])
             parts.append(arranged(lone, ("k", "f", "i"), ["f", "k", "i + 1 AS i"]))
         union = [piece for part in parts for piece in (" UNION ALL ", "(", part, ")")][1:]
+        # k is NULL for pairs to which no clause applies. They are matched, but nothing
+        # happens to them.
         text = joined(("SELECT * FROM (", *union, "\n) WHERE k IS NOT NULL"))
+        # A subquery on the target is another scan of the same files, with a condition of
+        # its own.
         is_once = len(parts) == 1 and not self._has_subquery()
         return self._reading.read_places(bitmaps(text), is_once=is_once)
 
@@ -243,6 +255,8 @@ class _Merging:
             return None
         schema, own = self._table.snapshot.schema, self._reading.target.metadata
         paths = parse_any_expression(self._statement.condition).columns
+        # The message shows the target row by the columns that the user compared, as far as
+        # they can be told apart.
         own_paths = [path for path in paths if fold(path[0]) != fold(self._statement.source_alias)]
         found = [schema.field(own_path(self._table, schema, path, self._statement.alias)[0]) for path in own_paths]
         names = list(dict.fromkeys(field.name for field in found if field is not None)) or list(schema.names)
@@ -284,7 +298,11 @@ class _Merging:
         names = self._reading.names
         given, old = names.several("value", len(assignments)), names.several("old", len(unassigned))
         clause_name, moved = names.new("clause"), names.several("id", len(row_id))
+        # A NULL commit version lets readers take the file's default one: the row was
+        # changed by this commit.
         items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
+        # Several source rows may match, of which only those under this clause give the new
+        # values. Without a source there is one row for each target row.
         condition = f"{clause_name} = {number}" if clause.kind is ClauseKind.MATCHED else None
         read = arranged(text, (clause_name, *given, *old, *moved), items, condition)
         return ChangedValues(

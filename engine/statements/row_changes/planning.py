@@ -61,6 +61,8 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
     own = _own(table, DELETE, condition, statement.alias)
     whole: ReplaceAll | ReplaceMatching | ReplaceWholeFiles | None = ReplaceAll() if condition is None else None
     if own is not None:
+        # "Add File and Remove File": removing a file needs no reading, which makes DELETE
+        # by partition independent of the data's size.
         whole = partitions_matching(table, own) or whole_files_matching(table, own)
     relations = bound.relations
     shown = "true" if condition is None else _shown(condition)
@@ -70,6 +72,7 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
         table=table,
         places=places_of(reading, statement.rows, relations, is_once=_is_plain(condition)),
         shown=shown,
+        # Hidden rows must survive, so files of a protected table are never removed unread.
         whole=whole if policy is None else None,
         queried=queried_key(table, reading, statement, relations) if policy is None else None,
         reads_table=reads_besides(relations, table, (statement.rows.target,)),
@@ -192,6 +195,8 @@ def queried_key(
 ) -> QueriedKey | None:
     """Returns the first such column whose values can be compared with file statistics."""
     query, schema = statement.rows, table.snapshot.schema
+    # Inside the condition such a word is the column; in a query that runs alone Spark would
+    # resolve it as the function.
     if any(fold(name) in _FUNCTIONS for name in schema.names):
         return None
     if query.query.inlined:  # the condition contains inlined function bodies, and its positions differ from the query's

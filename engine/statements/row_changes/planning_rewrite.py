@@ -58,6 +58,7 @@ def rewritten_rows(
         for column, value in zip(new.columns, new.items(given, old), strict=True)
     ]
     if ids:
+        # Copied rows keep the version that last changed them ("Row Commit Versions").
         values += [moved[0], f"CASE WHEN {flag} THEN CAST(NULL AS BIGINT) ELSE {moved[1]} END"]
     text = arranged(text, (*given, *old, *moved, flag, *before.values()), (*values, flag, *before.values()))
     return RewrittenRows(

@@ -62,6 +62,8 @@ def _remaining_rows(plan: DeletePlan, context: ExecutionContext, watch: Stopwatc
     if whole is not None:
         has_feed = table.snapshot.table_config.has(Capability.CHANGE_FEED)
         counted = counting_rows(table, whole)
+        # Without row counts in the log the number of deleted rows would be unknown, which
+        # clients display; the rows are counted by reading them.
         if counted.num_deleted is not None and (not has_feed or removal_tells(whole)):
             watch.note_scan()
             yield counted
@@ -82,6 +84,8 @@ def _whole_files(plan: DeletePlan, context: ExecutionContext) -> RemainingRows |
         case ReplaceAll():
             return RemainingRows(removed=plan.table.snapshot.files)
         case ReplaceMatching(condition=condition):
+            # Spark evaluates the condition, so that functions and casts over partition
+            # values have exactly its semantics.
             wanted = matching_partitions(plan.table, condition, context, context.parameters)
             return without_partitions(plan.table, wanted, context)
         case ReplaceWholeFiles(condition=condition):
@@ -95,6 +99,8 @@ def _files_of(plan: DeletePlan, condition: Predicate) -> RemainingRows | None:
     zone.
     """
     snapshot = plan.table.snapshot
+    # Only an exact result may remove files unread: each remaining row would have to be
+    # tested otherwise.
     found = exact_selection(snapshot.pruning(), condition)
     if isinstance(found, NoAnswer):
         return None

@@ -80,8 +80,14 @@ def _source(plan: MergePlan, context: ExecutionContext) -> Iterator[Scan]:
 def _found(plan: MergePlan, source: Scan, context: ExecutionContext) -> MatchedRows:
     """Finds the rows for each clause. Raises `SeveralSourceRows`."""
     source_storage = plan.table.snapshot.storage if plan.source_query is not None else None
+    # Computed before the join: Spark would read every target file, since a join condition
+    # prunes no files at planning.
     keys = source_keys(plan.table, plan.keys, source, context, source_storage)
+    # A target row may occur several times, once per matching source row. Whether that is an
+    # error depends on the clauses.
     found = find_rows(plan.table, plan.places.over(source), context, once=False, given=keys)
+    # SQL's MERGE rule: a target row must not be changed twice. It is checked by counting,
+    # and the query that names such a row runs only if there is one.
     if plan.duplicates is not None:
         times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)
         if times > count_rows(found.of(*(kind for kind in found.kinds if kind != MATCHING_SOURCE))):
@@ -140,6 +146,8 @@ def _write(
     updated = {}
     for update in plan.updates:
         rows = found.of(update.clause)
+        # One write per clause: each has its own expressions, and a CASE over all of them
+        # would evaluate values of clauses that do not apply.
         updated[update.clause] = staged.enter_context(
             changed_rows(table, rows, update.values.over(source), update.rows, context)
         )
@@ -148,6 +156,7 @@ def _write(
     if is_all_matched:
         for insert in plan.inserts:
             ensure_can_write(table, insert.values.over(source).read, insert.rows, context)
+    # If each source row has a match, nothing is inserted, and the anti-join is not needed.
     inserted, high_water_marks = ({}, ()) if is_all_matched else _insert(plan, source, found, context, staged)
     deleted = replace(found, kinds={kind: rows for kind, rows in found.kinds.items() if kind != MATCHING_SOURCE})
     written = _Written(
@@ -158,6 +167,8 @@ def _write(
     )
     if not deleted.all:
         return written
+    # Updated rows are deleted at their old position too: a deletion vector or a rewritten
+    # file hides them, and their new values are in other files.
     remaining = staged.enter_context(without_rows(table, deleted, context, Capability.VECTORS_ON_MERGE))
     changes = [
         *[Change(kind=DELETED, rows=found.of(kind)) for kind in sorted(plan.deletes)],
@@ -178,6 +189,8 @@ def _insert(
     if not plan.inserts:
         return inserted, high_water_marks
     known = None if plan.source_table is None else plan.source_table.snapshot
+    # The matching source rows are excluded by position, as with a deletion vector, so that
+    # the join does not run a second time.
     files = all_but(known, source.files, found.of(MATCHING_SOURCE))
     min_max_values: MinMaxValues = {}
     for insert in plan.inserts:
@@ -201,6 +214,7 @@ def _transaction(
     metrics |= {**_metrics(written, plan.by_source), **_skipping(plan, found), **watch.source_metrics, **watch.metrics}
     texts = {name: str(value) for name, value in metrics.items()}
     description = with_metrics(plan.description, **texts)
+    # "Row Tracking": updated rows keep their id, and their commit version changes.
     transaction = table.own.begin(snapshot, replace(description, keeps_row_ids=True), table.label)
     if written.high_water_marks or _redefines(plan):
         transaction.define(plan.definition, written.high_water_marks)
@@ -243,6 +257,8 @@ def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
         "numOutputRows": written.num_inserted + written.num_updated + num_copied,
         "numTargetFilesAdded": sum(new.num_files for new in files),
         "numTargetBytesAdded": sum(new.num_bytes for new in files),
+        # Names and zeros as in delta-spark, whose DESCRIBE HISTORY consumers expect each of
+        # them.
         "numTargetFilesRemoved": 0,
         "numTargetBytesRemoved": 0,
         "numTargetChangeFilesAdded": 0,

@@ -65,6 +65,8 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, context: ExecutionC
 
     def places(query: str, scan: Scan) -> TargetRead:
         alias = quote(relation.alias)
+        # A semi-join returns each table row at most once, however many query rows relate to
+        # it. The line break ends a comment at the end of the user's condition.
         join = f"AS {alias} LEFT SEMI JOIN ({query}) AS {quote(source_alias)} ON ({condition}\n)"
         return places_where(table, join, (scan,))
 
@@ -105,6 +107,8 @@ def _ensure_condition(
     context: ExecutionContext,
 ) -> None:
     scan = empty_scan(table.snapshot.schema, table.entry.location)
+    # Only names and types are checked here, so one row of NULLs stands for the query, which
+    # must not run twice.
     nulls = ", ".join(f"CAST(NULL AS {_sql_type(column)}) AS {quote(column.name)}" for column in columns)
     over = f"FROM {scan.relation} AS {quote(relation.alias)} CROSS JOIN (SELECT {nulls}) AS {quote(source_alias)}"
     check = condition_check("REPLACE ON", relation.shown, relation.condition.in_parentheses)
@@ -124,6 +128,8 @@ def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, c
         if len(parts) > 1 and fold(parts[0]) in aliases:
             return None
         is_new, is_old = fold(parts[0]) in names, table.snapshot.schema.field(parts[0]) is not None
+        # A name on both sides stays ambiguous, and Spark reports it with the user's
+        # spelling.
         return None if is_new == is_old else (0, f"{quote(source_alias if is_new else relation.alias)}.")
 
     return requalified(relation.condition.text, qualified)
@@ -175,6 +181,8 @@ def _stored_value(column: QueryColumn, field: StructField | None, unlike: Collec
     given = parse_data_type(column.json_type)
     if field is None or field.name in unlike:
         return None
+    # A `char(n)` column pads and a `varchar(n)` column may reject: the stored text can
+    # differ from the query's.
     if CHAR_VARCHAR_TYPE in field.metadata:
         return None
     if format_sql_type(given) == format_sql_type(field.data_type):

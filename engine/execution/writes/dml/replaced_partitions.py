@@ -32,6 +32,8 @@ PartitionKey = tuple[PartitionValue, ...]
 Wanted = Callable[[Iterable[PartitionKey]], set[PartitionKey]]
 
 # The only NaN object in keys, so that it equals itself.
+# Python compares a tuple's members by identity first, so one shared object makes NaN keys
+# equal.
 _NAN = float("nan")
 
 
@@ -130,4 +132,6 @@ def _value(value: PartitionValue, column: StructField) -> str:
         return f"CAST(NULL AS {ddl_type(column.data_type)})"
     text = value.decode() if isinstance(value, bytes) else str(value)
     literal = "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    # The typed values are inlined as literals: a relation with as many rows as partitions
+    # needs no scan and no file.
     return f"CAST({literal} AS {ddl_type(column.data_type)})"

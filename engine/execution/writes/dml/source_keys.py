@@ -48,6 +48,8 @@ from engine.types.schema import ArrayType, DataType, DecimalType, MapType, Primi
 
 FILES_MIN = 16
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+# Far below Spark's own threshold, since the size of compressed files says little about the
+# size of a hash table.
 _BROADCAST_BYTES = 64 << 10
 _LISTED_MAX = 20_000
 # Maximum number of rows that are read without Spark.
@@ -118,6 +120,8 @@ def _ranges_of(values: pa.Array, data_type: DataType, ranges_max: int) -> list[R
     if data_type is not PrimitiveType.STRING:
         gaps = np.diff(_numbers(values, data_type))
         num_reused = min(ranges_max - 1, len(gaps))
+        # Only the order of doubles matters here: rounding may move a boundary, but each
+        # range's ends are real values.
         ends[1:1] = (np.sort(np.argsort(gaps)[len(gaps) - num_reused :]) + 1).tolist()
     lows = _values(values.take(pa.array(ends[:-1])), data_type)
     highs = _values(values.take(pa.array([end - 1 for end in ends[1:]])), data_type)
@@ -140,6 +144,8 @@ def _distinct_values(keys: Sequence[MatchedKey], source: Scan, context: Executio
         items = ", ".join(f"{column} AS k{at}" for at, column in enumerate(columns))
         selects.append(
             f"(SELECT DISTINCT {number} AS n, {items} FROM {source.relation} "
+            # NULL matches nothing in an equality, and one value beyond the limit shows that
+            # there are more.
             f"WHERE {key.of_source} IS NOT NULL LIMIT {_LISTED_MAX + 1})"
         )
     found = _read(" UNION ALL ".join(selects), source, context)
@@ -155,6 +161,8 @@ def _ranges(key: MatchedKey, source: Scan, context: ExecutionContext) -> list[Ra
     if number is not None:
         key_range = f"(SELECT min({key.of_source}) AS low, max({key.of_source}) AS high FROM {source.relation})"
         low, high, at = (number.format(name) for name in ("low", "high", "k"))
+        # `try_divide`, because a source with a single value has no width, and ANSI mode
+        # would raise an error for the division.
         group = f"floor(try_divide({at} - {low}, {high} - {low}) * {_GROUPS})"
         text = (
             f"SELECT min(k), max(k) FROM (SELECT {key.of_source} AS k FROM {source.relation}) CROSS JOIN {key_range} "
@@ -194,6 +202,7 @@ def _joined(ranges: Sequence[Range]) -> list[Range]:
 
 
 def _among(key: MatchedKey, values: Sequence[Any]) -> Predicate:
+    # Without a source value no target row matches, so no file is read at all.
     return In(Column(key.path), tuple(_literals(key, values))) if values else Constant(False)
 
 

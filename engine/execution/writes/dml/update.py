@@ -51,6 +51,8 @@ def update(plan: UpdatePlan, context: ExecutionContext) -> Iterator[StagedWrite]
                 return
             description = with_metrics(plan.description, **_metrics(remaining, new, count, watch))
             transaction = table.own.begin(table.snapshot, replace(description, keeps_row_ids=True), table.label)
+            # A subquery on the target reads rows besides the matched ones, so a change
+            # anywhere in the table may change its result.
             if plan.reads_table:
                 transaction.read_whole_table()
             remaining.stage_in(transaction, rows_alone=not plan.reads_table)
@@ -69,6 +71,8 @@ def _written(
     table, rows = plan.table, found.all
     if plan.rewritten is not None and rows:
         with _rewritten_files(table, found, plan.rewritten, context) as new:
+            # The rewritten files contain the unchanged rows as well; the old files go as a
+            # whole.
             yield new, without_files(table, found)
         return
     config = table.snapshot.table_config
@@ -90,6 +94,8 @@ def _rewritten_files(
         source = rewritten.values.over(replace(rewritten.values.scan, files=files, pruning=None)).read
         with new_files(table, source, rewritten.rows, context) as new:
             live = live_rows(table, files)
+            # A cheap proof that the query returned each row once. A nondeterministic
+            # expression or a damaged file would otherwise lose rows silently.
             if (live >= 0).all() and new.num_rows != live.sum():
                 raise ChangedRowsDiffer(table.label, int(live.sum()), new.num_rows)
             yield new

@@ -42,6 +42,8 @@ def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChang
     """
     feature = find_feature(change.feature)
     if feature is not None and snapshot.config.is_supported(feature.canonical_name):
+        # The feature protects the history that dropping other features left behind; it may
+        # only go together with that history.
         if feature.name == "checkpointProtection" and not change.truncate_history:
             raise ProtectionRequiresTruncation()
         if change.truncate_history and feature.removal is Removal.YES:
@@ -50,6 +52,8 @@ def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChang
         what = trace(snapshot) if trace is not None else None
         if what is not None:
             raise StatementNotSupported(f"DROP FEATURE {feature.name} of a table with {what}")
+    # If another commit takes this version first, the statement is planned again, with the
+    # next number.
     protect_before = None if change.truncate_history else snapshot.version + 1
     dropped = DropFeatureChange(name=change.feature, protect_before=protect_before)
     match feature.canonical_name if feature is not None else None:

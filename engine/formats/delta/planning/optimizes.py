@@ -35,6 +35,8 @@ _OPTIMIZE, _REORG = "OPTIMIZE", "REORG"
 def plan_optimize(bound: BoundStatement, statement: Optimize) -> OptimizePlan:
     """Plans OPTIMIZE. Raises for table features that do not allow rearranging files, and for unsuitable columns."""
     table = _target(bound)
+    # As in delta-spark: clustering spans partitions and orders by its own columns, so that
+    # neither a WHERE nor ZORDER BY applies.
     if delta_snapshot(table.snapshot).config.is_supported(CLUSTERING):
         if statement.condition is not None:
             raise ClusteredWithCondition(table.label)
@@ -78,6 +80,8 @@ def _target(bound: BoundStatement) -> BoundTable:
 def _plan(
     bound: BoundStatement, table: BoundTable, goal: Goal, name: str, condition: str | None, parameters: dict[str, Json]
 ) -> OptimizePlan:
+    # Files are rewritten as a whole, and only a condition on partition columns selects
+    # whole files.
     own = None if condition is None else _partition_condition(table, name, condition)
     shown: list[Json] = [] if own is None else [f"({one_line(own.text)})"]
     return OptimizePlan(

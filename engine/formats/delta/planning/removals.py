@@ -79,6 +79,8 @@ def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:
         parameters["specifiedRetentionMillis"] = retention_ms
         if retention_ms < 0:
             raise RetentionNegative(hours)
+        # A shorter retention removes files of versions that other engines' statements may
+        # be reading; only this server's are known here.
         if is_checked and retention_ms < default_ms:
             raise RetentionTooShort(hours, default_ms / HOUR_MS, RETENTION_CHECK)
     return VacuumPlan(

@@ -49,6 +49,8 @@ def begins_row_tracking(table: BoundTable, change: SetProperties) -> bool:
 def next_step(bound: BoundStatement, table: BoundTable, last: AlterPlan) -> AlterPlan | BackfillPlan:
     """Returns the next required step, or `last`, which enables row tracking."""
     snapshot = delta_snapshot(table.snapshot)
+    # "Row Tracking": supported means that new files get ids, enabled that all files have
+    # them. The order of the steps makes the second true before it is claimed.
     if not snapshot.config.is_supported(FEATURE):
         with naming(table.label):
             definition = change_table(snapshot.config, set_properties({f"{FEATURE_PREFIX}{FEATURE}": "supported"}))

@@ -81,6 +81,8 @@ def _define(transaction: Transaction, plan: ClonePlan, now_ms: int) -> None:
     if plan.replaced is None:
         definition = replace(definition, metadata=replace(definition.metadata, created_time=now_ms))
     else:
+        # A clone over an existing table replaces all its files: any commit in between is a
+        # conflict, because its rows would be lost silently.
         transaction.read_whole_table()
     transaction.define(definition)
 
@@ -91,6 +93,8 @@ def _difference(
 ) -> Iterator[Difference]:
     _ensure_rows_counted(plan, source)
     if plan.shallow:
+        # The newest version's files exist by the protocol; an older version's may have been
+        # removed by VACUUM, and the clone would be broken from its first read.
         if plan.is_past:
             _ensure_files_there(plan, source, context)
         files, confinement = source.files, source.storage.confinement
@@ -109,6 +113,8 @@ def _ensure_rows_counted(plan: ClonePlan, source: Snapshot) -> None:
     """
     config = plan.definition.config(plan.source.label)
     stats = source.files["stats"].combine_chunks()
+    # "Writer Requirements for Row Tracking": `baseRowId` is assigned by the number of rows
+    # of each file, so that numRecords is required.
     if config.is_supported("rowTracking") and pc.any(num_records(stats).is_null()).as_py():
         raise CloneWithoutRowCounts(plan.source.label)
 

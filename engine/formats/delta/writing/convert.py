@@ -49,6 +49,8 @@ def convert_table(plan: ConvertPlan, context: ExecutionContext) -> Iterator[Stag
         yield _convert_folder(plan, storage, context)
         return
     with (
+        # VACUUM, or the source format's cleanup on this server, must not remove the files
+        # between reading the source and the new log's first version.
         context.sources.locks.hold(file_lock(plan.source.snapshot.table_root), context.request.cancel),
         _shared(plan, plan.source, storage, context) as staged,
     ):

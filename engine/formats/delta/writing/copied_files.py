@@ -64,6 +64,8 @@ def copied_files(
         needed.append(row)
         if copy is None:
             names[path] = copy_name(path)
+        # A file whose bytes were copied before, but whose vector changed, keeps its copy;
+        # only the vector is new.
         log_paths.append(encode_path(names[path]) if copy is None else had[copy.position])
     files = snapshot.files.take(pa.array(needed, pa.int64()))
     with discarded_on_failure(storage, copying.written, context):
@@ -107,6 +109,7 @@ class _Copying:
         path, name = names
         self.request.cancel.ensure_live()
         size = 0
+        # Pieces bound the memory: eight copiers may each have a file with gigabytes.
         with self._opened(path) as reader, self.target.open_output(name) as writer:
             while piece := reader.read(_PIECE_BYTES):
                 self.request.cancel.ensure_live()
@@ -152,6 +155,8 @@ def missing_file(snapshot: Snapshot, context: ExecutionContext) -> str | None:
 def copy_name(path: str, token: Callable[[], str] = lambda: uuid.uuid4().hex) -> str:
     """Returns a unique name for the copy of a file at a decoded path; it stays in its partition's folder."""
     *folders, base = path.split("/")
+    # The partition's folder is a convention for people and for other tools; the log alone
+    # has the values.
     remaining = [] if is_absolute_path(path) else [folder for folder in folders if "=" in folder]
     tail = base.encode()[-_BASE_BYTES_MAX:].decode(errors="ignore")
     return "/".join((*remaining, f"{token()}-{tail}"))

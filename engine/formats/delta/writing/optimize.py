@@ -75,6 +75,8 @@ def optimize(plan: OptimizePlan, context: ExecutionContext) -> Iterator[StagedWr
     table = plan.table
     left = plan.left or _scheduled(plan, context)
     with report_drops(table), ExitStack() as written, naming(table.label):
+        # A step planned minutes ago may name files that others have removed since;
+        # rewriting them would bring their rows back.
         jobs = list(_with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()))
         removed = [files for _, bins in jobs for files in bins]
         new = _written(plan, [_regrouping(plan, job, bins) for job, bins in jobs], written, context)
@@ -111,6 +113,8 @@ def _written(
 
     with ThreadPoolExecutor(JOBS_AT_ONCE, "optimize") as threads:
         jobs = [threads.submit(write, number) for number in range(len(parts))]
+        # Jobs that wait are cancelled, running ones must end: their files can only be
+        # deleted once nothing writes them.
         if any(job.exception() for job in wait(jobs, return_when=FIRST_EXCEPTION).done):
             threads.shutdown(wait=True, cancel_futures=True)
     done = [job.result() for job in jobs if not job.cancelled() and job.exception() is None]
@@ -133,9 +137,15 @@ def _with_files(snapshot: Snapshot, jobs: Sequence[Job]) -> Iterator[tuple[Job, 
 
 def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[NewFiles], moved: Moved) -> Transaction:
     table, files = plan.table, pa.concat_tables(removed)
+    # "Row Tracking": rewritten rows keep their ids only if the materialized columns are
+    # written, which the copied rows have.
     description = replace(with_metrics(plan.description, **moved.metrics), keeps_row_ids=True)
     transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
+    # The step depends on the files that it replaces. Without this, a delete that others
+    # committed meanwhile would be undone.
     transaction.read_files(files["path"])
+    # "Add File and Remove File": dataChange false tells streams and change feeds that the
+    # rows are the same. It also lets concurrent appends and this commit pass each other.
     transaction.stage_removes(files, data_change=False)
     transaction.stage(*(add for each in new for add in each.adds))
     return transaction
@@ -158,6 +168,8 @@ def _scheduled(plan: OptimizePlan, context: ExecutionContext) -> Compaction:
             bins = packed(files.filter(pa.array(selected)), target, purged[selected])
             jobs = merging_jobs(bins)
         case Purge():
+            # REORG purges what is deleted logically: rows in vectors, and the data of
+            # dropped columns, which column mapping leaves in the files.
             selected = worth_purging(files, 0.0) | with_dropped_columns(snapshot, files)
             bins = packed(files.filter(pa.array(selected)), target, np.ones(int(selected.sum()), np.bool_))
             jobs = merging_jobs(bins)

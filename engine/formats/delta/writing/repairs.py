@@ -51,6 +51,8 @@ def repair(plan: RepairPlan, context: ExecutionContext) -> StagedWrite:
         )
         transaction = Transaction.on(snapshot, description, table=table.label)
         gone = missing_rows(snapshot, missing)
+        # If another commit removes or rewrites one of these files first, the repair must
+        # not remove it a second time.
         transaction.read_files(gone.column("path").combine_chunks())
         transaction.stage_removes(gone)
     return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)
@@ -88,6 +90,8 @@ def analyze_files(plan: AnalyzePlan, context: ExecutionContext) -> StagedWrite:
         transaction = Transaction.on(snapshot, plan.description, table=table.label)
         transaction.read_files(files.column("path").combine_chunks())
         for batch in files.combine_chunks().to_batches():
+            # "Action Reconciliation": an add for a live file replaces its entry, which is
+            # how statistics are added without a rewrite.
             transaction.stage_adds(batch, data_change=False)
     return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)
 
@@ -111,6 +115,8 @@ def keep_counts(snapshot: Snapshot, found: Mapping[str, DistinctCount], locks: T
             write_distinct_counts(storage, config, snapshot.version, found)
         except OSError as error:
             raise StatisticsNotWritten(table, str(error)) from error
+        # The table may be dropped between the check and the write; what was written then
+        # belongs to no table, or to a successor.
         if snapshot.is_gone():
             drop_distinct_counts(storage)
             raise ConcurrentDrop(table)

@@ -53,6 +53,8 @@ def restore(plan: RestorePlan, context: ExecutionContext) -> Iterator[StagedWrit
     roots = (snapshot.table_root, *context.sources.catalog.view().sources_of(table.entry.location))
     with context.sources.locks.hold_all(map(file_lock, roots), context.request.cancel), naming(label):
         older.ensure_files_allowed()
+        # A file in both versions stays untouched, unless its deletion vector differs: path
+        # and vector are the identity ("Action Reconciliation").
         added, removed = without_files(older.files, snapshot.files), without_files(snapshot.files, older.files)
         _ensure_there(label, older, added, context)
         metrics = {

@@ -75,6 +75,8 @@ def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]
     lock = context.sources.locks.hold(file_lock(table.snapshot.table_root), context.request.cancel)
     with lock as has_waited, naming(table.label):
         now_ms = context.request.now_ms()  # before anything is listed: later files are younger
+        # The order is essential: a statement that registers after this line loads a version
+        # that is at least as new as the one loaded below.
         pins = context.sources.pins.of(table.entry.location)
         snapshot = delta_snapshot(table.snapshot).advance_once()
         seen_s = time.monotonic()
@@ -102,6 +104,8 @@ def vacuum(plan: VacuumPlan, context: ExecutionContext) -> Iterator[StagedWrite]
         begun = _begin(plan, snapshot, unused, context, seen_s)
         count = _remove(plan, snapshot, unused, context, begun)
         done = last_expired(snapshot, retained)
+        # A lite search begins after the recorded version. Files that a clone still needs
+        # today would never be looked at again.
         if done is not None and needed.count == own:  # files needed only by other tables must be found again
             note_vacuum(snapshot.storage, done, snapshot.list_log())
         end = with_metrics(plan.end, numDeletedFiles=count, numVacuumedDirectories=unused.num_folders)
@@ -166,6 +170,8 @@ def _policy(context: ExecutionContext) -> RetryPolicy:
 
 
 def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
+    # A statement that has not loaded its version yet may read any that was current since it
+    # registered.
     since = [pin.since_ms - CLOCK_MARGIN_MS for pin in pins if pin.version is None]
     return Retained(
         since_ms=min([since_ms, *since]),
@@ -204,6 +210,8 @@ def _add_others(
             if location in recorded or refers_to(other, snapshot.storage):
                 since_ms = now_ms - other.config.get(DELETED_FILE_RETENTION)
                 needed.add_other(other, _retained(since_ms, pins))
+        # A broken table elsewhere must not block VACUUM everywhere; its files are outside
+        # of this table unless it is a recorded clone.
         except DeltaError as error:
             logger.warning("VACUUM takes no account of the table at %s, which cannot be read: %s", location, error)
 

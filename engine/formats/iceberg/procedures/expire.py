@@ -73,6 +73,8 @@ def expire(plan: CallPlan, procedure: ExpireSnapshots, context: ExecutionContext
 
     def decide(loaded: LoadedMetadata) -> _Expiry:
         found = expired(loaded.metadata, retention, used_snapshots(context.sources.pins.of(location), loaded.metadata))
+        # A branch or tag would point to nothing ("Snapshot References"), and the metadata
+        # could not be read by others.
         for snapshot_id, names in found.referenced.items():
             reason = f"{snapshot_id} is the snapshot of {', '.join(names)}"
             raise IcebergProcedureRefused(plan.table.label, plan.name, reason)
@@ -98,6 +100,7 @@ def used_snapshots(pins: Iterable[Pin], metadata: TableMetadata) -> set[int]:
     if since_ms is None:
         return used
     before = [id for time_ms, id in metadata.snapshot_log if time_ms < since_ms]
+    # The last entry before that time was current when the oldest statement began.
     return used | {id for time_ms, id in metadata.snapshot_log if time_ms >= since_ms} | set(before[-1:])
 
 
@@ -110,6 +113,8 @@ def _expiry(loaded: LoadedMetadata, found: Expired, clean: tuple[Update, ...]) -
     noted = {key: {each.get("snapshot-id") for each in loaded.json.get(key) or ()} for key in _STATISTICS}
     updates += (RemoveStatistics(id) for id in sorted(found.snapshots & noted["statistics"]))
     updates += (RemovePartitionStatistics(id) for id in sorted(found.snapshots & noted["partition-statistics"]))
+    # A branch that another writer creates or moves meanwhile may need a snapshot that would
+    # be removed here.
     same = tuple(AssertRefSnapshotId(each.name, each.snapshot_id) for each in metadata.refs.values())
     return _Expiry(requirements=(*same_table(metadata), *same), updates=(*updates, *clean))
 
@@ -140,6 +145,8 @@ def _remove(
     retained_snapshots = [*after.values(), *(each for id, each in before.items() if id not in after and id in used)]
     found = unneeded(files, gone, retained_snapshots)
     found |= dict.fromkeys(_statistics(files, committed), FileKind.STATISTICS)
+    # Manifests last: after an interruption a later run can still find the data files
+    # through them.
     names = sorted(found, key=lambda name: (found[name] in (FileKind.MANIFEST, FileKind.MANIFEST_LIST), name))
     removed = remove_files(plan.snapshot.storage, names, context.request.cancel.ensure_live)
     if removed.failed:
@@ -178,6 +185,8 @@ def remove_orphans(plan: CallPlan, procedure: RemoveOrphanFiles, context: Execut
     label, storage = plan.table.label, plan.snapshot.storage
     now_ms = context.request.now_ms()  # before anything is listed: later files are younger
     older_than_ms = now_ms - AGE_MS if plan.time_ms is None else plan.time_ms
+    # Writers create files before the commit that references them; a day is Java's lower
+    # limit too.
     if older_than_ms > now_ms - AGE_MIN_MS:
         reason = "files of the last 24 hours may be those of statements that have not committed yet"
         raise WrongArgument(plan.name, "older_than", reason)

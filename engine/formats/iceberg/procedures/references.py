@@ -64,6 +64,8 @@ def moved(metadata: TableMetadata, branch: str, snapshot_id: int) -> ReferenceCh
         branch=branch,
         before=before,
         after=snapshot_id,
+        # The decision is only valid for this state of the branch; otherwise a commit in
+        # between would be rolled back unseen.
         requirements=(*same_table(metadata), AssertRefSnapshotId(branch, before)),
         updates=updates,
     )
@@ -109,6 +111,8 @@ def _ancestor(metadata: TableMetadata, snapshot_id: int, table: str) -> int:
 
 def _ancestor_before(metadata: TableMetadata, time_ms: int, table: str) -> int:
     """Returns the current snapshot's newest ancestor older than the time."""
+    # Ancestors only: the snapshot log also has snapshots that an earlier rollback has
+    # abandoned.
     found = [each for each in ancestry(metadata, current_of(metadata)) if each.timestamp_ms < time_ms]
     if not found:
         reason = f"no snapshot that led to the current one is older than {time_ms} ms since the epoch"
@@ -157,6 +161,8 @@ def ensure_not_picked(metadata: TableMetadata, picked: SnapshotInfo, table: str,
         if each.summary.get(_SOURCE_ID) == str(picked.snapshot_id):
             reason = f"{picked.snapshot_id} was picked before, as {each.snapshot_id}"
             raise IcebergProcedureRefused(table, procedure, reason)
+        # A staged snapshot may have been published as itself or as a copy on top of
+        # another; in both cases its rows are in the table.
         if wap_id and wap_id in (each.summary.get(_WAP_ID), each.summary.get(_PUBLISHED_WAP_ID)):
             reason = f"the wap.id {wap_id} was published before, by {each.snapshot_id}"
             raise IcebergProcedureRefused(table, procedure, reason)

@@ -87,6 +87,8 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, context: Exe
     if not bins:
         return small_result(_COLUMNS, [(0, 0, 0, 0, 0)])
     if snapshot.metadata.format_version > _NO_ROW_IDS:
+        # The composed query that applies equality deletes has no row ids. With the rows
+        # found once, as positions, the files can be read directly and the ids be kept.
         resolved = resolve_equality_deletes(table, context)
         assert isinstance(resolved, IcebergSnapshot)
         table, snapshot = replace(table, snapshot=resolved), resolved
@@ -99,6 +101,8 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, context: Exe
         transaction.stage_removes(removed)
         transaction.replace_deletes(dangling_deletes(snapshot, np.concatenate(bins)), removed.slice(0, 0))
         if options.keeps_sequence_number:
+            # The new files keep the old sequence number, so that equality deletes that
+            # others commit meanwhile still apply to their rows.
             transaction.allow_equality_deletes()
         for each in new:
             assert isinstance(each, IcebergNewFiles)
@@ -282,6 +286,7 @@ def _composed_rows(
         scans.append(replace(part.scan, files=part.scan.files.filter(pa.array(mine)), pruning=None))
     config = table.snapshot.table_config
     rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, arrangement=arrangement)
+    # Several scans in a UNION have several tasks; a bin must become one file.
     hint = "/*+ COALESCE(1) */ " if isinstance(arrangement, TaskPerFile) else ""
     source = ReadPlan(text=f"SELECT {hint}* FROM (\n{scan.text}\n)", scans=tuple(scans))
     with new_files(table, source, rows, replace(context, parameters=())) as written:

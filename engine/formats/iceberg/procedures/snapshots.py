@@ -81,6 +81,8 @@ def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[St
     now_ms = context.request.now_ms()
     shared = source.snapshot.shared_files(source.label, FORMAT)
     definition, stored = shared_definition(str(plan.entry.name), shared, plan.properties)
+    # The data files belong to the other table: expiring snapshots here must not delete
+    # them.
     properties = {**definition.properties, GC_ENABLED: "false", "snapshot": "true"}
     table = _Shared(
         table=str(plan.entry.name),
@@ -95,6 +97,8 @@ def snapshot_table(plan: SnapshotPlan, context: ExecutionContext) -> Iterator[St
     clone = CloneEntry(location=plan.entry.location, sources=plan.sources)
     outcome = Outcome(result=small_result({"imported_files_count": BIGINT}, [(entries.num_rows,)]))
     entry = replace(plan.entry, created_ms=now_ms)
+    # The table without a name was left by a statement that was killed between its commit
+    # and the catalog's change.
     if plan.found is not None:
         if not _is_same(plan.found, table, source.snapshot.row_files, entries):
             raise LocationNotEmpty(str(plan.entry.name), plan.entry.location)
