@@ -1,4 +1,4 @@
-"""The command line: `delta-gateway serve | sql | users | tokens | audit | config | prepare`, also `python -m gateway`.
+"""The command line: `delta-gateway COMMAND`, also `python -m gateway COMMAND`.
 
 A command is a module with a `main(arguments) -> exit code`, imported on demand: `sql` responds in a fraction of the
 import time that `serve` needs.
@@ -17,6 +17,7 @@ from gateway.release import VERSION
 _COMMANDS = {
     "serve": ("gateway.cli.serve", "serve a folder of Delta and Iceberg tables"),
     "sql": ("gateway.cli.sql", "run statements on a running server, or a shell"),
+    "check-sql": ("gateway.cli.check_sql", "check which statements of files or logs run here, and why others do not"),
     "users": ("gateway.cli.users", "add, remove and list the users of a password file"),
     "tokens": ("gateway.cli.tokens", "make, list and revoke personal access tokens"),
     "audit": ("gateway.cli.audit", "check the audit log"),
