@@ -20,13 +20,12 @@ from catalog.view import CatalogView
 from engine.binding.binder import Binder
 from engine.binding.sources import Sources
 from engine.binding.time_travel import Constants
-from engine.pipeline import bind_statement
+from engine.pipeline import bind_statement, parse_statement
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import parse_setting
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Query
-from engine.statements.parse import parse
 from engine.statements.scripting.statement import ExecuteImmediate, NamedByExpressions, Script
 from engine.statements.session.statement import SetSetting, UseCatalog, UseSchema
 
@@ -79,7 +78,7 @@ class StatementChecker:
             hint = "Check the rendered text, for dbt the files in target/compiled."
             return Check(Verdict.REFUSED, "TEMPLATE", "The text is a template, and no SQL.", hint)
         try:
-            parsed = parse(text)
+            parsed = parse_statement(text)
             unknown = self._unknown_functions(parsed)
             if not isinstance(parsed, Script | ExecuteImmediate | NamedByExpressions):
                 self._bind(parsed)

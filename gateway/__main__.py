@@ -22,6 +22,8 @@ _COMMANDS = {
     "tokens": ("gateway.cli.tokens", "make, list and revoke personal access tokens"),
     "audit": ("gateway.cli.audit", "check the audit log"),
     "config": ("gateway.cli.config", "print all settings with their defaults, as a configuration file"),
+    "health": ("gateway.cli.health", "check whether the server on this machine takes statements"),
+    "container": ("gateway.cli.container", "serve in a container: users and addresses are set up at the first start"),
     "prepare": ("gateway.cli.prepare", "create files that speed up each start, once"),
 }
 
