@@ -21,8 +21,6 @@ _COMMANDS = {
     "users": ("gateway.cli.users", "add, remove and list the users of a password file"),
     "tokens": ("gateway.cli.tokens", "make, list and revoke personal access tokens"),
     "audit": ("gateway.cli.audit", "check the audit log"),
-    "backup": ("gateway.cli.backup", "back up the catalog with its grants, users, tokens and the audit log"),
-    "restore": ("gateway.cli.restore", "restore a backup"),
     "config": ("gateway.cli.config", "print all settings with their defaults, as a configuration file"),
     "health": ("gateway.cli.health", "check whether the server on this machine takes statements"),
     "container": ("gateway.cli.container", "serve in a container: users and addresses are set up at the first start"),

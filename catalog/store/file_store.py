@@ -237,7 +237,7 @@ class FileStore:
         with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
             entries |= zip(changed, pool.map(lambda name: self._entry(name, index[name]), changed), strict=True)
         selected = (entry for name, entry in entries.items() if name in index or name in _ALWAYS)
-        return _Loaded(state_of(generation, selected), index)
+        return _Loaded(_state(generation, selected), index)
 
     def _entry(self, name: str, stamp: str) -> Entry:
         path = _object_file(name, stamp)
@@ -352,8 +352,7 @@ def _by_path(state: CatalogState) -> dict[str, Entry]:
 _ALWAYS = frozenset(_by_path(INITIAL_STATE))
 
 
-def state_of(generation: int, entries: Iterable[Entry]) -> CatalogState:
-    """Returns the state with these entries; a state without a server entry has the initial one."""
+def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
     catalogs: dict[CatalogName, CatalogEntry] = {}
     schemas: dict[SchemaName, SchemaEntry] = {}
     relations: dict[TableName, Relation] = {}
