@@ -7,6 +7,7 @@ the pipeline in `engine/pipeline.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from engine.runtime.activity import ActivitySource
@@ -17,6 +18,14 @@ from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
 from engine.runtime.statement import Statement
 from engine.statements.volumes.statement import ChangeFile
+
+
+@dataclass(frozen=True, slots=True)
+class TableCount:
+    """The number of tables, and of the schemas that they are in."""
+
+    tables: int
+    schemas: int
 
 
 class EngineSession(Protocol):
@@ -66,6 +75,12 @@ class Engine(Protocol):
 
     def show_activity(self, activity: ActivitySource) -> None:
         """Sets the source for the views in `system.gateway`, for sessions that are opened later."""
+        ...
+
+    def count_tables(self) -> TableCount:
+        """Returns how many tables the default catalog has; raises a `SqlError` if the served folder cannot be listed.
+        Takes long for a large lake in an object store.
+        """
         ...
 
     def metrics(self) -> Iterable[MetricFamily]:

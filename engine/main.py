@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,9 +23,10 @@ from catalog.conditions import PositionalScriptParameters, SchemaNotFound
 from catalog.discovery.discovery import ServedFolder
 from catalog.discovery.other_tables import OtherTablesFinder
 from catalog.discovery.roots import configured_location, is_local
+from catalog.entries import TableEntry
 from catalog.errors import SqlError, shortened
 from catalog.grants.tokens import TokenStore
-from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName, matches_all
 from catalog.rest.connections import RestPolicy
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
@@ -42,6 +44,7 @@ from engine.delta.log.file_table import use_compact_memory
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
+from engine.engine import TableCount
 from engine.execution.writes.unlisted_folders import is_abandoned
 from engine.formats.delta.delta_format import DeltaFileSource, DeltaFormat
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
@@ -284,6 +287,11 @@ class LakeEngine:
 
     def show_activity(self, activity: ActivitySource) -> None:
         self._sources = replace(self._sources, activity=activity)
+
+    def count_tables(self) -> TableCount:
+        found = self._sources.catalog.view().find_relations(DEFAULT_CATALOG, matches_all, matches_all)
+        schemas = Counter(entry.name.schema for entry in found if isinstance(entry, TableEntry))
+        return TableCount(tables=schemas.total(), schemas=len(schemas))
 
     def metrics(self) -> Iterable[MetricFamily]:
         for measure in self._sources.metric_sources:

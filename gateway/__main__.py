@@ -17,6 +17,7 @@ from gateway.release import VERSION
 _COMMANDS = {
     "serve": ("gateway.cli.serve", "serve a folder of Delta and Iceberg tables"),
     "sql": ("gateway.cli.sql", "run statements on a running server, or a shell"),
+    "check-sql": ("gateway.cli.check_sql", "check which statements of files or logs run here, and why others do not"),
     "users": ("gateway.cli.users", "add, remove and list the users of a password file"),
     "tokens": ("gateway.cli.tokens", "make, list and revoke personal access tokens"),
     "audit": ("gateway.cli.audit", "check the audit log"),
@@ -24,6 +25,8 @@ _COMMANDS = {
     "restore": ("gateway.cli.restore", "restore the catalog and the audit log from a backup"),
     "import-catalog": ("gateway.cli.import_catalog", "create another catalog's objects on a running server"),
     "config": ("gateway.cli.config", "print all settings with their defaults, as a configuration file"),
+    "health": ("gateway.cli.health", "check whether the server on this machine takes statements"),
+    "container": ("gateway.cli.container", "serve in a container: users and addresses are set up at the first start"),
     "prepare": ("gateway.cli.prepare", "create files that speed up each start, once"),
 }
 

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import logging
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from urllib.parse import urlsplit
 
 from catalog.errors import SqlError
 from catalog.rest.credentials import use_credentials
-from engine.engine import Engine
+from engine.engine import Engine, TableCount
 from engine.main import EngineOptions, open_engine
 from engine.runtime.identity import Method
 from engine.spark.session import SparkOptions, Supervision
@@ -143,6 +145,25 @@ class Server:
     def on_failure(self, callback: Callable[[], None]) -> None:
         """Registers a callback, called on any thread, for when the server has failed and should be drained."""
         self._lifecycle.on_failure(callback)
+
+    def count_tables(self, seconds: float) -> TableCount | None:
+        """Returns how many tables are served; None if the lake cannot be listed within `seconds`."""
+        registry, found = self._lifecycle.registry, SimpleQueue[TableCount | None]()
+
+        def count(engine: Engine) -> None:
+            try:
+                found.put(engine.count_tables())
+            except Exception:  # the server serves other tables, and statements report what is wrong
+                logger.warning("the tables cannot be counted", exc_info=True)
+                found.put(None)
+
+        if registry is None:
+            return None
+        threading.Thread(target=count, args=[registry.engine], name="count-tables", daemon=True).start()
+        try:
+            return found.get(timeout=seconds)
+        except Empty:
+            return None
 
     @property
     def leaves_threads(self) -> bool:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from catalog.errors import SqlError
 from catalog.grants.privileges import PrincipalKind
+from engine.pipeline import parse_statement
 from engine.sql.statement_texts import Kind, split_statements
 from engine.statements.containers.statement import CreateCatalog, CreateSchema
 from engine.statements.create_table.statement import CreateTable
 from engine.statements.grants.statement import GrantRights
-from engine.statements.parse import parse
 from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.views.statement import CreateView
 from gateway.catalog_import.objects import (
@@ -50,7 +50,7 @@ def ddl_objects(text: str) -> Iterator[ImportedObject]:
             yield Skipped(shown, "it is a command of a shell")
             continue
         try:
-            statement = parse(piece.text)
+            statement = parse_statement(piece.text)
         except SqlError as error:
             yield Skipped(shown, error.message)
             continue

@@ -27,14 +27,13 @@ from typing import TextIO
 from catalog.conditions import LakeNotFound, StartFailed
 from catalog.errors import SqlError
 from engine.sample.lake import ensure_sample_lake
+from gateway.cli.banner import Banner
 from gateway.cli.help import SETTINGS, help_text
 from gateway.configuration.config import Config, LogLevel
 from gateway.configuration.loader import load_config
 from gateway.observability.log_format import LogFormat, format_step, set_up_log
-from gateway.process.lifecycle import Ports
 from gateway.process.lifeline import Lifeline, take_lifeline
 from gateway.process.umask import apply_umask
-from gateway.release import VERSION
 from gateway.server import Server
 
 logger = logging.getLogger(__name__)
@@ -55,6 +54,8 @@ _EXAMPLES = (
 # Values for the signal queue that are not signal numbers.
 _THREAD_DIED, _PART_FAILED = 0, -1
 _AFTER_DRAINING_S = 20.0
+# Time for the number of tables in the banner; listing a large object store takes longer.
+_COUNTED_WITHIN_S = 5.0
 # Python's defaults, but full collections are ten times less frequent. With the columns of ten thousand tables each
 # takes up to a second, in which no other thread runs.
 _COLLECTED_EVERY = (700, 10, 100)
@@ -83,6 +84,14 @@ class Console:
         line = text if self.format is LogFormat.TEXT else format_step(text, level)
         self._stream.write(line + "\n")
         self._stream.flush()
+
+    def show_banner(self, banner: Banner) -> None:
+        """Prints how to connect: lines on standard output, or one record in a JSON log."""
+        if self.format is LogFormat.JSON:
+            self.say(banner.line)
+        else:
+            sys.stdout.write(banner.text)
+            sys.stdout.flush()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -116,8 +125,7 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_START_FAILED
     console.is_starting = False
     console.step("ready")
-    sys.stdout.write(_how_to_connect(config, ports))
-    sys.stdout.flush()
+    console.show_banner(Banner(config, ports, server.count_tables(_COUNTED_WITHIN_S)))
     server.on_failure(lambda: signals.put(_PART_FAILED))
     if signals.get() == _THREAD_DIED:
         return _end_with_error(server, config, console)
@@ -193,27 +201,6 @@ def _flags(arguments: argparse.Namespace) -> dict[str, object]:
         "log.level": arguments.log_level,
         "log.format": arguments.log_format,
     }
-
-
-def _how_to_connect(config: Config, ports: Ports) -> str:
-    host = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
-    url = f"http://{host}:{ports.http}"
-    tls = (
-        f"  TLS     https://{host}:{ports.http}, jdbc:hive2://{host}:{ports.thrift}/;ssl=true\n"
-        if config.server.tls_certificate
-        else ""
-    )
-    return f"""\
-delta-gateway {VERSION} serves {config.lake.folder}
-  Thrift  {host}:{ports.thrift}
-          beeline -u jdbc:hive2://{host}:{ports.thrift}/
-          hive.connect("{config.server.host}", {ports.thrift})    # PyHive
-  HTTP    {url}
-          delta-gateway sql "SHOW TABLES" --server {url}
-          curl --json '{{"statement": "SHOW TABLES"}}' {url}/api/2.0/sql/statements
-          beeline -u "jdbc:hive2://{host}:{ports.http}/;transportMode=http;httpPath=cliservice"
-{tls}Ctrl-C or SIGTERM stops it.
-"""
 
 
 SAMPLE_LAKE = "sample-lake"

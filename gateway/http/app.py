@@ -102,11 +102,10 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app.register_blueprint(openapi_blueprint())
     app.register_blueprint(metrics_blueprint(lifecycle, callers))
     app.register_blueprint(health_blueprint(lifecycle))
-    app.register_blueprint(console_blueprint(lifecycle, callers, options.console))
+    app.register_blueprint(console_blueprint(lifecycle, callers, options.console, options.public_url.rstrip("/")))
     app.register_blueprint(log_in_blueprint(callers))
     app.register_blueprint(tokens_blueprint(callers, options.tokens))
-    if options.oauth:
-        app.register_blueprint(discovery_blueprint(options.oauth, options.public_url.rstrip("/")))
+    app.register_blueprint(discovery_blueprint(options.oauth, options.public_url.rstrip("/")))
 
     @app.before_request
     def ensure_acceptable() -> None:

@@ -48,6 +48,11 @@ class Callers:
         note_user(identity.principal)
         return identity
 
+    @property
+    def has_logins(self) -> bool:
+        """Returns whether clients send credentials."""
+        return Mechanism.ANONYMOUS not in self._authenticator.mechanisms
+
     def ensure_current(self, identity: Identity) -> None:
         """Raises an error in class 28 for a login that is no longer valid."""
         self._authenticator.ensure_current(identity)

@@ -12,8 +12,9 @@ import secrets
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.resources import files
+from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, render_template
+from flask import Blueprint, Response, render_template, request
 from werkzeug.exceptions import NotFound
 
 from catalog.errors import SqlError
@@ -40,13 +41,33 @@ def load_console() -> Mapping[str, bytes]:
     return {name: folder.joinpath(name).read_bytes() for name in names if name.rpartition(".")[2] in ("html", *_TYPES)}
 
 
-def console_blueprint(lifecycle: Lifecycle, callers: Callers, console: Mapping[str, bytes]) -> Blueprint:
-    """Creates `GET /`, `GET /connect` and `GET /console/<file>`; `console` has the files by name."""
+def console_blueprint(
+    lifecycle: Lifecycle, callers: Callers, console: Mapping[str, bytes], public_url: str = ""
+) -> Blueprint:
+    """Creates `GET /`, `GET /connect` and `GET /console/<file>`; `console` has the files by name.
+
+    The page about connections shows the address by which the browser reached the server, or `public_url`.
+    """
     routes = Blueprint("console", __name__, template_folder="templates")
 
     @routes.get("/connect")
     def connect() -> Response:
-        page = Response(render_template("index.html", phase=lifecycle.phase, ports=lifecycle.ports, version=VERSION))
+        url = public_url or request.root_url.rstrip("/")
+        address = urlsplit(url)
+        is_secure = address.scheme == "https"
+        page = Response(
+            render_template(
+                "index.html",
+                phase=lifecycle.phase,
+                ports=lifecycle.ports,
+                version=VERSION,
+                url=url,
+                host=address.hostname,
+                http_port=address.port or (443 if is_secure else 80),
+                is_secure=is_secure,
+                has_logins=callers.has_logins,
+            )
+        )
         page.headers["Content-Security-Policy"] = _CONNECT_POLICY
         return page
 

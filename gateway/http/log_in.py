@@ -14,6 +14,7 @@ from string import Template
 from typing import Any
 
 from flask import Blueprint, Response, request
+from werkzeug.exceptions import NotFound
 
 from catalog.conditions import UnsupportedMediaType
 from catalog.errors import SqlError
@@ -66,16 +67,24 @@ def _moved(to: str, cookie: str) -> Response:
     return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": to, "Set-Cookie": cookie})
 
 
-def discovery_blueprint(endpoints: Endpoints, public_url: str) -> Blueprint:
-    """Creates the discovery routes; `public_url` is this server's URL, if known; else the requested one is used."""
+def discovery_blueprint(endpoints: Endpoints | None, public_url: str) -> Blueprint:
+    """Creates the discovery routes; `public_url` is this server's URL, if known; else the requested one is used.
+
+    Databricks' SDKs request the first route before anything else, and log a warning if it does not exist. Without an
+    identity provider (`endpoints` None) it announces none.
+    """
     routes = Blueprint("discovery", __name__)
 
     @routes.get("/.well-known/databricks-config")
     def configuration() -> dict[str, Any]:
+        if endpoints is None:
+            return {}
         return {"oidc_endpoint": f"{public_url or request.root_url.rstrip('/')}/oidc"}
 
     @routes.get("/oidc/.well-known/oauth-authorization-server")
     def authorization_server() -> dict[str, Any]:
+        if endpoints is None:
+            raise NotFound()
         return asdict(endpoints)
 
     return routes

@@ -195,6 +195,8 @@ OPERATIONS: tuple[Described, ...] = (
     _post("/login", None, _HTML, "Log in; the answer has a cookie.", is_open=True,
           errors=(HTTPStatus.UNAUTHORIZED, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)),
     _post("/logout", None, _HTML, "Log out.", is_open=True),
+    _get("/.well-known/databricks-config", "Table", "The identity provider, for Databricks' SDKs.", is_open=True),
+    _get("/oidc/.well-known/oauth-authorization-server", "Table", "The identity provider's addresses.", is_open=True),
     _get(PATH, "Table", "This document.", is_open=True),
 )  # fmt: skip
 

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from catalog.conditions import StatementCancelled
 from catalog.errors import declare_error
+from engine.engine import TableCount
 from engine.runtime.activity import ActivitySource, NoActivity
 from engine.runtime.identity import Identity
 from engine.runtime.metrics import MetricFamily
@@ -220,6 +221,9 @@ class ArrowEngine:
 
     def show_activity(self, activity: ActivitySource) -> None:
         self.activity = activity
+
+    def count_tables(self) -> TableCount:
+        return TableCount(tables=len(self.tables), schemas=len({schema for schema, _ in self.tables}))
 
     def metrics(self) -> tuple[MetricFamily, ...]:
         return self.families

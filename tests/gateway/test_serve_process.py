@@ -97,7 +97,8 @@ def test_a_server_says_how_to_connect_serves_and_drains(running: ServerProcess) 
     process, ports = running, running.ports()
     assert eventually(lambda: "Ctrl-C or SIGTERM stops it." in process.output)
     for line in (
-        f"serves {process.port_file.parent / 'lake'}",
+        f"serves {process.port_file.parent / 'lake'}: no tables\n  A table is a folder with Delta's _delta_log",
+        f"Console http://127.0.0.1:{ports['http']}\n",
         f"beeline -u jdbc:hive2://127.0.0.1:{ports['thrift']}/",
         f'hive.connect("127.0.0.1", {ports["thrift"]})',
         f'"jdbc:hive2://127.0.0.1:{ports["http"]}/;transportMode=http;httpPath=cliservice"',
@@ -170,6 +171,18 @@ def test_start_messages_as_json(start: Any) -> None:
     (line,) = process.output.splitlines()
     said = json.loads(line)
     assert said["level"] == "ERROR" and said["message"].startswith("delta-gateway: [LAKE_NOT_FOUND]")
+
+
+def test_json_log_consists_of_records(start: Any) -> None:
+    process = start(LAKE, "--log-format", "json")
+    ports = process.ports()
+    address = f"http://127.0.0.1:{ports['http']}"
+    assert eventually(lambda: address in process.output)
+    process.popen.send_signal(signal.SIGTERM)
+    assert process.end() == 0
+    messages = [json.loads(line)["message"] for line in process.output.splitlines()]
+    (line,) = [message for message in messages if address in message]
+    assert f"lake: no tables; console and HTTP {address}, Thrift 127.0.0.1:{ports['thrift']}" in line
 
 
 def test_a_taken_port_is_named_at_once(start: Any) -> None:

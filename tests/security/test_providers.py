@@ -110,8 +110,9 @@ def test_the_sdk_makes_and_uses_a_personal_access_token(server: SecureServer, id
 
 def test_without_a_provider_nobody_is_sent_to_one(folder: Path) -> None:
     server = SecureServer(folder).start()
-    for path in ("/.well-known/databricks-config", "/oidc/.well-known/oauth-authorization-server"):
-        assert server.ask("GET", path).status == 404
+    answer = server.ask("GET", "/.well-known/databricks-config")
+    assert (answer.status, answer.body) == (200, {})
+    assert server.ask("GET", "/oidc/.well-known/oauth-authorization-server").status == 404
     server.stop()
 
 

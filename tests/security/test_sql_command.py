@@ -50,3 +50,9 @@ def test_every_login_option(
     assert sql(scheme="https") == 1 and "certificate" in capsys.readouterr().err.lower()
     assert sql("--ca-file", str(folder / "none"), scheme="https") == 1
     assert [run.context.identity.principal for run in server.engine.runs] == ["ann", "bob", "bob"]
+
+
+def test_page_about_connections_has_the_login_of_a_server_with_passwords(server: SecureServer) -> None:
+    page = server.ask("GET", "/connect").content.decode()
+    assert f"--server http://127.0.0.1:{server.ports.http} --user USER" in page
+    assert 'username="USER", password="PASSWORD"' in page and "-n USER -p PASSWORD" in page

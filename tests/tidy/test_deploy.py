@@ -34,6 +34,13 @@ def test_the_image_copies_what_is_there() -> None:
     assert [source for source in sources if not (ROOT / source).exists()] == []
 
 
+def test_context_of_the_image_has_only_what_is_copied() -> None:
+    copied = re.findall(r"^COPY (.+) \S+$", (DEPLOY / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert "*" in lines
+    assert {line[1:] for line in lines if line.startswith("!")} == {name for line in copied for name in line.split()}
+
+
 @pytest.mark.parametrize("name", sorted(set(NAMED.findall(PAGES)) - {"server.py"}))
 def test_pages_name_settings_that_exist(name: str) -> None:
     assert name in SETTINGS

@@ -19,7 +19,7 @@ NOT_FOUND = (404, "ENDPOINT_NOT_FOUND")
     [
         ("GET", "/nowhere", NOT_FOUND),
         ("GET", "/api/2.0/sql", NOT_FOUND),
-        ("GET", "/.well-known/databricks-config", NOT_FOUND),
+        ("GET", "/oidc/.well-known/oauth-authorization-server", NOT_FOUND),
         ("GET", f"{STATEMENTS}/x/result/chunks/first", NOT_FOUND),
         ("GET", f"{STATEMENTS}/x/result/chunks/-1", NOT_FOUND),
         ("GET", STATEMENTS, (405, "METHOD_NOT_ALLOWED")),
@@ -116,9 +116,9 @@ def test_a_server_whose_engine_does_not_answer_is_not_ready(
 
 
 def test_the_page_says_how_to_connect_and_loads_nothing(api: Api) -> None:
-    page = api.request("GET", "/")
-    assert "jdbc:hive2://localhost:8080/;transportMode=http;httpPath=cliservice" in page.text
-    assert "jdbc:hive2://localhost:10000/" in page.text and "http://localhost:8080/api" in page.text
+    page = api.request("GET", "/", Host="localhost:9999")  # a port of this machine that is forwarded to the server's
+    assert "jdbc:hive2://localhost:9999/;transportMode=http;httpPath=cliservice" in page.text
+    assert "jdbc:hive2://localhost:10000/" in page.text and "http://localhost:9999/api" in page.text
     assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
     assert "<script" not in page.text and "src=" not in page.text
 

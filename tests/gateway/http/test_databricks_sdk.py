@@ -38,6 +38,11 @@ def api(live: Live) -> StatementExecutionAPI:
     return WorkspaceClient(host=live.url, token="any", auth_type="pat").statement_execution
 
 
+def test_first_request_logs_no_warning(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+    WorkspaceClient(host=live.url, token="any", auth_type="pat")
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == []
+
+
 def test_rows_inline(api: StatementExecutionAPI) -> None:
     response = api.execute_statement("ROWS 2", "warehouse")
     assert response.result.data_array == [["0", "row 0"], ["1", "row 1"]]

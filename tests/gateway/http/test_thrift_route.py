@@ -97,12 +97,9 @@ def test_databricks_jdbc_driver_gets_the_counts_of_changed_rows_as_a_row(
         assert cells(fetch(client, operation)) == (counts if text == "INSERT" else [[1]])
 
 
-@pytest.mark.parametrize(
-    "path", ["/api/2.0/connector-service/feature-flags/PYTHON/4.9.0", "/.well-known/databricks-config"]
-)
-def test_other_databricks_routes_are_not_found(live: Live, path: str) -> None:
+def test_other_databricks_routes_are_not_found(live: Live) -> None:
     with connection_to(live) as connection:
-        connection.request("GET", path)
+        connection.request("GET", "/api/2.0/connector-service/feature-flags/PYTHON/4.9.0")
         response = connection.getresponse()
         assert response.status == 404 and json.loads(response.read())["error_code"] == "ENDPOINT_NOT_FOUND"
 
