@@ -304,6 +304,14 @@ class Service:
         self._registry.close_operation(operation_id, client.identity)
         return t.TCloseOperationResp(SUCCESS)
 
+    def close_impala_operation(self, request: Any, client: Client) -> Any:
+        """Closes an operation as impyla does; the response is where it reads how many rows a statement modified."""
+        count = None
+        with contextlib.suppress(OperationNotFound):
+            count = self._operation(request, client)[1].rows_modified
+        self.close_operation(request, client)
+        return t.TCloseImpalaOperationResp(SUCCESS, None if count is None else t.TDmlResult({"": count}))
+
     def get_query_id(self, request: Any, client: Client) -> Any:
         return t.TGetQueryIdResp(str(self._operation(request, client)[1].id))
 
