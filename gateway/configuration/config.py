@@ -239,6 +239,12 @@ class StatementsSection:
     )
     timeout_s: float = setting(0.0, "Seconds after which a statement is ended, queueing included; 0: never.", low=0)
     idle_s: float = setting(3600.0, "Seconds after which an ended statement that nobody reads is forgotten.", low=1)
+    unpolled_s: float = setting(
+        3600.0,
+        "Seconds without a request in its session after which a running statement of the statement API or the console "
+        "is canceled; 0: never.",
+        low=0,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -476,6 +482,7 @@ class Config:
             statements_per_session_max=self.sessions.statements_max,
             statements_per_user_max=self.sessions.statements_per_user_max,
             statement_idle_s=self.statements.idle_s,
+            statement_unpolled_s=self.statements.unpolled_s,
             statement_timeout_s=self.statements.timeout_s,
             result_bytes_max=self.results.bytes_max,
             kept_max=self.results.kept_max,
