@@ -197,6 +197,7 @@ def test_chunks_hold_every_row_once(api: Api, monkeypatch: pytest.MonkeyPatch) -
     ("options", "count", "truncated"),
     [
         ({"row_limit": 3}, 3, True),
+        ({"row_limit": 0}, 0, True),
         ({"row_limit": 1500}, 1500, True),
         ({"row_limit": 2000}, 2000, False),
         ({"row_limit": 9000}, 2000, False),
