@@ -349,6 +349,9 @@ def main() -> int:
         parser.error(f"there is no suite named {', '.join(sorted(unknown))}")
     checkouts = request.checkouts.resolve()
     present = [suite for suite in SUITES if suite.checkout is None or (checkouts / suite.checkout).is_dir()]
+    absent = {*request.suites} - {suite.name for suite in present}
+    if absent:
+        parser.error(f"{checkouts} has no checkout for {', '.join(sorted(absent))}")
     selected = [suite for suite in present if not request.suites or suite.name in request.suites]
     REPORTS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
