@@ -1388,8 +1388,9 @@ class WrongArgument(SqlError):
 
 class StatementCancelled(StatementEnded):
     """OPERATION_CANCELED, SQLSTATE HY008"""
+    cause: str
     committed: str
-    def __init__(self, *, committed: str = '') -> None: ...
+    def __init__(self, *, cause: str = '', committed: str = '') -> None: ...
 
 class StatementTimedOut(StatementEnded):
     """STATEMENT_TIMEOUT, SQLSTATE 57014"""

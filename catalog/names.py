@@ -194,12 +194,13 @@ def matches_all(name: str) -> bool:
 
 
 def like_matcher(pattern: str | None) -> Matcher:
-    """Parses the pattern in `SHOW … LIKE`: `*` is any text, `|` separates alternatives, case is ignored; None matches
-    all.
+    """Parses the pattern in `SHOW … LIKE`: `*` is any text, `.` one character, `|` separates alternatives, case is
+    ignored; None matches all. Spark's patterns are regular expressions, which Databricks' kernel makes of `_` too.
     """
     if pattern is None:
         return matches_all
-    branches = (".*".join(re.escape(piece) for piece in branch.strip().split("*")) for branch in pattern.split("|"))
+    wild = {"*": ".*", ".": "."}
+    branches = ("".join(wild.get(char) or re.escape(char) for char in branch.strip()) for branch in pattern.split("|"))
     return _matcher("|".join(f"(?:{branch})" for branch in branches))
 
 

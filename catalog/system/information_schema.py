@@ -30,6 +30,10 @@ _GRANT, _PRIVILEGE = "grantor, grantee", "privilege_type, is_grantable, inherite
 _VOLUME = "volume_catalog, volume_schema, volume_name"
 _SPECIFIC = "specific_catalog, specific_schema, specific_name"
 _ROUTINE = "routine_catalog, routine_schema, routine_name"
+_DATA_TYPE = (
+    "full_data_type, data_type, character_maximum_length bigint, numeric_precision int, numeric_precision_radix int, "
+    "numeric_scale int, datetime_precision int"
+)
 _CONSTRAINT = "constraint_catalog, constraint_schema, constraint_name"
 
 RELATIONS: Mapping[str, Columns] = MappingProxyType(
@@ -41,9 +45,8 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
         "column_masks": _columns(f"{_TABLE}, column_name, mask_catalog, mask_schema, mask_name, using_columns"),
         "column_tags": _columns(f"catalog_name, schema_name, table_name, column_name, {_TAG}"),
         "columns": _columns(
-            f"{_TABLE}, column_name, ordinal_position int, column_default, is_nullable, full_data_type, data_type, "
-            "character_maximum_length bigint, numeric_precision int, numeric_precision_radix int, numeric_scale int, "
-            "datetime_precision int, is_identity, identity_generation, identity_start, identity_increment, "
+            f"{_TABLE}, column_name, ordinal_position int, column_default, is_nullable, {_DATA_TYPE}, "
+            "is_identity, identity_generation, identity_start, identity_increment, "
             "is_generated, generation_expression, partition_ordinal_position int, comment"
         ),
         "constraint_column_usage": _columns(f"{_TABLE}, column_name, {_CONSTRAINT}"),
@@ -57,8 +60,10 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
             "match_option, update_rule, delete_rule"
         ),
         "parameters": _columns(
-            f"{_SPECIFIC}, ordinal_position int, parameter_name, data_type, parameter_default, comment"
+            f"{_SPECIFIC}, ordinal_position int, parameter_mode, is_result, parameter_name, {_DATA_TYPE}, "
+            "parameter_default, comment"
         ),
+        "routine_columns": _columns(f"{_SPECIFIC}, column_name, ordinal_position int, {_DATA_TYPE}, comment"),
         "routine_privileges": _columns(f"{_GRANT}, {_SPECIFIC}, {_ROUTINE}, {_PRIVILEGE}"),
         "routines": _columns(
             f"{_SPECIFIC}, {_ROUTINE}, routine_owner, routine_type, data_type, routine_body, routine_definition, "

@@ -21,7 +21,7 @@ from catalog.policies.policies import PolicyFunction
 from catalog.system.audit_table import SYSTEM_CATALOG
 from catalog.system.information_schema import RELATIONS
 from catalog.view import CatalogView, effective_grants
-from engine.binding.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
+from engine.binding.bound import BoundTable, BoundView, NamedRelation
 from engine.binding.given_views import given_view, view_of_rows
 from engine.binding.visibility import is_hidden, visible_keys
 from engine.tables.given_rows import GivenRows, Row, fixed_rows
@@ -272,7 +272,14 @@ def _routines(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 def _parameters(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in _functions(view, catalog):
         for position, each in enumerate(entry.parameters, 1):
-            yield *entry.name.parts, position, each.name, each.type, each.default, each.comment
+            names = (*entry.name.parts, position, "IN", "NO", each.name)
+            yield *names, *_type_columns(each.type), each.default, each.comment
+
+
+def _routine_columns(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _functions(view, catalog):
+        for position, column in enumerate(entry.table_columns, 1):
+            yield *entry.name.parts, column.name, position, *_type_columns(column.type), column.comment
 
 
 def _privileges(view: CatalogView, entry: SecurableEntry, names: tuple[str, ...]) -> Iterator[Row]:
@@ -293,18 +300,18 @@ def _columns(_: _Tables, opened: Iterable[NamedRelation]) -> Iterator[Row]:
                 position,
                 column.default,
                 "YES" if column.nullable else "NO",
-                *_type_columns(column),
+                *_type_columns(column.type),
                 *_value_columns(field),
                 _partition_position(relation, column.name),
                 column.comment,
             )
 
 
-def _type_columns(column: ColumnInfo) -> tuple[object, ...]:
+def _type_columns(sql_type: str) -> tuple[object, ...]:
     """Returns the full type and its name, then lengths and precisions if it has them."""
-    sizes = type_sizes(column.type)
+    sizes = type_sizes(sql_type.lower())
     numbers = (sizes.length, sizes.precision, sizes.radix, sizes.scale, sizes.datetime_precision)
-    return column.type, sizes.name.upper(), *numbers
+    return sql_type, sizes.name.upper(), *numbers
 
 
 def _value_columns(field: StructField | None) -> tuple[object, ...]:
@@ -411,6 +418,7 @@ _OF_CATALOG: Mapping[str, Callable[[CatalogView, str | None], Iterable[Row]]] = 
     "column_tags": _column_tags,
     "information_schema_catalog_name": _catalog_names,
     "parameters": _parameters,
+    "routine_columns": _routine_columns,
     "routine_privileges": _routine_privileges,
     "routines": _routines,
     "row_filters": _row_filters,

@@ -51,6 +51,8 @@ class StatementRequest:
     - `on_parsed(may_answer_rows)`: some protocols report this before the statement has run.
     - `on_authorized(access)`: the objects that the statement accesses, each time before it is planned; an exception
       fails the statement.
+    - `on_columns(stream)`: the result of a query that takes longer, before it has rows, on any thread; only its columns
+      may be read.
     - `on_rows(stream)`: the result of a query whose last rows are still computed, on any thread; a later failure is
       also raised by the stream. None: results are complete when they are returned.
     - `on_lineage(lineage)`: the columns that a query read and wrote, after each query. None: lineage is not collected.
@@ -80,6 +82,7 @@ class StatementRequest:
     on_substituted: Callable[[str], None] = _ignore
     on_parsed: Callable[[bool], None] = _ignore
     on_authorized: Callable[[StatementAccess], None] = _ignore
+    on_columns: Callable[[ResultStream], None] = _ignore
     on_rows: Callable[[ResultStream], None] | None = None
     on_lineage: Callable[[Lineage], None] | None = None
     on_commit: Callable[[Commit], None] = _ignore

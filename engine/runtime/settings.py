@@ -361,6 +361,14 @@ def find_setting(key: str) -> Setting:
     return setting
 
 
+def displayed_key(key: str) -> str:
+    """Returns a setting's name in the answer of SET: Databricks' parameters as they are written, others as they are
+    called. Raises as `find_setting`.
+    """
+    folded = key.strip().lower()
+    return key.strip() if _ALIASES.get(folded, folded) != folded else find_setting(key).key
+
+
 def is_foreign(key: str) -> bool:
     """Returns whether `key`, in any case, is a setting of another program, which is stored without effect."""
     folded = key.strip().lower()

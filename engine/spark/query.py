@@ -157,7 +157,9 @@ class ExecSession:
 
         def streaming() -> _Call[bytes, ResultStream]:
             owner = request.identity.principal
-            result = StreamingResult(on_rows, request.profile.add_steps, self._spool(request), owner)
+            result = StreamingResult(
+                request.on_columns, on_rows, request.profile.add_steps, self._spool(request), owner
+            )
             return _Call(lambda session, data: session.run(data), result.complete, lineage_of_result, result)
 
         return self._repeated(streaming, plan, request, parameters)

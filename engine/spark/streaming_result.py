@@ -1,10 +1,10 @@
 """Streaming results: rows that may be read before their query has ended.
 
-Java opens a connection to the question server for the first rows that are on disk (`ResultSpool.java`): the request is
-`{"statement": id, "result": header}`, with a result header (`frame.py`), and a line `[path, offset, length]` follows
-for each piece: the segment at `offset` in that file, the last announced one or the next one, has this length in bytes.
-The connection ends with the query, whose response has the complete list; so correctness does not depend on the lines
-that were read.
+Java opens a connection to the question server for the first rows that are on disk (`ResultSpool.java`), or earlier for
+the columns of a query that takes longer (`RowAnnouncer.java`): the request is `{"statement": id, "result": header}`,
+with a result header (`frame.py`), and a line `[path, offset, length]` follows for each piece: the segment at `offset`
+in that file, the last announced one or the next one, has this length in bytes. The connection ends with the query,
+whose response has the complete list; so correctness does not depend on the lines that were read.
 """
 
 from __future__ import annotations
@@ -28,8 +28,18 @@ class StreamingResult:
     `complete` has to know whether another reader already has it. It must not wait for the query.
     """
 
-    def __init__(self, on_rows: Callable[[ResultStream], None], on_steps: OnSteps, spool: Spool, owner: str) -> None:
-        """The result's files are moved to `spool`, accounted to `owner`; `on_steps` receives step durations."""
+    def __init__(
+        self,
+        on_columns: Callable[[ResultStream], None],
+        on_rows: Callable[[ResultStream], None],
+        on_steps: OnSteps,
+        spool: Spool,
+        owner: str,
+    ) -> None:
+        """The result's files are moved to `spool`, accounted to `owner`; `on_steps` receives step durations, and
+        `on_columns` the result before it has rows.
+        """
+        self._on_columns = on_columns
         self._on_rows = on_rows
         self._on_steps = on_steps
         self._spool = spool
@@ -47,6 +57,7 @@ class StreamingResult:
             if self._has_ended:
                 return
             self._begun = stream, batches
+        self._on_columns(stream)
         for line in lines:
             if not line.endswith(b"\n"):
                 return  # Java was killed

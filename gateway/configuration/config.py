@@ -258,6 +258,12 @@ class StatementsSection:
     idle_s: float = setting(
         3600.0, "Time in seconds after which a finished statement is closed if nobody reads its result.", low=1
     )
+    unpolled_s: float = setting(
+        3600.0,
+        "Time in seconds without a request in its session after which a running statement of the statement API or the "
+        "console is cancelled; 0: no limit.",
+        low=0,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -514,6 +520,7 @@ class Config:
             statements_per_session_max=self.sessions.statements_max,
             statements_per_user_max=self.sessions.statements_per_user_max,
             statement_idle_s=self.statements.idle_s,
+            statement_unpolled_s=self.statements.unpolled_s,
             statement_timeout_s=self.statements.timeout_s,
             result_bytes_max=self.results.bytes_max,
             kept_max=self.results.kept_max,

@@ -756,6 +756,23 @@ struct TDownloadDataResp {
   2: optional TOperationHandle operationHandle
 }
 
+// Impala's: a closed statement's counts, by partition
+
+struct TDmlResult {
+  1: required map<string, i64> rows_modified,
+  2: optional i64 num_row_errors,
+  3: optional map<string, i64> rows_deleted
+}
+
+struct TCloseImpalaOperationReq {
+  1: required TOperationHandle operationHandle
+}
+
+struct TCloseImpalaOperationResp {
+  1: required TStatus status,
+  2: optional TDmlResult dml_result
+}
+
 service TCLIService {
   TOpenSessionResp OpenSession(1: TOpenSessionReq req)
   TCloseSessionResp CloseSession(1: TCloseSessionReq req)
@@ -776,6 +793,7 @@ service TCLIService {
   TGetOperationStatusResp GetOperationStatus(1: TGetOperationStatusReq req)
   TCancelOperationResp CancelOperation(1: TCancelOperationReq req)
   TCloseOperationResp CloseOperation(1: TCloseOperationReq req)
+  TCloseImpalaOperationResp CloseImpalaOperation(1: TCloseImpalaOperationReq req)
   TGetResultSetMetadataResp GetResultSetMetadata(1: TGetResultSetMetadataReq req)
   TFetchResultsResp FetchResults(1: TFetchResultsReq req)
   TGetQueryIdResp GetQueryId(1: TGetQueryIdReq req)

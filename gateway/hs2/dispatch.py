@@ -73,6 +73,7 @@ RPCS: Mapping[str, Rpc] = dict(
         _rpc("GetOperationStatus", Service.get_operation_status, t.TGetOperationStatusResp),
         _rpc("CancelOperation", Service.cancel_operation, t.TCancelOperationResp),
         _rpc("CloseOperation", Service.close_operation, t.TCloseOperationResp),
+        _rpc("CloseImpalaOperation", Service.close_impala_operation, t.TCloseImpalaOperationResp),
         _rpc("GetResultSetMetadata", Service.get_result_set_metadata, t.TGetResultSetMetadataResp),
         _rpc("FetchResults", Service.fetch_results, t.TFetchResultsResp),
         _rpc("GetQueryId", Service.get_query_id, None),

@@ -83,6 +83,8 @@ HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
 SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9
 FIRST_HOLD_S, HOLD_S, EXTENDED_HOLD_S = 2.0, 0.5, 0.25
 OPEN_S = 15.0
+# Maximum time in seconds that a request for a running query's columns waits for its analysis.
+COLUMNS_S = 30.0
 _TOUCH_S = 0.5
 PARSED_S, DIRECT_S = 0.5, 0.5
 _OPENED_AT_ONCE_MAX = 64
@@ -306,6 +308,14 @@ class Service:
         self._registry.close_operation(operation_id, client.identity)
         return t.TCloseOperationResp(SUCCESS)
 
+    def close_impala_operation(self, request: Any, client: Client) -> Any:
+        """Closes an operation as impyla does; the response is where it reads how many rows a statement modified."""
+        count = None
+        with contextlib.suppress(OperationNotFound):
+            count = self._operation(request, client)[1].rows_modified
+        self.close_operation(request, client)
+        return t.TCloseImpalaOperationResp(SUCCESS, None if count is None else t.TDmlResult({"": count}))
+
     def get_query_id(self, request: Any, client: Client) -> Any:
         return t.TGetQueryIdResp(str(self._operation(request, client)[1].id))
 
@@ -315,7 +325,13 @@ class Service:
     # ----------------------------------------------------------------------------------------------------- results
 
     def get_result_set_metadata(self, request: Any, client: Client) -> Any:
+        """Returns the columns as soon as a running query is analyzed: hive-jdbc's executeAsync requests them then."""
         session, operation = self._operation(request, client)
+        form = self._form(session, operation)
+        stream = None if form.may_link else operation.wait_for_columns(COLUMNS_S)
+        if stream is not None:
+            schema = stream.schema if stream.has_rows else metadata.RESULT
+            return form.of(schema, stream.time_zone).metadata()
         return self._shaped(session, operation, client).metadata()
 
     def fetch_results(self, request: Any, client: Client) -> Encoded:
@@ -363,8 +379,7 @@ class Service:
 
     def _shaped(self, session: Session, operation: Operation, client: Client) -> ShapedResult:
         """Returns the result in its wire format; raises the error for an operation without a result."""
-        form = self._forms.get(operation) or plain_form(self._client_settings[session].version)
-        schema = operation.schema
+        form, schema = self._form(session, operation), operation.schema
         if form.may_link and client.links:  # decided once, when its metadata or its first rows are requested
             # Metadata and rows must agree on the form for the whole result, and clients
             # request the metadata first.
@@ -372,6 +387,9 @@ class Service:
             form = self._forms[operation] = replace(form, kind=kind, may_link=False)
         shaped = form.of(schema if operation.has_rows else metadata.RESULT, operation.time_zone)
         return replace(shaped, is_staging=True) if operation.is_staging else shaped
+
+    def _form(self, session: Session, operation: Operation) -> ResultForm:
+        return self._forms.get(operation) or plain_form(self._client_settings[session].version)
 
     def _started(
         self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client

@@ -112,12 +112,12 @@ class _Body:
             raise self.wrong(name, "must be a string")
         return self._encodable(name, value)
 
-    def whole_number(self, name: str) -> int | None:
+    def whole_number(self, name: str, *, least: int = 1) -> int | None:
         value = self._members.get(name)
         # `type` rather than `isinstance`: Python's bool is an int, JSON's true is no
         # number.
-        if value is not None and (type(value) is not int or not 1 <= value <= _LONG_MAX):
-            raise self.wrong(name, "must be a positive whole number of at most 64 bits")
+        if value is not None and (type(value) is not int or not least <= value <= _LONG_MAX):
+            raise self.wrong(name, f"must be a whole number of at least {least} and at most 64 bits")
         return value
 
     def option(self, name: str, default: _Option) -> _Option:
@@ -176,7 +176,7 @@ def parse_statement_request(content: bytes) -> StatementRequest:
         catalog=body.text("catalog"),
         schema=body.text("schema"),
         parameters=_parameters(body),
-        row_limit=body.whole_number("row_limit"),
+        row_limit=body.whole_number("row_limit", least=0),
         byte_limit=body.whole_number("byte_limit"),
         disposition=body.option("disposition", Disposition.INLINE),
         format=body.option("format", Format.JSON_ARRAY),

@@ -19,7 +19,8 @@ class Limits:
     is reached, at most every `abandoned_warning_interval_s`; if only a user's or group's limit is reached, which
     rejects nobody else's statements, at most every `abandoned_own_warning_interval_s`. `end_grace_s` is the time for
     cancelled statements to end at shutdown, `linger_s` the time that a client may be inactive before the shutdown stops
-    waiting for it to fetch an ended result. `logs_statements`: each statement's end is logged.
+    waiting for it to fetch an ended result. `statement_unpolled_s` ends the statements in HTTP sessions whose client
+    sends no more requests (0: never). `logs_statements`: each statement's end is logged.
     """
 
     sessions_max: int = 1000
@@ -31,6 +32,7 @@ class Limits:
     statements_per_session_max: int = 100
     statements_per_user_max: int = 1000
     statement_idle_s: float = 3600.0
+    statement_unpolled_s: float = 3600.0
     statement_timeout_s: float = 0.0
     result_bytes_max: int = 4 << 30
     kept_max: int = 1000

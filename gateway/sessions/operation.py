@@ -39,7 +39,7 @@ from engine.runtime.accesses import Commit, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile, Stage
 from engine.runtime.request import StatementRequest
-from engine.runtime.results import ResultStream
+from engine.runtime.results import ResultStream, empty_result
 from engine.runtime.statement_class import StatementClass
 from gateway.observability.call_context import current_call
 from gateway.observability.trace import Trace
@@ -113,6 +113,7 @@ class Operation:
             result_bytes_max=result_bytes_max,
             on_substituted=self._note_text,
             on_parsed=self._note_parsed,
+            on_columns=self._note_columns,
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
             on_commit=self._note_commit,
@@ -123,6 +124,7 @@ class Operation:
         self._run, self._whole = run, whole
         self._state = OperationState.PENDING
         self._changed = threading.Condition()
+        self._running_query: ResultStream | None = None  # only its columns may be read
         self._stream: ResultStream | None = None
         self._buffer: ResultBuffer | None = None
         self._page_row, self._next_row, self._logged, self._rows_given_back = 0, 0, 0, 0
@@ -267,6 +269,20 @@ class Operation:
         """Waits until the text is parsed, so that `may_have_rows` is known, or the state is settled."""
         with self._changed:
             self._changed.wait_for(lambda: self._may_answer_rows is not None or self._state.is_final, timeout_s)
+
+    def wait_for_columns(self, timeout_s: float) -> ResultStream | None:
+        """Waits until the columns of a running statement's result are known, at most `timeout_s` seconds.
+
+        Returns a stream whose columns alone may be read; None if they are not known, or if the state is settled.
+        """
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._running_query is not None or self._may_answer_rows is False or self._state.is_final,
+                timeout_s,
+            )
+            if self._state.is_final:
+                return None
+            return empty_result() if self._may_answer_rows is False else self._running_query
 
     def on_end(self, callback: Callable[[], None]) -> None:
         """Runs `callback` once the state is terminal: on the thread that ends the operation, or immediately."""
@@ -428,6 +444,11 @@ class Operation:
             if OperationState.STREAMING in TRANSITIONS[self._state]:
                 self._stream, self._buffer = stream, buffer
                 self._move(OperationState.STREAMING)
+
+    def _note_columns(self, stream: ResultStream) -> None:
+        with self._changed:
+            self._running_query = stream
+            self._changed.notify_all()
 
     def _note_access(self, access: StatementAccess) -> None:
         self.on_access(access)

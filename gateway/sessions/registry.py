@@ -30,6 +30,7 @@ from catalog.conditions import (
     OperationNotFound,
     ServerDraining,
     SessionNotFound,
+    StatementCancelled,
     TooManySessions,
     TooManySessionsOfUser,
 )
@@ -50,6 +51,9 @@ from gateway.sessions.session import Origin, Session
 from gateway.sessions.statement_threads import StatementThreads
 
 logger = logging.getLogger(__name__)
+
+# The wire of sessions whose clients are seen by their requests alone: the statement API, and the console.
+_POLLED_WIRE = "http"
 
 READ_AFTER_EXPIRY_S = 600.0
 
@@ -382,12 +386,23 @@ class Registry:
                 if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
                     _try(partial(self._drop_operation, operation.id), f"statement {operation.id}")
             for session in self.sessions():
+                self._cancel_unpolled(session, now)
                 # A connected client that waits for its long statement is not idle, even if
                 # it makes no calls; a detached one may be gone.
                 may_expire = session.is_detached or session.is_idle()
                 if may_expire and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)
                     _try(partial(self._drop_session, session.id, "idle"), f"session {session.id}")
+
+    def _cancel_unpolled(self, session: Session, now: float) -> None:
+        """Cancels statements whose client may be gone: nothing but requests shows that an HTTP client is there."""
+        limit_s = self.limits.statement_unpolled_s
+        if session.origin.wire != _POLLED_WIRE or not limit_s:
+            return
+        cancellation = StatementCancelled(cause=f", because its client sent no request for {limit_s:g} s")
+        for operation in session.operations():
+            if now - max(session.last_used, operation.last_used) > limit_s:
+                _try(partial(operation.cancel, cancellation), f"statement {operation.id}")
 
 
 def _log_end(operation: Operation) -> None:

@@ -68,6 +68,7 @@ _TABLES = (  # from PyHive's scripts/make_*.sh; Spark has no union
     "CREATE SCHEMA e2e_suite",
     "CREATE TABLE e2e_suite.listed (a INT)",
     "CREATE VOLUME e2e_suite.e2e_volume",
+    "CREATE VOLUME e2e_suite.e2etests",
 )
 
 
@@ -177,6 +178,7 @@ def _connector(checkout: Path, environment: Path, server: Started) -> Run:
     settings = {"SERVER_HOSTNAME": f"localhost:{server.http_port}", "HTTP_PATH": WAREHOUSE, "TOKEN": "any"}
     settings |= {"USER": "me", "CATALOG": "spark_catalog", "SCHEMA": "e2e_suite"}
     variables = {f"DATABRICKS_{name}": value for name, value in settings.items()} | _databricks_variables(server)
+    variables["GATEWAY_URI"] = f"https://localhost:{server.http_port}{WAREHOUSE}"  # its retry tests replace TLS' pool
     options = ("-c", os.devnull, "-p", "gateway_databricks", "-k", "not large and not long_running", *_IN_PARALLEL)
     # the excluded tests take minutes each, with millions of rows
     return Run(checkout, (*options, "tests/e2e"), variables)
@@ -347,6 +349,9 @@ def main() -> int:
         parser.error(f"there is no suite named {', '.join(sorted(unknown))}")
     checkouts = request.checkouts.resolve()
     present = [suite for suite in SUITES if suite.checkout is None or (checkouts / suite.checkout).is_dir()]
+    absent = {*request.suites} - {suite.name for suite in present}
+    if absent:
+        parser.error(f"{checkouts} has no checkout for {', '.join(sorted(absent))}")
     selected = [suite for suite in present if not request.suites or suite.name in request.suites]
     REPORTS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 
 from tests.clients.conftest import Served
 from tests.clients.drivers import column, error_of_cancelled, jdbc_connect, read_result
+from tests.gateway.arrow_engine import Streams
 
 pytestmark = pytest.mark.clients
 
@@ -55,6 +56,17 @@ def test_the_count_of_rows(connection: Any) -> None:
     assert not statement.execute("INSERT") and statement.getResultSet() is None
     assert not statement.execute("USE lab") and statement.getUpdateCount() == 0
     assert statement.execute("SELECT 1") and statement.getUpdateCount() == -1
+
+
+def test_result_set_of_asynchronous_statement_is_opened_while_it_runs(connection: Any, served: Served) -> None:
+    answer = served.engine.answers["SELECT later"] = Streams()
+    statement = connection.createStatement()
+    assert statement.executeAsync("SELECT later")
+    result = statement.getResultSet()
+    assert result.getMetaData().getColumnLabel(1) == "id"
+    answer.give(4)
+    answer.end()
+    assert result.next() and result.getLong(1) == 4 and not result.next()
 
 
 LISTS = [  # method, arguments, the telling column, values that it must have, in order

@@ -126,6 +126,14 @@ def test_impyla_survives_the_methods_that_only_impala_has(impyla: Any) -> None:
     assert cursor.fetchall() == [(1,)]
 
 
+def test_impyla_counts_modified_rows(impyla: Any) -> None:
+    cursor = impyla.cursor()
+    cursor.execute("INSERT")
+    assert cursor.rowcount == 3
+    cursor.execute("USE lab")
+    assert cursor.rowcount == -1
+
+
 def test_impyla_waits_and_cancels(impyla: Any, served: Served) -> None:
     cursor = impyla.cursor()
     known = len(served.engine.runs)
@@ -170,6 +178,6 @@ def test_pyhive_runs_a_statement_many_times(pyhive: Any) -> None:
 def test_impyla_runs_a_statement_many_times(impyla: Any) -> None:
     cursor = impyla.cursor()
     cursor.executemany("INSERT", [{"a": 1}, {"a": 2}])
-    assert not cursor.has_result_set and cursor.description is None
+    assert not cursor.has_result_set and cursor.description is None and cursor.rowcount == 6
     cursor.execute("SELECT 1")
     assert cursor.fetchall() == [(1,)]

@@ -81,7 +81,11 @@ def test_each_list_is_of_a_suite() -> None:
     assert {path.stem for path in suites.KNOWN.glob("*.txt")} <= {suite.file_name for suite in SUITES}
 
 
-def test_unknown_suite_is_rejected() -> None:
-    command = [sys.executable, "-m", "tests.clients.suites", "/nowhere", "no suite"]
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("no suite", "there is no suite named no suite"), ("PyHive", "/nowhere has no checkout for PyHive")],
+)
+def test_suite_that_cannot_be_run_is_rejected(name: str, said: str) -> None:
+    command = [sys.executable, "-m", "tests.clients.suites", "/nowhere", name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 2 and "no suite" in done.stderr
+    assert done.returncode == 2 and said in done.stderr

@@ -82,13 +82,17 @@ class Volumes:
         root = self.folder / "lake" / "default" / ".volumes"
         return {"/".join(path.relative_to(root).parts[1:]) for path in root.rglob("*") if path.is_file()}
 
-    def link(self, statement: str, user: str = "ann") -> str:
-        """Returns the path and query of the link in a statement's answer."""
+    def staging_row(self, statement: str, user: str = "ann") -> Any:
+        """Returns a statement's answer, which the driver does not follow."""
         with self.cursor(user) as cursor:
             rows: list[Any] = []
             cursor._handle_staging_operation = lambda **_: rows.append(cursor.active_result_set.fetchone())
             cursor.execute(statement)
-        parts = urlsplit(rows[0].presignedUrl)
+        return rows[0]
+
+    def link(self, statement: str, user: str = "ann") -> str:
+        """Returns the path and query of the link in a statement's answer."""
+        parts = urlsplit(self.staging_row(statement, user).presignedUrl)
         return f"{parts.path}?{parts.query}"
 
     def follow(self, method: str, link: str, body: bytes | None = None) -> Answer:
@@ -128,6 +132,15 @@ def local(tmp_path: Path) -> Path:
     file = tmp_path / "a.csv"
     file.write_bytes(b"id,name\n1,x\n2,y\n")
     return file
+
+
+def test_answer_names_local_file_only_of_statements_with_one(server: Volumes) -> None:
+    """@databricks/sql requires headers as a map, and rejects a local file that is NULL."""
+    path = "/Volumes/spark_catalog/default/v/answer.csv"
+    put = server.staging_row(f"PUT '/tmp/answer.csv' INTO '{path}' OVERWRITE").asDict()
+    assert (put["operation"], dict(put["headers"]), put["localFile"]) == ("PUT", {}, "/tmp/answer.csv")
+    remove = server.staging_row(f"REMOVE '{path}'").asDict()
+    assert (remove["operation"], dict(remove["headers"])) == ("REMOVE", {}) and "localFile" not in remove
 
 
 def test_connector_puts_lists_gets_and_removes_a_file(server: Volumes, local: Path, tmp_path: Path) -> None:

@@ -48,19 +48,23 @@ def test_foreign_setting_is_stored_and_shown(lake: BareLake, text: str, remainin
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "shown", "key"),
     [
-        ("SET STATEMENT_TIMEOUT = 30", ("gateway.statement.timeout", "30")),
-        ("SET timezone = 'Europe/Berlin'", ("spark.sql.session.timeZone", "Europe/Berlin")),
-        ("SET ANSI_MODE = false", ("spark.sql.ansi.enabled", "false")),
-        ("SET USE_CACHED_RESULT = false", ("gateway.result_cache", "false")),
-        ("SET AUTOCOMMIT = TRUE", ("autocommit", "true")),
-        ("SET autocommit = 1", ("autocommit", "true")),
-        ("SET AutoCommit = 'on'", ("autocommit", "true")),
+        ("SET STATEMENT_TIMEOUT = 30", ("STATEMENT_TIMEOUT", "30"), "gateway.statement.timeout"),
+        ("SET timezone = 'Europe/Berlin'", ("timezone", "Europe/Berlin"), "spark.sql.session.timeZone"),
+        ("SET ANSI_MODE = false", ("ANSI_MODE", "false"), "spark.sql.ansi.enabled"),
+        ("SET USE_CACHED_RESULT = false", ("USE_CACHED_RESULT", "false"), "gateway.result_cache"),
+        ("SET AUTOCOMMIT = TRUE", ("autocommit", "true"), "autocommit"),
+        ("SET autocommit = 1", ("autocommit", "true"), "autocommit"),
+        ("SET AutoCommit = 'on'", ("autocommit", "true"), "autocommit"),
     ],
 )
-def test_a_parameter_of_databricks_sets_its_counterpart(lake: BareLake, text: str, shown: tuple[str, str]) -> None:
-    assert lake.rows(text) == [shown] == lake.rows("SET")
+def test_a_parameter_of_databricks_sets_its_counterpart(
+    lake: BareLake, text: str, shown: tuple[str, str], key: str
+) -> None:
+    """Databricks' clients look for the parameter under the name that they have written."""
+    assert lake.rows(text) == [shown] == lake.rows(text.partition(" =")[0])
+    assert lake.rows("SET") == [(key, shown[1])] == lake.rows(f"SET {key}")
     lake.answer(f"RESET {text.split()[1]}")
     assert lake.rows("SET") == []
 

@@ -126,6 +126,20 @@ def test_table_function_is_listed_and_described(session: LakeSession) -> None:
     assert extended[:5] == described and ("Comment:   rows of a key",) in extended
     query = "SELECT data_type FROM information_schema.routines WHERE routine_name = 'of_key'"
     assert rows(session, query) == [("TABLE",)]
+    columns = "column_name, ordinal_position, full_data_type, data_type, numeric_precision, comment"
+    query = f"SELECT {columns} FROM information_schema.routine_columns WHERE specific_name = '{{}}' ORDER BY 2"
+    assert rows(session, query.format("of_key")) == [
+        ("a", 1, "INT", "INT", 10, None),
+        ("b", 2, "STRING", "STRING", None, "text"),
+    ]
+    assert rows(session, query.format("scalar")) == []
+    columns = "parameter_name, ordinal_position, parameter_mode, is_result, data_type, parameter_default, comment"
+    query = f"SELECT {columns} FROM information_schema.parameters WHERE specific_name = '{{}}' ORDER BY 2"
+    assert rows(session, query.format("of_key")) == [("x", 1, "IN", "NO", "INT", None, "key")]
+    assert rows(session, query.format("scalar")) == [
+        ("x", 1, "IN", "NO", "INT", None, None),
+        ("y", 2, "IN", "NO", "INT", "10", None),
+    ]
 
 
 def test_temporary_table_function_is_its_sessions_own(session: LakeSession) -> None:

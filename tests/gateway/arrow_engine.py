@@ -164,6 +164,7 @@ class Streams:
     def __call__(self, request: StatementRequest) -> ResultStream:
         request.cancel.on_cancel(lambda: self.end(StatementCancelled()))
         stream = ResultStream(schema=self.schema, source=self._pull(), wait_ready=self._wait)
+        request.on_columns(stream)
         self._wait(None)
         if request.on_rows and not self._has_ended:
             request.on_rows(stream)

@@ -402,6 +402,65 @@ def test_a_table_is_made_with_its_policies(people: People) -> None:
     assert people.rows("ann", "SELECT count(*) FROM shop.drawn") == [(2,)]
 
 
+def test_replacing_table_sets_its_policies_and_keeps_the_others(people: People) -> None:
+    """The new row filter and masks apply to the new rows; policies that the statement does not have stay."""
+    for text in (
+        "CREATE FUNCTION shop.b_only(tenant STRING) RETURNS BOOLEAN RETURN tenant = 'b' OR current_user() = 'ann'",
+        "CREATE TABLE shop.swapped AS SELECT 'a' AS tenant, '1' AS ssn, 'x' AS note",
+        "GRANT SELECT ON shop.swapped TO eve",
+    ):
+        people.rows("ann", text)
+    assert people.rows("eve", "SELECT * FROM shop.swapped") == [("a", "1", "x")]
+    rows = "VALUES ('a', '1', 'x'), ('b', '2', 'y') AS v(tenant, ssn, note)"
+    replace = "CREATE OR REPLACE TABLE shop.swapped"
+    people.rows("ann", f"{replace} WITH ROW FILTER shop.mine ON (tenant) AS SELECT * FROM {rows}")
+    assert people.rows("eve", "SELECT * FROM shop.swapped") == [("a", "1", "x")]
+    columns = "(tenant STRING, ssn STRING MASK shop.masked USING COLUMNS (tenant, '*'), note STRING)"
+    people.rows("ann", f"{replace} {columns}")
+    people.rows("ann", f"INSERT INTO shop.swapped SELECT * FROM {rows}")
+    assert people.rows("eve", "SELECT * FROM shop.swapped") == [("a", "*a", "x")]
+    people.rows("ann", f"{replace} WITH ROW FILTER shop.b_only ON (tenant) AS SELECT * FROM {rows}")
+    assert people.rows("eve", "SELECT * FROM shop.swapped") == [("b", "*b", "y")]
+    assert people.rows("ann", "SELECT * FROM shop.swapped ORDER BY 1") == [("a", "1", "x"), ("b", "2", "y")]
+
+
+def test_only_owner_replaces_protected_table(people: People) -> None:
+    for text in (
+        "CREATE TABLE shop.guarded WITH ROW FILTER shop.mine ON (tenant) AS VALUES ('a'), ('b') AS v(tenant)",
+        "GRANT SELECT, MODIFY ON shop.guarded TO eve",
+        "GRANT EXECUTE ON FUNCTION shop.mapped TO eve",
+    ):
+        people.rows("ann", text)
+    for clause in ("", "WITH ROW FILTER shop.mapped ON (tenant) "):
+        text = f"CREATE OR REPLACE TABLE shop.guarded {clause}AS SELECT 'c' AS tenant"
+        assert people.refuse("eve", text).condition == "INSUFFICIENT_PERMISSIONS"
+    assert people.rows("ann", "SELECT * FROM shop.guarded ORDER BY 1") == [("a",), ("b",)]
+    assert people.rows("eve", "SELECT * FROM shop.guarded") == [("a",)]
+    people.rows("ann", "CREATE OR REPLACE TABLE shop.guarded AS SELECT 'c' AS tenant")
+    assert people.rows("eve", "SELECT * FROM shop.guarded") == []
+
+
+def test_failed_replacement_with_policies_shows_no_hidden_row(people: People) -> None:
+    people.rows("ann", "CREATE TABLE shop.failed WITH ROW FILTER shop.mine ON (tenant) AS SELECT 'b' AS tenant")
+    people.rows("ann", "GRANT SELECT ON shop.failed TO eve")
+    text = "WITH ROW FILTER shop.mapped ON (tenant) AS SELECT raise_error('no') AS tenant"
+    assert people.refuse("ann", f"REPLACE TABLE shop.failed {text}")
+    assert people.rows("eve", "SELECT * FROM shop.failed") == []
+    assert people.rows("ann", "SELECT * FROM shop.failed") == [("b",)]
+
+
+def test_mask_gets_interval(people: People) -> None:
+    for text in (
+        "CREATE FUNCTION shop.aged(s STRING, i INTERVAL DAY, y INTERVAL YEAR TO MONTH) RETURNS STRING "
+        "RETURN concat_ws(' ', s, CAST(i AS STRING), CAST(y AS STRING))",
+        "CREATE TABLE shop.aging "
+        "(s STRING MASK shop.aged USING COLUMNS (INTERVAL 2 DAYS, INTERVAL -'1-2' YEAR TO MONTH))",
+        "INSERT INTO shop.aging VALUES ('x')",
+    ):
+        people.rows("ann", text)
+    assert people.rows("ann", "SELECT s FROM shop.aging") == [("x INTERVAL '2' DAY INTERVAL '-1-2' YEAR TO MONTH",)]
+
+
 def test_tags_decide(people: People) -> None:
     """A schema's policy applies to tables with matching tags, including later tagged ones, and not to all."""
     for text in (
@@ -450,7 +509,8 @@ NOT_MADE = (
     ("CREATE TABLE shop.x (a INT) WITH ROW FILTER shop.by_chance ON ()", NOT_POSSIBLE),
     ("CREATE TABLE shop.x (a INT) WITH ROW FILTER shop.nosuch ON (a)", "ROUTINE_NOT_FOUND"),
     ("CREATE TABLE shop.x (a INT) WITH ROW FILTER shop.of_int ON (b)", "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
-    ("CREATE OR REPLACE TABLE shop.r2 (a INT) WITH ROW FILTER shop.of_int ON (a)", "UNSUPPORTED_FEATURE.STATEMENT"),
+    ("CREATE OR REPLACE TABLE shop.r2 (a INT) WITH ROW FILTER shop.mine ON (a)", NOT_POSSIBLE),
+    ("REPLACE TABLE shop.r2 WITH ROW FILTER shop.of_int ON (b) AS SELECT 1 AS a", "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
     ("CREATE TABLE shop.x LIKE shop.r2 WITH ROW FILTER shop.of_int ON (a)", "UNSUPPORTED_CLAUSE"),
     ("ALTER TABLE shop.r2 ADD COLUMNS (b INT MASK shop.of_int)", "UNSUPPORTED_CLAUSE"),
 )

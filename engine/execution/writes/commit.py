@@ -58,7 +58,21 @@ def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableC
     if staged.transaction is None:
         return None
     with naming(staged.label):
-        return staged.transaction.commit(policy)
+        return _commit_with_policies(staged, staged.transaction, policy, catalog)
+
+
+def _commit_with_policies(
+    staged: StagedWrite, transaction: TableTransaction, policy: RetryPolicy, catalog: Catalog
+) -> TableCommit:
+    policies = staged.policies
+    if policies.additions or policies.replacements:
+        policy.cancel.seal()
+    for change in policies.additions:
+        catalog.change(change, policies.condition)
+    committed = transaction.commit(policy)
+    for change in policies.replacements:
+        catalog.change(change, policies.condition)
+    return committed
 
 
 def follow_up(

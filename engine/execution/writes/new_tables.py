@@ -72,6 +72,7 @@ def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
         outcome=Outcome(result=empty_result()),
         transaction=_replacing(plan, plan.description),
         label=plan.table.label,
+        policies=plan.policies,
     )
 
 
@@ -86,7 +87,12 @@ def replace_table_as(plan: ReplaceTableAsPlan, context: ExecutionContext) -> Ite
         transaction = _replacing(plan, with_file_metrics(plan.description, new))
         transaction.add_files(new)
         stage_number(transaction, plan.idempotent_write, context.request.now_ms())
-        yield StagedWrite(outcome=counted(new.num_rows, defines_table=True), transaction=transaction, label=table.label)
+        yield StagedWrite(
+            outcome=counted(new.num_rows, defines_table=True),
+            transaction=transaction,
+            label=table.label,
+            policies=plan.policies,
+        )
 
 
 def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> TableTransaction:

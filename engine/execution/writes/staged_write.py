@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from catalog.entries import CloneEntry, TableEntry
 from engine.binding.bound import BoundTable, Outcome
+from engine.planning.plans.ddl import PolicyReplacement
 from engine.tables.transaction import TableTransaction
 
 
@@ -20,6 +21,7 @@ class StagedWrite:
     `label` is the table name in errors. `creates` is the table that gets its first version, and its name unless
     `is_path`: the log is written before the name, so that a crash in between leaves no name without a table. `converts`
     is the table in another format over whose files it is made: its name, if any, refers to the new table from then on.
+    `policies` are those that a replaced table gets.
     """
 
     outcome: Outcome
@@ -31,3 +33,4 @@ class StagedWrite:
     clone: CloneEntry | None = None
     is_path: bool = False
     converts: BoundTable | None = None
+    policies: PolicyReplacement = PolicyReplacement()

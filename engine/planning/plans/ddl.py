@@ -12,6 +12,7 @@ from catalog.entries import FunctionEntry, TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.grants.conditions import Condition
 from catalog.names import SchemaName, TableName
+from catalog.policies.policy_changes import PolicyChange
 from catalog.volumes.paths import VolumePath
 from engine.binding.bound import BoundTable
 from engine.planning.plans.expression_checks import ExpressionCheckPlan, RowChecks
@@ -136,12 +137,26 @@ class CreateTableAsPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyReplacement:
+    """The policies that a table gets with its next version; it keeps its others.
+
+    `additions` are set before the commit, so that no new row is ever readable without them. `replacements` are set
+    after it: until then the old policies protect the old rows. If the commit fails, the additions stay.
+    """
+
+    additions: tuple[PolicyChange, ...] = ()
+    replacements: tuple[PolicyChange, ...] = ()
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceTablePlan:
     """Replaces the definition of `table`, without rows, in its next version."""
 
     table: BoundTable
     definition: TableDefinition
     description: CommitDescription
+    policies: PolicyReplacement = PolicyReplacement()
     expression_checks: ExpressionCheckPlan | None = None
 
 
@@ -154,6 +169,7 @@ class ReplaceTableAsPlan:
     description: CommitDescription
     source: ReadPlan
     rows: WritePlan
+    policies: PolicyReplacement = PolicyReplacement()
     # As in `InsertPlan`.
     idempotent_write: IdempotentWrite | None = None
 

@@ -27,6 +27,7 @@ from engine.statements.create_table.planning_definition import (
 )
 from engine.statements.create_table.planning_keys import new_keys, with_not_nulls
 from engine.statements.create_table.statement import CreateTable
+from engine.statements.policies.planning import replaced_policies
 from engine.tables.definition import TableDefinition
 from engine.tables.operations import TableOperation
 from engine.types.schema import StructType
@@ -58,6 +59,7 @@ def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -
         description=plan.description,
         source=analyzed.query,
         rows=WritePlan(table=table.label, config=config),
+        policies=plan.policies,
         idempotent_write=idempotent_write(analyzed.bound.state),
     )
 
@@ -67,8 +69,6 @@ def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
     ensure_creatable(statement)
     table = bound.target
     assert isinstance(table, BoundTable)
-    if statement.policies:
-        raise StatementNotSupported("Replacing a table together with its row filter or column masks, which it keeps")
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.OVERWRITE)
         table.snapshot.ensure_supported(TableOperation.METADATA)
@@ -81,7 +81,10 @@ def _plan(bound: BoundStatement, statement: CreateTable, table: BoundTable, sche
     definition = _define(bound, statement, table, schema)
     description = describe_creation(operation_name(statement), bound, table.entry.managed, definition)
     return ReplaceTablePlan(
-        table=table, definition=definition, description=replace(description, operation=TableOperation.OVERWRITE)
+        table=table,
+        definition=definition,
+        description=replace(description, operation=TableOperation.OVERWRITE),
+        policies=replaced_policies(bound, statement, table, schema),
     )
 
 

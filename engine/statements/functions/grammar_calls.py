@@ -9,6 +9,9 @@ from engine.statements.policies.statement import NewPolicy
 
 _PARTS_MAX = 3
 _WORDS = ("TRUE", "FALSE", "NULL")
+_UNITS = tuple(
+    f"{unit}{plural}" for unit in ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND") for plural in ("", "S")
+)
 
 
 def read_function(cursor: Cursor) -> tuple[str, ...]:
@@ -48,6 +51,9 @@ def _read_argument(cursor: Cursor) -> PolicyArgument:
         return PolicyArgument(literal=_quoted(text))
     if word := cursor.take_any(*_WORDS):
         return PolicyArgument(literal=word)
+    interval = _take_interval(cursor)
+    if interval is not None:
+        return PolicyArgument(literal=interval)
     sign = "-" if cursor.take("-") else ""
     number = cursor.take_number_text()
     if number is not None:
@@ -58,6 +64,30 @@ def _read_argument(cursor: Cursor) -> PolicyArgument:
     if len(names) > 1:
         raise UnsupportedClause(f"A policy over {'.'.join(names)}", "Columns as a whole decide, and no fields of them.")
     return PolicyArgument(column=names[0])
+
+
+def _take_interval(cursor: Cursor) -> str | None:
+    """Takes `INTERVAL 2 DAYS` or `INTERVAL '1-2' YEAR TO MONTH`; None if a column is named interval."""
+    ahead = cursor.copy()
+    if not ahead.take("INTERVAL"):
+        return None
+    sign = "-" if ahead.take("-") else ""
+    text = ahead.take_string()
+    value = ahead.take_number_text() if text is None else _quoted(text)
+    if value is None:
+        return None
+    units = [_read_unit(ahead)]
+    if ahead.take("TO"):
+        units.append(_read_unit(ahead))
+    cursor.skip_to(ahead.offset)
+    return f"INTERVAL {sign}{value} {' TO '.join(units)}"
+
+
+def _read_unit(cursor: Cursor) -> str:
+    unit = cursor.take_any(*_UNITS)
+    if unit is None:
+        raise cursor.fail("a unit of the interval, for example DAY, is expected")
+    return unit
 
 
 def _quoted(text: str) -> str:

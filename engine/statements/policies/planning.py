@@ -14,7 +14,7 @@ from engine.binding.bound import BoundExpression, BoundStatement, BoundTable, Fr
 from engine.binding.policies import NOT_DETERMINISTIC, mismatch, unsuited
 from engine.errors.column_errors import column_not_found
 from engine.planning.analyzed import AnalyzedStatement
-from engine.planning.plans.ddl import CatalogPlan
+from engine.planning.plans.ddl import CatalogPlan, PolicyReplacement
 from engine.sql.query.bodies import is_deterministic
 from engine.statements.create_table.statement import CreateTable
 from engine.statements.policies.statement import AlterColumnMask, AlterRowFilter, NewPolicy, PolicyCall, PolicyStatement
@@ -76,21 +76,49 @@ def _ensure_gives(analyzed: AnalyzedStatement, table: BoundTable, function: Poli
 
 def new_policies(bound: BoundStatement, statement: CreateTable, target: FreeName, schema: StructType) -> Policies:
     """Returns a new table's policies. Raises `PolicyNotPossible`, `ColumnNotFound`, `FunctionNotFound`."""
-    policies = NO_POLICIES
     if statement.policies and target.is_path:
         raise PolicyNotPossible("A function", str(target.name), "policies are set on a table by its name")
     if statement.policies and statement.query is not None and not target.managed:
         reason = "the rows of a query would be at its LOCATION before the table has its name; set the policy afterwards"
         raise PolicyNotPossible("A function", str(target.name), reason)
+    return _stated_policies(bound, statement, str(target.name), schema)
+
+
+def replaced_policies(
+    bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType
+) -> PolicyReplacement:
+    """Returns the changes to a replaced table's policies: those that the statement has. As in Databricks, the table
+    keeps the others. Raises the errors of `new_policies`.
+    """
+    if not statement.policies:
+        return PolicyReplacement()
+    if table.name is None:
+        raise PolicyNotPossible("A function", table.label, "policies are set on a table by its name")
+    policies, existing = _stated_policies(bound, statement, table.label, schema), table.entry.policies
+    masked = {fold(mask.column) for mask in existing.masks}
+    changes: list[tuple[bool, PolicyChange]] = [
+        (fold(mask.column) in masked, SetColumnMask(table.name, mask.column, mask.call)) for mask in policies.masks
+    ]
+    if policies.row_filter is not None:
+        changes.append((existing.row_filter is not None, SetRowFilter(table.name, policies.row_filter)))
+    return PolicyReplacement(
+        additions=tuple(change for replaces, change in changes if not replaces),
+        replacements=tuple(change for replaces, change in changes if replaces),
+        condition=bound.condition,
+    )
+
+
+def _stated_policies(bound: BoundStatement, statement: CreateTable, label: str, schema: StructType) -> Policies:
+    policies = NO_POLICIES
     for each in statement.policies:
         masked = None if each.column is None else _field(schema, each.column)
-        call = _new_function(bound, target, each, masked, schema)
+        call = _new_function(bound, label, each, masked, schema)
         policies = Policies(call, policies.masks) if masked is None else policies.with_mask(masked.name, call)
     return policies
 
 
 def _new_function(
-    bound: BoundStatement, target: FreeName, policy: NewPolicy, masked: StructField | None, schema: StructType
+    bound: BoundStatement, label: str, policy: NewPolicy, masked: StructField | None, schema: StructType
 ) -> PolicyFunction:
     name = TableName.from_parts(policy.function_parts, bound.state.current)
     entry = bound.view.find_function(name)
@@ -104,7 +132,7 @@ def _new_function(
     if problem is None and not is_deterministic(entry.body):
         problem = NOT_DETERMINISTIC
     if problem is not None:
-        raise PolicyNotPossible(str(name), str(target.name), problem)
+        raise PolicyNotPossible(str(name), label, problem)
     return PolicyFunction(name, policy.arguments)
 
 

@@ -10,7 +10,7 @@ from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.foreign_settings import FOREIGN_MAX
 from engine.runtime.results import empty_result, string_rows
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import SETTINGS, find_setting, is_foreign, parse_setting
+from engine.runtime.settings import SETTINGS, displayed_key, find_setting, is_foreign, parse_setting
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 
 _UNSET = "<undefined>"
@@ -42,7 +42,7 @@ def set_setting(bound: BoundStatement, statement: SetSetting) -> Outcome:
     if setting.key not in bound.state.values and is_foreign(setting.key):
         _ensure_capacity(bound.state)
     return Outcome(
-        result=string_rows(("key", "value"), ((setting.key, value),)),
+        result=string_rows(("key", "value"), ((displayed_key(statement.key), value),)),
         change=lambda state: state.with_value(setting.key, value),
     )
 
@@ -52,7 +52,8 @@ def show_settings(bound: BoundStatement, statement: ShowSettings) -> Outcome:
     state = bound.state
     if statement.key is not None:
         setting = find_setting(statement.key)
-        return Outcome(result=string_rows(("key", "value"), ((setting.key, _shown(state, setting.key)),)))
+        row = displayed_key(statement.key), _shown(state, setting.key)
+        return Outcome(result=string_rows(("key", "value"), (row,)))
     if statement.verbose:
         rows = sorted((row.key, _shown(state, row.key), row.doc) for row in SETTINGS.values())
         return Outcome(result=string_rows(("key", "value", "meaning"), rows))

@@ -16,7 +16,7 @@ from catalog.names import SchemaName, like_matcher
 from engine.binding.bound import BoundStatement, Outcome
 from engine.planning.plans.ddl import DropVolumePlan, FilePlan
 from engine.runtime.request import StatementRequest
-from engine.runtime.results import BIGINT, STRING, empty_result, small_result, string_rows
+from engine.runtime.results import BIGINT, STRING, STRING_MAP, empty_result, small_result, string_rows
 from engine.statements.volumes.statement import (
     ChangeFile,
     DescribeVolume,
@@ -30,8 +30,9 @@ from engine.storage.volume_files import FileOperation, FileTransfer, VolumeFile
 
 logger = logging.getLogger(__name__)
 
-# The columns that Databricks' drivers read.
-_STAGING = ("operation", "presignedUrl", "headers", "localFile")
+# The columns that Databricks' drivers read, and for a statement with a local file `localFile`: @databricks/sql requires
+# headers as a map, and rejects a local file that is NULL.
+_STAGING = {"operation": STRING, "presignedUrl": STRING, "headers": STRING_MAP}
 
 
 def answer_volumes(bound: BoundStatement, statement: ShowVolumes | DescribeVolume) -> Outcome:
@@ -67,8 +68,11 @@ def answer_file(plan: FilePlan, catalog: Catalog, request: StatementRequest) -> 
             raise StagingNotSupported(transfer.operation)
         file.remove()
         return Outcome(result=empty_result())
-    row = (transfer.operation.value, request.stage(transfer), "{}", statement.local or None)
-    result = string_rows(_STAGING, [row])
+    row: tuple[object, ...] = (transfer.operation.value, request.stage(transfer), {})
+    if statement.local:
+        result = small_result(_STAGING | {"localFile": STRING}, [(*row, statement.local)])
+    else:
+        result = small_result(_STAGING, [row])
     result.is_staging = True
     return Outcome(result=result)
 

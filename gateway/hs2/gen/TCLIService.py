@@ -157,6 +157,14 @@ class Iface(object):
         """
         pass
 
+    def CloseImpalaOperation(self, req):
+        """
+        Parameters:
+         - req
+
+        """
+        pass
+
     def GetResultSetMetadata(self, req):
         """
         Parameters:
@@ -781,6 +789,38 @@ class Client(Iface):
             return result.success
         raise TApplicationException(TApplicationException.MISSING_RESULT, "CloseOperation failed: unknown result")
 
+    def CloseImpalaOperation(self, req):
+        """
+        Parameters:
+         - req
+
+        """
+        self.send_CloseImpalaOperation(req)
+        return self.recv_CloseImpalaOperation()
+
+    def send_CloseImpalaOperation(self, req):
+        self._oprot.writeMessageBegin('CloseImpalaOperation', TMessageType.CALL, self._seqid)
+        args = CloseImpalaOperation_args()
+        args.req = req
+        args.write(self._oprot)
+        self._oprot.writeMessageEnd()
+        self._oprot.trans.flush()
+
+    def recv_CloseImpalaOperation(self):
+        iprot = self._iprot
+        (fname, mtype, rseqid) = iprot.readMessageBegin()
+        if mtype == TMessageType.EXCEPTION:
+            x = TApplicationException()
+            x.read(iprot)
+            iprot.readMessageEnd()
+            raise x
+        result = CloseImpalaOperation_result()
+        result.read(iprot)
+        iprot.readMessageEnd()
+        if result.success is not None:
+            return result.success
+        raise TApplicationException(TApplicationException.MISSING_RESULT, "CloseImpalaOperation failed: unknown result")
+
     def GetResultSetMetadata(self, req):
         """
         Parameters:
@@ -1091,6 +1131,7 @@ class Processor(Iface, TProcessor):
         self._processMap["GetOperationStatus"] = Processor.process_GetOperationStatus
         self._processMap["CancelOperation"] = Processor.process_CancelOperation
         self._processMap["CloseOperation"] = Processor.process_CloseOperation
+        self._processMap["CloseImpalaOperation"] = Processor.process_CloseImpalaOperation
         self._processMap["GetResultSetMetadata"] = Processor.process_GetResultSetMetadata
         self._processMap["FetchResults"] = Processor.process_FetchResults
         self._processMap["GetQueryId"] = Processor.process_GetQueryId
@@ -1509,6 +1550,29 @@ class Processor(Iface, TProcessor):
             msg_type = TMessageType.EXCEPTION
             result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
         oprot.writeMessageBegin("CloseOperation", msg_type, seqid)
+        result.write(oprot)
+        oprot.writeMessageEnd()
+        oprot.trans.flush()
+
+    def process_CloseImpalaOperation(self, seqid, iprot, oprot):
+        args = CloseImpalaOperation_args()
+        args.read(iprot)
+        iprot.readMessageEnd()
+        result = CloseImpalaOperation_result()
+        try:
+            result.success = self._handler.CloseImpalaOperation(args.req)
+            msg_type = TMessageType.REPLY
+        except TTransport.TTransportException:
+            raise
+        except TApplicationException as ex:
+            logging.exception('TApplication exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = ex
+        except Exception:
+            logging.exception('Unexpected exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
+        oprot.writeMessageBegin("CloseImpalaOperation", msg_type, seqid)
         result.write(oprot)
         oprot.writeMessageEnd()
         oprot.trans.flush()
@@ -2417,6 +2481,47 @@ class CloseOperation_result(TBase):
 all_structs.append(CloseOperation_result)
 CloseOperation_result.thrift_spec = (
     (0, TType.STRUCT, 'success', [TCloseOperationResp, None], None, ),  # 0
+)
+
+
+class CloseImpalaOperation_args(TBase):
+    """
+    Attributes:
+     - req
+
+    """
+
+    __slots__ = (
+        'req',
+    )
+
+
+    def __init__(self, req=None,):
+        self.req = req
+all_structs.append(CloseImpalaOperation_args)
+CloseImpalaOperation_args.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'req', [TCloseImpalaOperationReq, None], None, ),  # 1
+)
+
+
+class CloseImpalaOperation_result(TBase):
+    """
+    Attributes:
+     - success
+
+    """
+
+    __slots__ = (
+        'success',
+    )
+
+
+    def __init__(self, success=None,):
+        self.success = success
+all_structs.append(CloseImpalaOperation_result)
+CloseImpalaOperation_result.thrift_spec = (
+    (0, TType.STRUCT, 'success', [TCloseImpalaOperationResp, None], None, ),  # 0
 )
 
 

@@ -2399,6 +2399,63 @@ class TDownloadDataResp(TBase):
     def __init__(self, status=None, operationHandle=None,):
         self.status = status
         self.operationHandle = operationHandle
+
+
+class TDmlResult(TBase):
+    """
+    Attributes:
+     - rows_modified
+     - num_row_errors
+     - rows_deleted
+
+    """
+
+    __slots__ = (
+        'rows_modified',
+        'num_row_errors',
+        'rows_deleted',
+    )
+
+
+    def __init__(self, rows_modified=None, num_row_errors=None, rows_deleted=None,):
+        self.rows_modified = rows_modified
+        self.num_row_errors = num_row_errors
+        self.rows_deleted = rows_deleted
+
+
+class TCloseImpalaOperationReq(TBase):
+    """
+    Attributes:
+     - operationHandle
+
+    """
+
+    __slots__ = (
+        'operationHandle',
+    )
+
+
+    def __init__(self, operationHandle=None,):
+        self.operationHandle = operationHandle
+
+
+class TCloseImpalaOperationResp(TBase):
+    """
+    Attributes:
+     - status
+     - dml_result
+
+    """
+
+    __slots__ = (
+        'status',
+        'dml_result',
+    )
+
+
+    def __init__(self, status=None, dml_result=None,):
+        self.status = status
+        self.dml_result = dml_result
 all_structs.append(TStatus)
 TStatus.thrift_spec = (
     None,  # 0
@@ -3137,6 +3194,24 @@ TDownloadDataResp.thrift_spec = (
     None,  # 0
     (1, TType.STRUCT, 'status', [TStatus, None], None, ),  # 1
     (2, TType.STRUCT, 'operationHandle', [TOperationHandle, None], None, ),  # 2
+)
+all_structs.append(TDmlResult)
+TDmlResult.thrift_spec = (
+    None,  # 0
+    (1, TType.MAP, 'rows_modified', (TType.STRING, 'UTF8', TType.I64, None, False), None, ),  # 1
+    (2, TType.I64, 'num_row_errors', None, None, ),  # 2
+    (3, TType.MAP, 'rows_deleted', (TType.STRING, 'UTF8', TType.I64, None, False), None, ),  # 3
+)
+all_structs.append(TCloseImpalaOperationReq)
+TCloseImpalaOperationReq.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'operationHandle', [TOperationHandle, None], None, ),  # 1
+)
+all_structs.append(TCloseImpalaOperationResp)
+TCloseImpalaOperationResp.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'status', [TStatus, None], None, ),  # 1
+    (2, TType.STRUCT, 'dml_result', [TDmlResult, None], None, ),  # 2
 )
 fix_spec(all_structs)
 del all_structs

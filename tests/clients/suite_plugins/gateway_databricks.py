@@ -1,4 +1,7 @@
-"""Redirects the Databricks connector to the server at GATEWAY_URI, without TLS, for any backend that a test chooses."""
+"""Redirects the Databricks connector to the server at GATEWAY_URI, for any backend that a test chooses.
+
+With an https URI, all backends but the kernel, which has certificate authorities of its own, connect with TLS.
+"""
 
 import importlib
 import os
@@ -16,6 +19,8 @@ def _connect_to_gateway(*positional: Any, **settings: Any) -> Any:
     settings.setdefault("enable_telemetry", False)
     if settings.get("use_kernel"):
         settings["server_hostname"] = f"http://{urlsplit(_URI).netloc}"
+    elif urlsplit(_URI).scheme == "https":
+        settings |= {"server_hostname": urlsplit(_URI).hostname, "_port": urlsplit(_URI).port}
     elif settings.get("use_sea"):
         settings |= {"server_hostname": f"http://{urlsplit(_URI).hostname}", "_port": urlsplit(_URI).port}
     else:

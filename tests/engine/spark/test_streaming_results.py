@@ -30,7 +30,13 @@ class Run:
     def __init__(self, spark: ExecSession, text: str, result_bytes_max: int = 1 << 30) -> None:
         self.streams: list[ResultStream] = []
         self._changed = threading.Condition()
-        self.context = StatementRequest(identity=Identity("ann"), on_rows=self._tell, result_bytes_max=result_bytes_max)
+        self.columns: list[str] = []
+        self.context = StatementRequest(
+            identity=Identity("ann"),
+            on_columns=self._tell_columns,
+            on_rows=self._tell,
+            result_bytes_max=result_bytes_max,
+        )
         self.outcome: ResultStream | BaseException | None = None
         self._spark, self._text = spark, text
         self.thread = threading.Thread(target=self._run)
@@ -39,6 +45,11 @@ class Run:
     def _tell(self, stream: ResultStream) -> None:
         with self._changed:
             self.streams.append(stream)
+            self._changed.notify_all()
+
+    def _tell_columns(self, stream: ResultStream) -> None:
+        with self._changed:
+            self.columns = stream.schema.names
             self._changed.notify_all()
 
     def _run(self) -> None:
@@ -57,10 +68,22 @@ class Run:
         assert isinstance(stream, ResultStream), stream
         return stream
 
+    def wait_for_columns(self) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.columns or self.outcome is not None, 60)
+
     def end(self) -> ResultStream | BaseException | None:
         self.thread.join(60)
         assert not self.thread.is_alive()
         return self.outcome
+
+
+def test_columns_are_known_before_the_first_row(spark: ExecSession) -> None:
+    run = Run(spark, f"SELECT sum({SLOW_ROW}) AS n, 1 AS one FROM range(0, 1000000, 1, 2)")
+    run.wait_for_columns()
+    assert (run.columns, run.streams, run.outcome) == (["n", "one"], [], None)
+    run.context.cancel.cancel()
+    assert isinstance(run.end(), StatementCancelled)
 
 
 def test_the_first_rows_are_there_while_the_others_are_computed(spark: ExecSession, spark_driver: SparkDriver) -> None:

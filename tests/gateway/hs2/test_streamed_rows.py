@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+import threading
 
 import pytest
 
+from engine.runtime.request import StatementRequest
+from engine.runtime.results import ResultStream, empty_result
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.gateway.arrow_engine import Streams
-from tests.gateway.hs2.wire import Lab, State, cells, execute, fetch, open_session, status
+from tests.gateway.hs2.wire import Lab, State, cells, execute, fetch, open_session, settle, status
 from tests.gateway.http.conftest import eventually
 
 SPARK_V9 = 42249
@@ -30,6 +33,48 @@ def test_a_statement_with_rows_is_finished_to_its_client(
     response = fetch(client, operation)
     assert (cells(response), response.hasMoreRows) == ([[]], False)
     assert status(client, operation).numModifiedRows == -1
+
+
+def test_columns_of_running_query_are_returned_before_its_rows(
+    lab: Lab, client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    answer = lab.engine.answers["SELECT more"] = Streams()
+    operation = execute(client, session, "SELECT more", runAsync=True)
+    schema = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema
+    assert [column.columnName for column in schema.columns] == ["id"]
+    assert status(client, operation).operationState == State.RUNNING_STATE
+    answer.end()
+    assert settle(client, operation).operationState == State.FINISHED_STATE
+    assert client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema == schema
+
+
+def test_columns_of_running_statement_without_result_set_are_those_of_its_result(
+    lab: Lab, client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    ended = threading.Event()
+
+    def changes(request: StatementRequest) -> ResultStream:
+        request.on_parsed(False)
+        ended.wait(60)
+        return empty_result()
+
+    lab.engine.answers["INSERT slowly"] = changes
+    operation = execute(client, session, "INSERT slowly", runAsync=True)
+    schema = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema
+    assert [column.columnName for column in schema.columns] == ["Result"]
+    ended.set()
+    assert settle(client, operation).operationState == State.FINISHED_STATE
+    assert client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema == schema
+
+
+def test_failed_statement_has_no_columns(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:
+    answer = lab.engine.answers["SELECT more"] = Streams()
+    operation = execute(client, session, "SELECT more", runAsync=True)
+    request = t.TGetResultSetMetadataReq(operation)
+    assert client.GetResultSetMetadata(request).status.statusCode == t.TStatusCode.SUCCESS_STATUS
+    answer.end(ValueError("a bug"))
+    assert settle(client, operation).operationState == State.ERROR_STATE
+    assert client.GetResultSetMetadata(request).status.sqlState == "XX000"
 
 
 def test_failure_after_first_rows_is_raised_by_next_fetch(

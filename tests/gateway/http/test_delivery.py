@@ -35,7 +35,7 @@ def test_chunks_follow_each_other_and_hold_all_rows(rows: int, chunk_bytes: int)
 
 
 @settings(deadline=None)
-@given(rows=st.integers(0, 2500), row_limit=st.integers(1, 3000), byte_limit=st.integers(1, 60_000))
+@given(rows=st.integers(0, 2500), row_limit=st.integers(0, 3000), byte_limit=st.integers(1, 60_000))
 def test_a_cut_result_is_the_longest_beginning_within_its_limits(rows: int, row_limit: int, byte_limit: int) -> None:
     handed = Delivery(StatementRequest(text="x", row_limit=row_limit, byte_limit=byte_limit))
     closed: list[bool] = []

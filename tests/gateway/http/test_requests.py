@@ -69,7 +69,7 @@ def test_a_statement_request(body: dict[str, object], expected: dict[str, object
         ({"statement": 1}, "statement"),
         ({"statement": "\ud800"}, "statement"),
         ({"catalog": ["c"]}, "catalog"),
-        ({"row_limit": 0}, "row_limit"),
+        ({"row_limit": -1}, "row_limit"),
         ({"row_limit": -1}, "row_limit"),
         ({"row_limit": 1.5}, "row_limit"),
         ({"row_limit": True}, "row_limit"),

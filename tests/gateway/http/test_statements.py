@@ -144,6 +144,20 @@ def test_statements_that_nobody_reads_expire(make_api: Maker) -> None:
     assert api.refuse("GET", path_of(answer)) == (404, "RESOURCE_DOES_NOT_EXIST")
 
 
+@pytest.mark.parametrize("in_session", [False, True], ids=["one-statement", "session"])
+def test_running_statement_without_requests_is_canceled(make_api: Maker, in_session: bool) -> None:
+    api = make_api(statement_unpolled_s=2, reap_every_s=0.02)
+    session = {"session_id": api.ask("POST", f"{API}/sessions", {})["session_id"]} if in_session else {}
+    left = api.submit("SLEEP 300", wait_timeout="0s", **session)
+    (operation,) = api.registry.operations()
+    polled = api.submit("SLEEP 300", wait_timeout="0s")
+    assert eventually(lambda: api.ask("GET", path_of(polled)) and operation.state is OperationState.CANCELED)
+    assert api.ask("GET", path_of(polled))["status"]["state"] == "RUNNING"
+    status = api.ask("GET", path_of(left))["status"]
+    assert status["state"] == "CANCELED"
+    assert "canceled, because its client sent no request for 2 s." in status["error"]["message"]
+
+
 def test_one_statement_sessions_close_at_once_and_do_not_count(make_api: Maker) -> None:
     api = make_api(sessions_max=1)
     answers = [api.submit("SELECT 1") for _ in range(3)]
@@ -183,6 +197,7 @@ def test_chunks_hold_every_row_once(api: Api, monkeypatch: pytest.MonkeyPatch) -
     ("options", "count", "truncated"),
     [
         ({"row_limit": 3}, 3, True),
+        ({"row_limit": 0}, 0, True),
         ({"row_limit": 1500}, 1500, True),
         ({"row_limit": 2000}, 2000, False),
         ({"row_limit": 9000}, 2000, False),
