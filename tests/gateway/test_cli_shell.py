@@ -214,7 +214,13 @@ def test_progress_is_one_line() -> None:
     profile["reads"] = [{"files": 2, "files_total": 9}]
     assert progress_text(profile) == "execute, 2 of 9 files, [##########..........] 4 of 8 tasks, 5 rows"
     assert progress_text(profile | {"statements_begun": 3}).startswith("statement 3, execute, 2 of 9 files")
-    nothing = {"stage": None, "statements_begun": 0, "tasks": dict.fromkeys(tasks, 0), "reads": [], "rows": 0}
+    nothing: dict[str, Any] = {
+        "stage": None,
+        "statements_begun": 0,
+        "tasks": dict.fromkeys(tasks, 0),
+        "reads": [],
+        "rows": 0,
+    }
     assert progress_text(nothing) == "starting"
 
 
