@@ -21,10 +21,10 @@ from engine.planning.plans.ddl import CreateTablePlan
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.session_state import SessionState
-from engine.statements.parse import parse
 from engine.storage.storage import open_storage
 from engine.tables.formats import DEFAULT_FORMAT, formats_of
 from tests.engine.contexts import NO_CONSTANTS
+from tests.engine.parsed import parse_one
 
 
 class NoAnalyzer:
@@ -38,7 +38,7 @@ class NoAnalyzer:
 
 
 def planned(text: str, state: SessionState, sources: Sources, analyzer: Analyzer | None = None) -> Plan:
-    bound = bind_statement(parse(text), Binder(state, sources, NO_CONSTANTS))
+    bound = bind_statement(parse_one(text), Binder(state, sources, NO_CONSTANTS))
     assert isinstance(bound, BoundStatement), bound
     planners = {DEFAULT_FORMAT: DeltaPlanner()}
     return enforce(plan_statement(analyze_statement(authorize_statement(bound), analyzer or NoAnalyzer()), planners))
