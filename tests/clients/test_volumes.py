@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from databricks import sql
 from databricks.sdk import WorkspaceClient
-from databricks.sdk.errors import DatabricksError
+from databricks.sdk.errors.base import DatabricksError
 from databricks.sql.exc import Error
 
 from catalog.conditions import LinkRefused
