@@ -103,7 +103,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
     options = EngineOptions(lake_folder=str(folder / "lake"), catalog_folder=str(folder / "catalog"))
     secure_server = SecureServer(
         folder,
-        engine=_Shared(open_sources(options), spark_driver),
+        _Shared(open_sources(options), spark_driver),
         authentication__methods=["password", "token"],
         authentication__admins=["zoë"],
         audit__folder=str(folder / "audit"),
