@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from catalog.errors import SqlError
@@ -100,10 +102,11 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
 def test_invalid_conditions_are_rejected(sales: BoundTable, text: str, condition: str) -> None:
-    for make in (
+    makers: tuple[Callable[[], object], ...] = (
         lambda: own_condition(sales, "DELETE", text),
         lambda: joint_condition(sales, "REPLACE ON", text, has_alias=True),
-    ):
+    )
+    for make in makers:
         with pytest.raises(SqlError) as caught:
             make()
         assert caught.value.condition == condition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.planning.plans.writes import InsertPlan
+from engine.planning.plans.writes import InsertPart, InsertPlan
 from tests.engine.planning.lake import PlanningLake
 
 READ = {
@@ -45,7 +45,8 @@ def test_rows_that_leave_other_columns_to_the_table_are_other_parts(planning: Pl
     text = "INSERT INTO ruled (note, at, day) VALUES ('x', NULL, DEFAULT), ('y', NULL, NULL), ('z', NULL, DEFAULT)"
     plan = planning.plan(InsertPlan, text)
     with_numbers = "VALUES ('x', NULL, NULL, 0), ('y', NULL, NULL, 1), ('z', NULL, NULL, 0)"
-    parts = [(part.source.text, part.rows.insert_columns) for part in (plan, *plan.more)]
+    inserts: list[InsertPlan | InsertPart] = [plan, *plan.more]
+    parts = [(part.source.text, part.rows.insert_columns) for part in inserts]
     assert parts == [
         (f"SELECT c0, c1 FROM ({with_numbers}\n) AS given(c0, c1, c2, c3) WHERE c3 = 0", ("note", "at")),
         (f"SELECT c0, c1, c2 FROM ({with_numbers}\n) AS given(c0, c1, c2, c3) WHERE c3 = 1", ("note", "at", "day")),
