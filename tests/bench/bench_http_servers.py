@@ -478,7 +478,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--repeat", type=int, default=3)
     arguments.add_argument("--only", nargs="*", choices=SERVERS, default=list(SERVERS))
-    arguments.add_argument("--measures", nargs="*", choices=METRICS, default=list(METRICS))
+    arguments.add_argument("--measures", dest="metrics", nargs="*", choices=METRICS, default=list(METRICS))
     arguments.add_argument("--serve", choices=SERVERS)
     arguments.add_argument("--port", type=int)
     arguments.add_argument("--folder")
@@ -490,7 +490,7 @@ def main() -> None:
     runs: dict[str, list[Figures]] = {name: [] for name in there}
     for _ in range(given.repeat):
         for name, found in runs.items():
-            found.append(measure(name, given.measures))
+            found.append(measure(name, given.metrics))
     figures = {
         name: {
             key: _median([run.get(key) for run in found]) for key in dict.fromkeys(key for run in found for key in run)
