@@ -1938,6 +1938,13 @@ class SparkSettingFixed(SqlError):
     value: str
     def __init__(self, key: str, value: str) -> None: ...
 
+class SparkSettingInvalid(SqlError):
+    """INVALID_CONF_VALUE.SPARK_CONF, SQLSTATE 22022"""
+    key: str
+    value: str
+    reason: str
+    def __init__(self, key: str, value: str, reason: str) -> None: ...
+
 class SparkUnavailable(SqlError):
     """SPARK_UNAVAILABLE, SQLSTATE 08S01"""
     reason: str

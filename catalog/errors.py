@@ -49,7 +49,8 @@ _declared: dict[str, type[SqlError]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """A place in the text of the statement, or of the view `view`; `line` and `column` count from 1.
+    """A place in the text of the statement, of the view `view`, or in the text that the statement `inside` runs; `line`
+    and `column` count from 1.
 
     `excerpt` is the line, at most 120 characters of it, and a second line with a caret below the place.
     """
@@ -58,9 +59,10 @@ class Position:
     column: int
     excerpt: str
     view: str = ""
+    inside: str = ""
 
     @classmethod
-    def in_text(cls, text: str, offset: int, view: str = "") -> Self:
+    def in_text(cls, text: str, offset: int, view: str = "", inside: str = "") -> Self:
         """Returns the position of the character at `offset` (from 0) in `text`."""
         offset = min(offset, len(text))
         line_start = text.rfind("\n", 0, offset) + 1
@@ -70,11 +72,14 @@ class Position:
         shown_from = max(0, column - _EXCERPT_CHARS_MAX // 2)
         shown = line[shown_from : shown_from + _EXCERPT_CHARS_MAX].replace("\0", _NUL_SHOWN)
         mark = "".join("\t" if char == "\t" else " " for char in shown[: column - shown_from]) + "^"
-        return cls(line=text.count("\n", 0, offset) + 1, column=column + 1, excerpt=f"{shown}\n{mark}", view=view)
+        line_number = text.count("\n", 0, offset) + 1
+        return cls(line=line_number, column=column + 1, excerpt=f"{shown}\n{mark}", view=view, inside=inside)
 
     def __str__(self) -> str:
         place = f"line {self.line}, column {self.column}"
-        return f"{place} of the view {self.view}" if self.view else place
+        if self.view:
+            return f"{place} of the view {self.view}"
+        return f"{place} of the text of {self.inside}" if self.inside else place
 
 
 class SqlError(Exception):
@@ -96,11 +101,6 @@ class SqlError(Exception):
         bound = self.signature.bind(*values, **named)
         bound.apply_defaults()
         vars(self).update(bound.arguments)
-
-    def at(self, text: str, offset: int) -> Self:
-        """Sets the position to the character at `offset` in the statement's `text`, and returns the error."""
-        self.position = Position.in_text(text, offset)
-        return self
 
     @property
     def message(self) -> str:

@@ -94,7 +94,7 @@ def _second_row_deleted() -> dict[str, Any]:
     return {"stats": '{"numRecords": 3}', "deletionVector": vector}
 
 
-_IDS = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
+_IDS: pa.Table = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
 _MAPPED = FeatureTable(
     reader=("columnMapping",),
     configuration=_keys({"columnMapping_mode": "name", "columnMapping_maxColumnId": "1"}),

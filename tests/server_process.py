@@ -29,26 +29,20 @@ _SETTINGS = MappingProxyType(
 
 
 class ServerProcess:
-    """One server; `folder` is for its port file. The environment's own gateway settings do not reach it.
+    """One server; `folder` is for its port file. The environment's own gateway settings do not reach it."""
 
-    `program` is the command line without its arguments, `cwd` the working directory.
-    """
+    # The command without its arguments, and the working directory.
+    program: Sequence[str] = (sys.executable, "-m", "gateway")
+    cwd = ROOT
 
-    def __init__(
-        self,
-        folder: Path,
-        *arguments: str,
-        program: Sequence[str | Path] = (sys.executable, "-m", "gateway"),
-        cwd: Path = ROOT,
-        **environment: str,
-    ) -> None:
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
         self.port_file = folder / "ports.json"
-        command = [*program, "serve", "--port-file", str(self.port_file)]
+        command = [*self.program, "serve", "--port-file", str(self.port_file)]
         ports = () if "--http-port" in arguments else ("--http-port", "0", "--thrift-port", "0")
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
         self.popen = subprocess.Popen(
             [*command, *ports, *arguments],
-            cwd=cwd,
+            cwd=self.cwd,
             env=inherited | dict(_SETTINGS) | environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

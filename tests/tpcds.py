@@ -23,7 +23,7 @@ class Oracle:
 
     def __init__(self, scale: float, file: Path | None = None) -> None:
         is_new = file is None or not file.exists()
-        config = {"allow_unsigned_extensions": "true"}
+        config: dict[str, str | bool | int | float | list[str]] = {"allow_unsigned_extensions": "true"}
         self._database = duckdb.connect(str(file) if file else ":memory:", config=config)
         extension = next(Path(duckdb_extension_tpcds.__file__).parent.rglob("tpcds.duckdb_extension"))
         self._database.execute(f"LOAD '{extension}'")

@@ -28,6 +28,7 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, empty_result, sql_type_of
 from engine.runtime.variables import RowValue, RowValues, Scope, Variable
 from engine.script.statement_pipeline import Scopes, StatementPipeline, Step
+from engine.sql.query.source_text import ImmediateText
 from engine.sql.query.values import Query
 from engine.statements.scripting.grammar_identifiers import text_with_names
 from engine.statements.scripting.grammar_immediate import markers
@@ -51,7 +52,7 @@ def execute_immediate(
     """Runs the evaluated text. Only INTO changes the scopes."""
     if depth > DEPTH_MAX:
         raise ExecuteTooDeep(DEPTH_MAX)
-    text = _text(statement, pipeline, scopes, parameters)
+    text = ImmediateText(_text(statement, pipeline, scopes, parameters))
     row = statement.arguments_row
     arguments = () if row is None else argument_values(row, pipeline, scopes, parameters)
     made = pipeline.parse(text)

@@ -8,6 +8,7 @@ never waits for Java.
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import threading
 import time
@@ -23,9 +24,10 @@ from types import MappingProxyType
 from typing import Any
 
 from py4j.clientserver import ClientServer
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 
-from catalog.conditions import SparkRestarting, SparkUnavailable
+from catalog.conditions import SparkRestarting, SparkSettingInvalid, SparkUnavailable
+from catalog.errors import SqlError
 from catalog.rest.credentials import hadoop_settings
 from engine.runtime.jvm_statistics import JvmStatistics, read_jobs
 from engine.runtime.profile import Profile, TaskCounts
@@ -42,6 +44,11 @@ _BEAT_EVERY_S = 1.0
 _LEFT_BEATS_MAX = 30
 # An ending process closes its connections a moment before its end is visible.
 _EXIT_S = 1.0
+_CAUSES_MAX = 20
+_CONDITION_AND_SQLSTATE = re.compile(r"^\[[\w.]+\] | SQLSTATE: \w{5}$")
+# Spark's own default for `spark.redaction.regex`.
+_SECRET_KEY = re.compile(r"(?i)secret|password|token|access[.]?key")
+_REDACTED = "*********(redacted)"
 
 Progress = Callable[[str], None]
 
@@ -86,7 +93,9 @@ class SparkProcess:
 
     @classmethod
     def start(cls, launch: Launch, progress: Progress = lambda step: None) -> SparkProcess:
-        """Starts Java, Spark and the gateway's classes in it. Raises `JavaNotFound` or `SparkUnavailable`."""
+        """Starts Java, Spark and the gateway's classes in it. Raises `JavaNotFound`, `SparkSettingInvalid` or
+        `SparkUnavailable`.
+        """
         shutil.rmtree(launch.spark_dir, ignore_errors=True)  # left by a killed run
         launch.spark_dir.mkdir(parents=True)
         gateway = None
@@ -103,7 +112,7 @@ class SparkProcess:
         except BaseException as error:
             failure: BaseException = error
             if isinstance(error, Py4JError | ConnectionError):
-                failure = SparkUnavailable(_shown(error))  # while Java can still be called
+                failure = _start_failure(error, launch.conf)  # while Java can still be called
             if gateway is not None:
                 kill_jvm(gateway)
             if failure is not error:
@@ -225,13 +234,33 @@ class SparkProcess:
             _log.log(logging.DEBUG if has_ended else logging.WARNING, "%s was not cancelled: %s", statement_id, error)
 
 
-def _shown(error: Py4JError | ConnectionError) -> str:
-    """Returns an error's first lines; py4j requests them from a Java that may no longer run."""
+def _start_failure(error: Py4JError | ConnectionError, conf: Mapping[str, str]) -> SqlError:
+    """Logs an error with Java's stack trace, and returns the one that names the rejected setting, if there is one.
+
+    py4j requests the trace from a Java that may no longer run.
+    """
     try:
-        lines = str(error).splitlines()
+        trace = str(error)
+        causes = _cause_messages(error.java_exception) if isinstance(error, Py4JJavaError) else []
     except (Py4JError, ConnectionError) as gone:
-        lines = str(gone).splitlines()
-    return " ".join(line.strip(" :") for line in lines[:2])
+        trace, causes = str(gone), []
+    _log.error("Spark does not start: %s", trace)
+    for message in reversed(causes):
+        for key in sorted(conf, key=len, reverse=True):
+            if key in message or (message and message == conf[key]):
+                is_secret = _SECRET_KEY.search(key) is not None
+                shown = _REDACTED if is_secret else conf[key]
+                return SparkSettingInvalid(key, shown, message.replace(conf[key], shown) if is_secret else message)
+    return SparkUnavailable(" ".join(line.strip(" :") for line in trace.splitlines()[:2]))
+
+
+def _cause_messages(exception: Any) -> list[str]:
+    """Returns the sentences of a Java exception and its causes, without conditions and SQLSTATEs."""
+    messages: list[str] = []
+    while exception is not None and len(messages) < _CAUSES_MAX:
+        messages.append(_CONDITION_AND_SQLSTATE.sub("", exception.getMessage() or ""))
+        exception = exception.getCause()
+    return messages
 
 
 def _start_spark(gateway: ClientServer, launch: Launch, jar: Path | None) -> Any:

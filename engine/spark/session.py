@@ -217,7 +217,8 @@ class SparkDriver:
     ) -> SparkDriver:
         """Starts Spark; only functions in the two lists may be called. `on_give_up` is called if it fails repeatedly.
 
-        Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` if Spark does not start.
+        Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkSettingInvalid` or `SparkUnavailable` if Spark does not
+        start.
         """
         folder = PrivateFolder(options.local_dir)
         work_dir = folder.path

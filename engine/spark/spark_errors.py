@@ -54,7 +54,7 @@ from catalog.errors import Position, SqlError
 from engine.errors.disk_errors import reported_storage_error
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.query.bodies import with_function_names
-from engine.sql.query.source_text import SourceText
+from engine.sql.query.source_text import SourceText, position_in
 
 _log = logging.getLogger(__name__)
 
@@ -131,8 +131,7 @@ class Translation:
                 # Java counts UTF-16 units, Python code points: an emoji before the place
                 # would shift it.
                 offset = len(given.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "ignore"))
-                origin = given.origin(offset)
-                return None if origin is None else Position.in_text(*origin, view)
+                return position_in(given, offset, view)
         return None
 
 

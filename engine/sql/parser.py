@@ -12,6 +12,7 @@ from engine.errors.statement_errors import TEXT_LENGTH_MAX
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, tokenize
 from engine.sql.query.query import parse_query
+from engine.sql.query.source_text import position_in
 from engine.sql.query.values import Query
 
 # Maximum nesting of Python calls. sqlglot needs about twenty for each level in a statement, so Python's own limit
@@ -39,7 +40,9 @@ def guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
 
 def syntax_error(text: str, reason: str, offset: int) -> StatementSyntaxError:
     """Returns the error for a position in `text`."""
-    return StatementSyntaxError(reason).at(text, offset)
+    error = StatementSyntaxError(reason)
+    error.position = position_in(text, offset)
+    return error
 
 
 def parse_stored_query(text: str) -> Query | None:
@@ -53,4 +56,6 @@ def parse_stored_query(text: str) -> Query | None:
 
 
 def several_statements(text: str, offset: int) -> SqlError:
-    return SeveralStatements().at(text, len(text) - len(text[offset:].lstrip()))
+    error = SeveralStatements()
+    error.position = position_in(text, len(text) - len(text[offset:].lstrip()))
+    return error

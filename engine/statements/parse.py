@@ -18,7 +18,7 @@ from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, token
 from engine.sql.dialect.errors import unsupported_statement
 from engine.sql.dialect.refusals import REFUSED_SHOWS, REFUSED_STATEMENTS, WORDS_MAX, refused_kind
 from engine.sql.dialect.tokens import Token, TokenError, TokenType, unclosed_comment
-from engine.sql.parser import guarded, several_statements
+from engine.sql.parser import guarded, several_statements, syntax_error
 from engine.sql.query.query import parse_query
 from engine.statements.explain.grammar import parse_after_with
 from engine.statements.insert.grammar import is_led_insert, parse_led_insert
@@ -72,6 +72,13 @@ def _parse(text: str) -> Executable:
     if not tokens:
         raise EmptyStatement()
     text, tokens = with_literal_names(text, tokens)
+    try:
+        return _parse_tokens(text, tokens)
+    except SyntaxFailure as failure:  # its position is in the text with the names
+        raise syntax_error(text, failure.reason, failure.offset) from None
+
+
+def _parse_tokens(text: str, tokens: list[Token]) -> Executable:
     cursor = Cursor(text, tokens)
     if cursor.words(1) == ["BEGIN"] and cursor.words(2)[1:] not in ([], ["TRANSACTION"], ["WORK"]):
         return parse_script(text, tokens, _parse_in_script)

@@ -24,8 +24,8 @@ class Failure:
     """A client error; `message` is the whole text for people, beginning with the condition and ending with the
     SQLSTATE.
 
-    `position` is the place in the statement's text, or in a view's text, and `hint` the user's options. `name` is the
-    missing object for a "not found" condition, if the error has one.
+    `position` is the place in the statement's text, in a view's text, or in the text that EXECUTE IMMEDIATE runs, and
+    `hint` the user's options. `name` is the missing object for a "not found" condition, if the error has one.
     """
 
     condition: str
@@ -45,6 +45,7 @@ class Failure:
             details |= {"line": self.position.line, "column": self.position.column}
             details |= {"excerpt": self.position.excerpt} if self.position.excerpt else {}
             details |= {"view": self.position.view} if self.position.view else {}
+            details |= {"inside": self.position.inside} if self.position.inside else {}
         return details
 
     @property

@@ -179,7 +179,7 @@ def one_row(session: LakeSession, delta: Statement | None, lake: Path, repeat: i
             compare(f"{statement} of one row, {layout}", repeat, systems)
 
 
-def one_by_one(text: str, table: Path, statement: Statement) -> Callable[[], float]:
+def one_by_one(text: str, table: Path, statement: Callable[[str], float]) -> Callable[[], float]:
     """Each call is the statement on another row."""
     numbers = count(1)
     return lambda: statement(text.format(t=f"delta.`{table}`", n=next(numbers)))

@@ -138,7 +138,7 @@ def ensure_equal(sides: Sequence[Side]) -> None:
     with ExitStack() as connections:
         cursors = [connections.enter_context(connected(side)) for side in sides]
         for text in queries():
-            answers = []
+            answers: list[Any] = []
             for cursor in cursors:
                 cursor.execute(text)
                 answers.append(sorted(cursor.fetchall(), key=str))

@@ -108,6 +108,8 @@ def _serve_h11(served: Served) -> None:
                     case h11.EndOfMessage():
                         self._take_request()
                         return
+                    case _:
+                        pass
 
         def _take_request(self) -> None:
             given = self._event
@@ -125,7 +127,7 @@ def _serve_h11(served: Served) -> None:
             self.request, self._parser = Request(head=head, body=self._body, peer=self.peer), None
             self._enter(State.ANSWERING, float("inf"))
 
-    loop.Connection = H11Connection  # type: ignore[misc]
+    vars(loop)["Connection"] = H11Connection
     _serve_ours(served)
 
 
@@ -476,7 +478,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--repeat", type=int, default=3)
     arguments.add_argument("--only", nargs="*", choices=SERVERS, default=list(SERVERS))
-    arguments.add_argument("--measures", nargs="*", choices=METRICS, default=list(METRICS))
+    arguments.add_argument("--measures", dest="metrics", nargs="*", choices=METRICS, default=list(METRICS))
     arguments.add_argument("--serve", choices=SERVERS)
     arguments.add_argument("--port", type=int)
     arguments.add_argument("--folder")
@@ -488,7 +490,7 @@ def main() -> None:
     runs: dict[str, list[Figures]] = {name: [] for name in there}
     for _ in range(given.repeat):
         for name, found in runs.items():
-            found.append(measure(name, given.metric_sources))
+            found.append(measure(name, given.metrics))
     figures = {
         name: {
             key: _median([run.get(key) for run in found]) for key in dict.fromkeys(key for run in found for key in run)
@@ -500,8 +502,8 @@ def main() -> None:
     print(f"{'':24}" + "".join(f"{name:>20}" for name in figures))
     for key in dict.fromkeys(key for found in figures.values() for key in found):
         line = ""
-        for found in figures.values():
-            value, own = found.get(key), base.get(key)
+        for medians in figures.values():
+            value, own = medians.get(key), base.get(key)
             ratio = f" ({value / own:.2f})" if value is not None and own and "_of_" not in key else ""
             line += f"{'-' if value is None else f'{value:.2f}{ratio}':>20}"
         print(f"{key:24}{line}")

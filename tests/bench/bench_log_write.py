@@ -21,11 +21,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from deltalake import DeltaTable
-from deltalake.transaction import AddAction, PostCommitHookProperties
+from deltalake.transaction import AddAction, PostCommitHookProperties, RemoveAction
 
 from engine.delta import load_snapshot
 from engine.delta.commit.staged_commit import adds_of
@@ -143,9 +143,10 @@ def _bulk_theirs(table: str, files: int) -> float:
     return time.perf_counter() - started
 
 
-def _append(table: DeltaTable, adds: list[AddAction]) -> None:
+def _append(table: DeltaTable, adds: Sequence[AddAction]) -> None:
+    actions: list[AddAction | RemoveAction] = [*adds]
     table.create_write_transaction(
-        adds,
+        actions,
         mode="append",
         schema=table.schema(),
         partition_by=["day"],

@@ -44,15 +44,15 @@ def main() -> None:
             run(session, "DROP TABLE IF EXISTS source")
             run(session, f"CREATE TABLE source {clause} AS {rows}")
             source = Path(lake) / "default" / "source"
-            text = "OPTIMIZE {t}" if name == "OPTIMIZE" else f"OPTIMIZE {{t}} {statement}"
+            order = "" if name == "OPTIMIZE" else f" {statement}"
             systems = {
-                "ours": partial(on_copy, source, lambda t, text=text: run(session, text.format(t=f"delta.`{t}`"))),
+                "ours": partial(on_copy, source, partial(optimize_by, partial(run, session), order)),
                 "deltalake": partial(on_copy, source, by_deltalake if name == "OPTIMIZE" else zorder_by_deltalake),
             }
             if delta is not None:
                 if name == "ZORDER":
                     delta(f"SET spark.databricks.delta.optimize.maxFileSize={ZORDER_BYTES}")
-                systems["delta"] = partial(on_copy, source, lambda t, text=text: delta(text.format(t=f"delta.`{t}`")))
+                systems["delta"] = partial(on_copy, source, partial(optimize_by, delta, order))
             compare(name, arguments.repeat, systems)
         print(f"load {os.getloadavg()[0]:.1f}")
 
@@ -67,6 +67,10 @@ def on_copy(source: Path, optimize: Callable[[Path], object]) -> float:
         return spent
     finally:
         shutil.rmtree(copy)
+
+
+def optimize_by(system: Callable[[str], object], order: str, folder: Path) -> None:
+    system(f"OPTIMIZE delta.`{folder}`{order}")
 
 
 def by_deltalake(folder: Path) -> None:

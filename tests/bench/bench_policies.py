@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from tests.bench.sides import alternate, open_lake, run, two_core_spark
@@ -39,8 +40,8 @@ def main() -> None:
         for name_, text in QUERIES.items():
             for table in ("filtered", "masked", by_hand):
                 ours, whole = alternate(
-                    lambda text=text, table=table: run(session, text.format(table)),
-                    lambda text=text: run(session, text.format("plain")),
+                    partial(run, session, text.format(table)),
+                    partial(run, session, text.format("plain")),
                     arguments.repeat,
                 )
                 shown = "by hand" if table == by_hand else table

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ def _ours(table: str, files: int, repeat: int) -> dict[str, Any]:
     snapshot.stats()
     pruning = snapshot.pruning()
     for name, predicate in cases.items():
-        results[name] = _time(lambda selected=predicate: _num_remaining(pruning, selected), repeat)
+        results[name] = _time(partial(_num_remaining, pruning, predicate), repeat)
     results["a day, as a statement asks"] = _time(lambda: _num_remaining(snapshot.pruning(), cases["a day"]), repeat)
     return results
 
@@ -149,10 +150,15 @@ def _partitions(table: str, files: int, repeat: int) -> dict[str, Any]:
         "a day": [("day", "=", str(DAY))],
         "a quarter": [("day", ">=", "2024-04-01"), ("day", "<", "2024-07-01")],
     }
-    return {
-        name: _time(lambda selected=filter_: len(loaded.file_uris(partition_filters=selected)), repeat)
-        for name, filter_ in filters.items()
-    }
+    return {name: _time(partial(_num_uris, loaded, filter_), repeat) for name, filter_ in filters.items()}
+
+
+def _num_uris(loaded: DeltaTable, filters: list[tuple[str, str, Any]]) -> int:
+    return len(loaded.file_uris(partition_filters=filters))
+
+
+def _num_fragments(dataset: ds.Dataset, selected: ds.Expression) -> int:
+    return sum(1 for _ in dataset.get_fragments(filter=selected))
 
 
 def _dataset(table: str, files: int, repeat: int) -> dict[str, Any]:
@@ -166,10 +172,7 @@ def _dataset(table: str, files: int, repeat: int) -> dict[str, Any]:
         "a text": ds.field("string1") == f"name-{files // 2:012d}",
     }
     repeat = min(repeat, 3)
-    return {
-        name: _time(lambda selected=filter_: sum(1 for _ in dataset.get_fragments(filter=selected)), repeat)
-        for name, filter_ in filters.items()
-    }
+    return {name: _time(partial(_num_fragments, dataset, filter_), repeat) for name, filter_ in filters.items()}
 
 
 RUNS: Mapping[str, Callable[[str, int, int], dict[str, Any]]] = {

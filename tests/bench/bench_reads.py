@@ -13,6 +13,7 @@ import os
 import statistics
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from engine.main import LakeSession
 from engine.spark.session import SparkDriver
 from engine.storage.deletion_vectors import format_file, format_rows
 from tests.bench.bench_log import write_checkpointed
-from tests.bench.sides import alternate, median, open_lake, own_spark, run, two_core_spark
+from tests.bench.sides import alternate, collect, median, open_lake, own_spark, run, two_core_spark
 from tests.paths import ROOT
 
 SHARES = (0.0, 0.01, 0.1)
@@ -65,9 +66,7 @@ def deletion_vectors(driver: SparkDriver, session: LakeSession, folder: Path, ro
         spark.read().parquet(str(folder / "default" / table)).createOrReplaceTempView(table)
         for name, text in QUERIES.items():
             query = text.format(table)
-            ours, theirs = alternate(
-                lambda query=query: run(session, query), lambda query=query: spark.sql(query).collectAsList(), repeat
-            )
+            ours, theirs = alternate(partial(run, session, query), partial(collect, spark, query), repeat)
             times = f"{ours:6.0f} ms  read.parquet {theirs:6.0f} ms  ratio {ours / theirs:.2f}"
             print(f"{share:4.0%} deleted, {name:11} {times}", flush=True)
 
@@ -81,7 +80,7 @@ def _delete(table: Path, share: float) -> None:
     actions = [json.loads(line) for line in log.read_text().splitlines()]
     for number, add in enumerate(action["add"] for action in actions if "add" in action):
         stats = json.loads(add["stats"])
-        deleted = np.flatnonzero(random.random(stats["numRecords"]) < share).astype(np.uint64)
+        deleted = np.flatnonzero(random.random(stats["numRecords"]) < share).astype(np.int64)
         content, (offset,) = format_file([format_rows(deleted)])
         path = table / f"_vector_{number}.bin"
         path.write_bytes(content)
@@ -100,7 +99,7 @@ def planning(session: LakeSession, table: Path, files: int, repeat: int) -> None
     """A query that one file of many can answer: ours with EXPLAIN, delta-spark's by its executed plan."""
     conditions = [f"long0 = {(files // 3 + 7 * round_number) * 1000}" for round_number in range(repeat + 3)]
     ours = [
-        median(lambda condition=condition: run(session, f"EXPLAIN SELECT sum(long0) FROM many WHERE {condition}"), 1)
+        median(partial(run, session, f"EXPLAIN SELECT sum(long0) FROM many WHERE {condition}"), 1)
         for condition in conditions
     ]
     print(f"planning over {files} files: {statistics.median(ours[3:]):.0f} ms", end="", flush=True)

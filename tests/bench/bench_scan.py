@@ -10,6 +10,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ def run(driver: SparkDriver, folder: Path, rows: int, repeat: int) -> None:
     native = _native_reader(driver, folder)
     for name, text in QUERIES.items():
         ours, theirs = alternate(
-            lambda text=text: _query(session, text.format(scan.relation), scan),
-            lambda text=text: native(text),
+            partial(_query, session, text.format(scan.relation), scan),
+            partial(native, text),
             repeat,
         )
         print(f"{name:14} listed {ours:7.1f} ms  read.parquet {theirs:7.1f} ms  ratio {ours / theirs:.2f}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from engine.main import LakeSession
@@ -50,9 +51,7 @@ def compare(
     for number in numbers:
         text = spark_text(oracle.queries[number])
         is_right = are_equal(run(reported, text)[0], oracle.answer(number))
-        with_log, without = alternate(
-            lambda text=text: run(reported, text), lambda text=text: run(untold, text), repeat, warm
-        )
+        with_log, without = alternate(partial(run, reported, text), partial(run, untold, text), repeat, warm)
         ratio = with_log / without
         print(
             f"Q{number:<2} with the log {with_log:7.0f} ms  without {without:7.0f} ms  ratio {ratio:.2f}"

@@ -13,6 +13,7 @@ import math
 import tempfile
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from deltalake import write_deltalake
 
 from engine.main import LakeSession
 from engine.spark.session import SparkDriver
-from tests.bench.sides import alternate, open_lake, own_spark, run, two_core_spark
+from tests.bench.sides import alternate, collect, open_lake, own_spark, run, two_core_spark
 
 TABLES = {
     "customer": None,
@@ -85,9 +86,7 @@ def compare(driver: SparkDriver, folder: Path, queries: Mapping[int, str], repea
     for number, text in queries.items():
         text = text.strip().rstrip(";")
         _ensure_equal(number, session, spark, text)
-        ours, theirs = alternate(
-            lambda text=text: run(session, text), lambda text=text: spark.sql(text).collectAsList(), repeat, warm
-        )
+        ours, theirs = alternate(partial(run, session, text), partial(collect, spark, text), repeat, warm)
         reads = run(session, text)[1]
         files = f"{sum(read.files for read in reads)} of {sum(read.files_total for read in reads)} files"
         print(

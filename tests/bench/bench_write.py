@@ -76,13 +76,14 @@ CASES = (
 
 # Runs a statement; the milliseconds that it took.
 Statement = Callable[[str | list[Any]], float]
+TextStatement = Callable[[str], float]
 
 
 @dataclass(frozen=True)
 class Systems:
     """The measured systems. `parquet` times a text's frame, which may be partitioned by a column."""
 
-    ours: Statement
+    ours: TextStatement
     parquet: Callable[[str, str | None], float]
     delta: Statement | None
 
@@ -162,7 +163,7 @@ def measure_at_once(engine: LakeEngine, count: int, repeat: int) -> None:
         print(f"one row, {count} connections, {name:11} p50 {p50:5.0f} ms  p95 {p95:5.0f} ms  {rate:5.0f} a second")
 
 
-def write(system: Statement, rows: str, columns: str, clause: str, added: tuple[str, ...] = ()) -> float:
+def write(system: TextStatement, rows: str, columns: str, clause: str, added: tuple[str, ...] = ()) -> float:
     """Returns the time of the statement that writes the rows; the table is dropped again."""
     if columns:
         for statement in (f"CREATE TABLE t ({columns}) {clause}", *added):

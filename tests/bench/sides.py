@@ -73,6 +73,11 @@ def median(work: Callable[[], Any], repeat: int) -> float:
     return statistics.median(once(work) for _ in range(repeat))
 
 
+def collect(spark: Any, text: str) -> None:
+    """Runs a query in a Spark session of the JVM and fetches its rows."""
+    spark.sql(text).collectAsList()
+
+
 def once(work: Callable[[], Any]) -> float:
     """In ms."""
     start = time.perf_counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 
 import fsspec
@@ -426,9 +426,8 @@ class CountingTree:
         self.request_count += 1
         return self._inner.table_format(location)
 
-    def format_of(self, location: str) -> str:
-        self.request_count += 1
-        return self._inner.format_of(location)
+    def look_at(self, locations: Sequence[str], above: Container[str] = ()) -> None:
+        self._inner.look_at(locations, above)
 
     def is_unlisted(self, location: str) -> bool:
         self.request_count += 1

@@ -23,12 +23,12 @@ from catalog.policies.policies import (
     PolicyKind,
 )
 from catalog.policies.tag_changes import CreatePolicy, DropPolicy, SetTags
-from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagPairs, is_met, shown
+from catalog.policies.tags import AllOf, AnyOf, HasTag, NoneOf, TagCondition, TagPairs, is_met, shown
 from catalog.state import INITIAL_STATE, CatalogState
 from catalog.store.entry_json import MalformedEntry, from_json, to_json
 
 CATALOG, SCHEMA = CatalogName("spark_catalog"), SchemaName("spark_catalog", "shop")
-TABLE, F, G = TableName(*SCHEMA.parts, "t"), TableName(*SCHEMA.parts, "f"), TableName(*SCHEMA.parts, "g")
+TABLE, F, G = (TableName("spark_catalog", "shop", name) for name in "tfg")
 COLUMNS = ("id", "Email", "phone")
 EVE = (user("eve"), group("staff"), EVERYBODY)
 ON = {"c": Securable(Kind.CATALOG, CATALOG), "s": Securable(Kind.SCHEMA, SCHEMA), "t": Securable(Kind.TABLE, TABLE)}
@@ -70,8 +70,9 @@ def with_all(
     for where, policy in policies:
         found = apply(found, CreatePolicy(ON[where], policy))
     if own is not None:
-        relations = {TABLE: replace(found.relations[TABLE], policies=own)}
-        found = replace(found, relations=relations)  # type: ignore[arg-type]
+        entry = found.relations[TABLE]
+        assert isinstance(entry, TableEntry)
+        found = replace(found, relations={TABLE: replace(entry, policies=own)})
     return found
 
 
@@ -82,7 +83,7 @@ def effective(found: CatalogState, principals: tuple[Principal, ...] = EVE) -> P
 
 
 CALL = PolicyFunction(F)
-PII_EMAIL = {"Email": (("pii", ""),)}
+PII_EMAIL: dict[str, TagPairs] = {"Email": (("pii", ""),)}
 HOLD: tuple[tuple[CatalogState, Policies], ...] = (
     (with_all({}), Policies()),
     (with_all(PII_EMAIL, ("c", mask())), Policies(masks=(ColumnMask("Email", CALL),))),
@@ -147,7 +148,7 @@ def test_others_are_not_concerned() -> None:
     assert effective(found) == Policies()
 
 
-CONDITIONS = (
+CONDITIONS: tuple[tuple[TagCondition, dict[str, str], bool, str], ...] = (
     (AllOf(), {}, True, "TRUE"),
     (HasTag("a"), {"a": "x"}, True, "has_tag('a')"),
     (HasTag("a", "y"), {"a": "x"}, False, "has_tag_value('a', 'y')"),
@@ -164,7 +165,7 @@ CONDITIONS = (
 
 def test_conditions() -> None:
     for condition, tags, expected, text in CONDITIONS:
-        assert is_met(condition, tags) is expected  # type: ignore[arg-type]
+        assert is_met(condition, tags) is expected
         assert shown(condition) == text
 
 
@@ -193,18 +194,18 @@ def test_entries_as_json() -> None:
 def test_changes() -> None:
     found = with_all({"t": (("a", "1"), ("b", ""))}, ("s", row_filter()))
     changed = apply(apply(found, SetTags(ON["t"], None, (("a", "2"),))), SetTags(ON["t"], None, (), ("b", "no")))
-    assert changed.relations[TABLE].tags.own == (("a", "2"),)  # type: ignore[union-attr]
+    assert changed.relations[TABLE].tags.own == (("a", "2"),)
     assert effective(apply(found, CreatePolicy(ON["s"], row_filter("R", G), True))) == Policies(PolicyFunction(G))
     assert effective(apply(found, DropPolicy(ON["s"], "R"))) == Policies()
     for change, sqlstate in (
         (CreatePolicy(ON["s"], row_filter("R")), "42710"),
-        (CreatePolicy(ON["s"], row_filter("x", TableName(*SCHEMA.parts, "no"))), "42883"),
+        (CreatePolicy(ON["s"], row_filter("x", TableName("spark_catalog", "shop", "no"))), "42883"),
         (CreatePolicy(Securable(Kind.FUNCTION, F), row_filter()), "0A000"),
         (DropPolicy(ON["t"], "r"), "42704"),
         (DropFunction(F), "2BP01"),
     ):
         with pytest.raises(SqlError) as caught:
-            apply(found, change)  # type: ignore[arg-type]
+            apply(found, change)
         assert caught.value.sqlstate == sqlstate
 
 

@@ -26,7 +26,7 @@ def disk(tmp_path: Path) -> Path:
     root = tmp_path / "disk"
     for folder in ("lake/shop/orders", "lake/a%20b", "lake/a b", "lake/%2e%2e", "secret/t", "lake-2/t", "more/t"):
         (root / folder).mkdir(parents=True)
-    for link, target in {
+    links: dict[str, str | Path] = {
         "lake/out": "../secret",
         "lake/out_absolute": root / "secret",
         "lake/shop/up": "../..",
@@ -34,7 +34,8 @@ def disk(tmp_path: Path) -> Path:
         "lake/loop": "loop",
         "secret/lake": "../lake",
         "way": "lake",
-    }.items():
+    }
+    for link, target in links.items():
         os.symlink(target, root / link)
     return root.resolve()
 

@@ -129,7 +129,7 @@ def test_threads_that_change_at_once_lose_nothing(reopen: Reopen) -> None:
 
 def test_of_threads_that_create_one_table_one_succeeds(reopen: Reopen) -> None:
     Catalog(reopen()).change(CreateSchema(SchemaEntry(name=SHOP)))
-    barrier, outcomes = threading.Barrier(4), []
+    barrier, outcomes = threading.Barrier(4), list[str | None]()
 
     def work(number: int) -> None:
         catalog = Catalog(reopen(), allowed_roots=["/data"])

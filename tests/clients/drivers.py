@@ -114,7 +114,8 @@ def open_driver(name: str, port: int, gateway: JavaGateway | None) -> Driver:
             return JdbcDriver(gateway, f"{url};auth=noSasl")
         case "beeline", _:
             return BeelineDriver(url)
-    raise ValueError(name)
+        case _:
+            raise ValueError(name)
 
 
 def start_jvm(classpath: str = JARS) -> JavaGateway:

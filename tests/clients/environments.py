@@ -21,7 +21,14 @@ def client_environment(name: str, *packages: str) -> Path:
     wanted = hashlib.sha256("\n".join((sys.version, *packages)).encode()).hexdigest()
     if not stamp.exists() or stamp.read_text() != wanted:
         venv.create(folder, clear=True, with_pip=True)
-        command = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        command: list[str | Path] = [
+            folder / "bin" / "python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
         subprocess.run([*command, *packages], check=True, timeout=_INSTALL_S)
         stamp.write_text(wanted)
     return folder / "bin"

@@ -50,7 +50,7 @@ class HttpClient:
 
     def run(self, text: str, **fields: object) -> dict[str, Any]:
         """Returns the response for a statement that must succeed."""
-        answer = self.wait(self.submit(text, **fields))
+        answer = self.wait(self.submit(text, "50s", **fields))
         assert answer["status"]["state"] == "SUCCEEDED", answer["status"]
         return answer
 

@@ -110,7 +110,8 @@ def test_dbeaver_queries_with_hive_driver(jvm: JavaGateway, server: RealServer) 
         if isinstance(expected_rows, int):
             assert rows is not None and len(rows) == expected_rows, text
         else:
-            assert rows == (expected_rows and [list(row) for row in expected_rows]), text
+            listed = None if expected_rows is None else [list(row) for row in expected_rows]
+            assert rows == listed, text
     assert driver.connection.getSchema() == "shop"
     driver.connection.setSchema("default")
     driver.close()

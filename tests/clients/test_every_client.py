@@ -216,7 +216,8 @@ def as_text(cell: Any) -> str:
             return json.dumps(cell.tolist(), separators=(",", ":"))
         case dict() | list():  # a list has a map's entries
             return json.dumps(dict(cell), separators=(",", ":"))
-    return spell(cell)
+        case _:
+            return spell(cell)
 
 
 def test_values_of_all_types(client: Client) -> None:

@@ -265,7 +265,7 @@ class Client:
     def _is_there(self, change: Change) -> bool | None:
         """Returns None if undecidable; fails for any state between before and after."""
         model = self.model
-        pairs = [(rows_in(model.folder), model.rows, change.rows)]
+        pairs: list[tuple[Rows | None, Rows | None, Rows | None]] = [(rows_in(model.folder), model.rows, change.rows)]
         pairs.append((self._made(model.lake / "default" / model.clone), model.cloned, change.cloned))
         if change.makes is not None:
             made = {row["k"]: row["v"] for row in pq.read_table(change.makes / "rows.parquet").to_pylist()}

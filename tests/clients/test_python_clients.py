@@ -49,7 +49,7 @@ def test_pyhive_sends_its_settings_and_its_schema_by_statement(pyhive: Any, serv
 def test_pyhive_polls_and_reads_logs(pyhive: Any) -> None:
     cursor = pyhive.cursor()
     cursor.execute("SLEEP 0.2", async_=True)
-    states, logs = [], []
+    states, logs = list[int](), list[str]()
     while not states or states[-1] in (TOperationState.INITIALIZED_STATE, TOperationState.RUNNING_STATE):
         states.append(cursor.poll(get_progress_update=True).operationState)
         logs += cursor.fetch_logs()
@@ -87,6 +87,9 @@ class Nobody:
 
     def ensure_current(self, identity: Identity) -> None:
         pass
+
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        raise AssertionError("no client impersonates")
 
     def begin(self, mechanism: Mechanism, peer: Peer) -> Nobody:
         return self

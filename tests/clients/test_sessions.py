@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -155,7 +155,7 @@ def condition_in(message: str) -> str:
 
 
 def test_mixed_statements_of_eight_sessions(server: RealServer, jvm: JavaGateway) -> None:
-    makers = [PyHiveActor, HttpActor, partial(JdbcActor, gateway=jvm)]
+    makers: list[Callable[[RealServer], Any]] = [PyHiveActor, HttpActor, partial(JdbcActor, gateway=jvm)]
     actors: list[Any] = [makers[number % 3](server) for number in range(8)]
 
     def play(number: int) -> list[Step]:

@@ -38,7 +38,7 @@ def superset_report(server: RealServer, folder: Path, name: str) -> Any:
         connection_uri = f"http://127.0.0.1:{server.http_port}{PATH}"
         arguments = {"http_path": PATH, "enable_telemetry": False, "_connection_uri": connection_uri}
     extra = json.dumps({"engine_params": {"connect_args": arguments}})
-    command = [python, SCRIPT, folder, name, uri, extra]
+    command: list[str | Path] = [python, SCRIPT, folder, name, uri, extra]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -36,7 +36,7 @@ INSTALL_S = 1800
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns the command that the wheel installs, in an environment with nothing else."""
     folder = tmp_path_factory.mktemp("visitor")
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT]
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
     subprocess.run(pip, check=True, timeout=INSTALL_S)
     (wheel,) = folder.glob("delta_gateway-*.whl")
     venv.create(folder / "venv", with_pip=True)
@@ -51,7 +51,8 @@ def visited(program: Path) -> Iterator[RealServer]:
     folder = program.parents[2] / "work"
     folder.mkdir()
     certificate = make_certificate(folder)
-    process = ServerProcess(folder, program=[program], cwd=folder)
+    installed = type("InstalledServer", (ServerProcess,), {"program": (str(program),), "cwd": folder})
+    process: ServerProcess = installed(folder)
     try:
         ports = process.ports()
         yield RealServer(process, folder / "sample-lake", ports["thrift"], ports["http"], certificate)

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from databricks import sql
 from databricks.sdk import WorkspaceClient
-from databricks.sdk.errors import DatabricksError
+from databricks.sdk.errors.base import DatabricksError
 from databricks.sql.exc import Error
 
 from catalog.conditions import LinkRefused
@@ -107,7 +107,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
     options = EngineOptions(lake_folder=str(folder / "lake"), catalog_folder=str(folder / "catalog"))
     secure_server = SecureServer(
         folder,
-        engine=_Shared(open_sources(options), spark_driver),
+        _Shared(open_sources(options), spark_driver),
         authentication__methods=["password", "token"],
         authentication__admins=["zoë"],
         audit__folder=str(folder / "audit"),

@@ -41,6 +41,8 @@ def sql_type(kind: pa.DataType) -> str:
             return f"map<{sql_type(kind.key_type)},{sql_type(kind.item_type)}>"
         case pa.StructType():
             return f"struct<{','.join(f'{field.name}:{sql_type(field.type)}' for field in kind)}>"
+        case _:
+            pass
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     if pa.types.is_timestamp(kind):
@@ -62,6 +64,8 @@ def typed(value: object, kind: pa.DataType, zone: str) -> Any:
             opened = _opened(value)
             pairs = opened.items() if isinstance(opened, dict) else opened
             return frozenset((typed(k, kind.key_type, zone), typed(v, kind.item_type, zone)) for k, v in pairs)
+        case _:
+            pass
     if pa.types.is_timestamp(kind):
         return _instant(value, zone) if kind.tz else _parsed(value, dt.datetime.fromisoformat)
     for matches, read in _READERS:
@@ -80,7 +84,7 @@ def _parsed(value: Any, parse: Callable[[str], Any]) -> Any:
 
 
 def _instant(value: Any, zone: str) -> dt.datetime:
-    moment = _parsed(value, dt.datetime.fromisoformat)
+    moment: dt.datetime = _parsed(value, dt.datetime.fromisoformat)
     return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(dt.UTC)
 
 

@@ -30,7 +30,10 @@ _IDS = pa.table({"id": pa.array([1, 2], pa.int64())})
 _SECRET = pa.table({"id": pa.array([666], pa.int64())})
 _UUID = UUID("3a0d65cd-4a56-49a8-937b-95f9e3ee90e5")
 _FIRST_ROW = format_rows(pa.array([0]).to_numpy())
-_VECTORS = {"table_protocol": protocol("deletionVectors"), "configuration": {"delta.enableDeletionVectors": "true"}}
+_VECTORS: dict[str, Any] = {
+    "table_protocol": protocol("deletionVectors"),
+    "configuration": {"delta.enableDeletionVectors": "true"},
+}
 
 
 @pytest.fixture(scope="module")

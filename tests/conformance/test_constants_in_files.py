@@ -76,8 +76,8 @@ def _layouts(root: Path) -> list[str]:
             name = f"{in_files} {option}".replace(" ", "_")
             parts = []
             for file in range(FILES):
-                columns = {"id": pa.array(_ids(file)), "part": make(file)}
-                rows = pa.table({key: values for key, values in columns.items() if values is not None})
+                arrays = {"id": pa.array(_ids(file)), "part": make(file)}
+                rows = pa.table({key: values for key, values in arrays.items() if values is not None})
                 parts.append(Part(name=f"f{file}.parquet", rows=rows, values={"part": LOG[file]}, options=options))
             columns = [column("id", "long"), column("part", "integer")]
             write_table(root / name, columns, parts, partition_columns=["part"])

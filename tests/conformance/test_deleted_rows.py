@@ -71,7 +71,7 @@ def _absolute(root: Path, data: bytes, deleted: np.ndarray) -> dict[str, Any]:
 
 
 def _second_of_two(root: Path, data: bytes, deleted: np.ndarray) -> dict[str, Any]:
-    other = format_rows(np.arange(ROWS, dtype=np.uint64))
+    other = format_rows(np.arange(ROWS, dtype=np.int64))
     _, offset = _write(root / _NAME, other, data)
     return _keys("u", relative_deletion_vector(_UUID), data, deleted, offset=offset)
 
@@ -84,11 +84,11 @@ PLACES: dict[str, Callable[[Path, bytes, np.ndarray], dict[str, Any]]] = {
     "the second in its file": _second_of_two,
 }
 SETS = {
-    "first and last": np.array([0, ROWS - 1], np.uint64),
-    "every third": np.arange(0, ROWS, 3, dtype=np.uint64),
-    "a long run": np.arange(5000, 12_000, dtype=np.uint64),
-    "all": np.arange(ROWS, dtype=np.uint64),
-    "none": np.array([], np.uint64),
+    "first and last": np.array([0, ROWS - 1], np.int64),
+    "every third": np.arange(0, ROWS, 3, dtype=np.int64),
+    "a long run": np.arange(5000, 12_000, dtype=np.int64),
+    "all": np.arange(ROWS, dtype=np.int64),
+    "none": np.array([], np.int64),
 }
 FILTER = "n BETWEEN 6990 AND 7010 OR n >= 19998 OR n = 3"
 

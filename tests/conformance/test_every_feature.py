@@ -8,10 +8,11 @@ import pytest
 
 from catalog.conditions import UnsupportedReaderFeatures, UnsupportedWriterFeatures
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.delta.spec.features import FEATURES, TableOperation
+from engine.delta.spec.features import FEATURES
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.identity import Identity
 from engine.spark.session import SparkDriver
+from engine.tables.operations import TableOperation
 from tests.engine.lake_sessions import rows
 from tests.feature_tables import FEATURE_TABLES
 

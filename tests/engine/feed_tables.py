@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -33,7 +33,7 @@ FEATURES = {
     "writerFeatures": ["deletionVectors", "typeWidening", "timestampNtz", "changeDataFeed", "appendOnly", "invariants"],
 }
 Action = dict[str, Any]
-Columns = Mapping[str, Any] | pa.Table
+Columns: TypeAlias = Mapping[str, Any] | pa.Table
 
 
 def time_of(version: int) -> datetime:

@@ -61,7 +61,8 @@ def _cell(value: Any) -> Any:
             return tuple((name, _cell(item)) for name, item in value.items())
         case list() | tuple():
             return tuple(map(_cell, value))
-    return value
+        case _:
+            return value
 
 
 def _quoted(columns: list[str]) -> str:

@@ -14,17 +14,16 @@ from engine.enforcement.enforce import enforce
 from engine.execution.writes.commit import commit
 from engine.execution.writes.new_tables import create_table
 from engine.formats.delta.delta_format import DeltaFormat
-from engine.formats.delta.planning.planner import DeltaPlanner
 from engine.pipeline import analyze_statement, authorize_statement, bind_statement, plan_statement
 from engine.planning.analyzed import Analyzer
 from engine.planning.plans.ddl import CreateTablePlan
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.session_state import SessionState
-from engine.statements.parse import parse
 from engine.storage.storage import open_storage
-from engine.tables.formats import DEFAULT_FORMAT, formats_of
+from engine.tables.formats import formats_of
 from tests.engine.contexts import NO_CONSTANTS
+from tests.engine.parsed import parse_one
 
 
 class NoAnalyzer:
@@ -38,10 +37,9 @@ class NoAnalyzer:
 
 
 def planned(text: str, state: SessionState, sources: Sources, analyzer: Analyzer | None = None) -> Plan:
-    bound = bind_statement(parse(text), Binder(state, sources, NO_CONSTANTS))
+    bound = bind_statement(parse_one(text), Binder(state, sources, NO_CONSTANTS))
     assert isinstance(bound, BoundStatement), bound
-    planners = {DEFAULT_FORMAT: DeltaPlanner()}
-    return enforce(plan_statement(analyze_statement(authorize_statement(bound), analyzer or NoAnalyzer()), planners))
+    return enforce(plan_statement(analyze_statement(authorize_statement(bound), analyzer or NoAnalyzer())))
 
 
 def make_table(plan: CreateTablePlan, catalog: Catalog, now_ms: int) -> None:

@@ -65,7 +65,8 @@ def _bound(value: Any, cut: Callable[[Any], Any]) -> Any:
             return Decimal(repr(value)) if math.isfinite(value) else None
         case dt.date():
             return value.isoformat()
-    return value
+        case _:
+            return value
 
 
 def _truncated(value: str | dt.datetime) -> str:

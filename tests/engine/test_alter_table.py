@@ -284,7 +284,8 @@ def cell(value: Any) -> Any:
             return tuple((key, cell(item)) for key, item in value.items())
         case list():
             return tuple(map(cell, value))
-    return value
+        case _:
+            return value
 
 
 def plain(found: list[tuple[Any, ...]]) -> list[str]:
@@ -301,7 +302,8 @@ def without_ids(value: Any) -> Any:
             return {key: without_ids(item) for key, item in value.items() if not key.startswith("delta.columnMapping.")}
         case list():
             return [without_ids(item) for item in value]
-    return value
+        case _:
+            return value
 
 
 def history(session: LakeSession, name: str) -> tuple[str, dict[str, str]]:

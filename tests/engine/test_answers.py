@@ -21,9 +21,9 @@ from engine.planning.plans.reads import AnswerPlan, ReadPlan
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.spark.session import ExecSession
-from engine.statements.parse import parse
 from engine.tables.scan import TableRead
 from tests.engine.contexts import run_on
+from tests.engine.parsed import parse_one
 from tests.engine.planning.reads.test_answers import ANSWERED, GROUPED, STATE, make_tables, plan, strip_statistics
 
 
@@ -37,7 +37,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
 def test_an_answer_has_the_columns_and_values_of_a_read(sources: Sources, spark: ExecSession, text: str) -> None:
     def run(statement: str) -> tuple[pa.Table, tuple[TableRead, ...]]:
         request = StatementRequest(identity=Identity("ann"))
-        result = run_on(parse(statement), STATE, sources, spark, request).result
+        result = run_on(parse_one(statement), STATE, sources, spark, request).result
         return pa.Table.from_batches(result.batches(), result.schema), request.profile.reads
 
     (answered, none), (read, some) = run(text), run(f"SELECT * FROM ({text}) LIMIT 100")

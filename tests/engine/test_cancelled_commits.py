@@ -11,6 +11,7 @@ import pytest
 from catalog.conditions import StatementCancelled
 from catalog.store.file_store import FileStore
 from engine.delta.commit import transaction
+from engine.delta.commit.committer import put_commit
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from tests.engine.bare_lake import BareLake
@@ -43,7 +44,7 @@ def cancelling(request: StatementRequest, inner: Callable[..., Any]) -> Callable
 def test_a_version_that_is_put_is_the_outcome(lake: BareLake, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     lake.append("t", {"id": [1]})
     run = context()
-    monkeypatch.setattr(transaction, "put_commit", cancelling(run, transaction.put_commit))
+    monkeypatch.setattr(transaction, "put_commit", cancelling(run, put_commit))
     lake.answer(text, run)
     assert run.cancel.reason is None
 

@@ -201,7 +201,7 @@ def test_readers_of_rows_get_rows(session: LakeSession) -> None:
     run(session, "RESET spark.sql.codegen.wholeStage")
 
 
-REALS = (
+REALS: tuple[tuple[str, set[int]], ...] = (
     # NaN is larger than all others and equals itself, and -0 equals 0; expected indexes in `reals`
     ("r = double('NaN')", {0}),
     ("r <=> double('NaN')", {0}),

@@ -22,7 +22,6 @@ from engine.main import EngineOptions, open_sources
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
-from engine.statements.parse import parse
 from engine.storage.deletion_vectors import (
     DELETION_VECTOR,
     RELATIVE,
@@ -34,6 +33,7 @@ from engine.storage.deletion_vectors import (
 from engine.tables.definition_changes import SetProperty
 from engine.tables.operations import CommitDescription, TableOperation
 from tests.engine.contexts import run_on
+from tests.engine.parsed import parse_one
 from tests.engine.peer_readers import PEERS
 
 STATE = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
@@ -54,7 +54,7 @@ def run(lake: Path) -> Run:
 
     def run(text: str) -> list[dict[str, Any]]:
         request = StatementRequest(identity=Identity("ann"))
-        result = run_on(parse(text), STATE, sources, None, request).result
+        result = run_on(parse_one(text), STATE, sources, None, request).result
         rows: list[dict[str, Any]] = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
         return rows
 
@@ -239,7 +239,7 @@ def test_clones_are_detected_by_referenced_files(lake: Path) -> None:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
 
     def run(text: str) -> None:
-        run_on(parse(text), STATE, sources, None, StatementRequest(identity=Identity("ann")))
+        run_on(parse_one(text), STATE, sources, None, StatementRequest(identity=Identity("ann")))
 
     place = str(lake / "default")
     run("CREATE TABLE first (a INT)")
@@ -260,7 +260,7 @@ def test_vacuum_retains_files_of_clones(lake: Path) -> None:
     state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default", values=settings)
 
     def run(text: str) -> None:
-        run_on(parse(text), state, sources, None, StatementRequest(identity=Identity("ann")))
+        run_on(parse_one(text), state, sources, None, StatementRequest(identity=Identity("ann")))
 
     write(lake, "s", 0)
     write(lake, "unrelated", 0)

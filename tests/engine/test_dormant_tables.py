@@ -128,7 +128,7 @@ UUIDS = {
     "delta.rowTracking.materializedRowIdColumnName": "_row-id-col-1",
     "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-commit-version-col-1",
 }
-MAPPED = {"delta__columnMapping__id": 1, "delta__columnMapping__physicalName": "col-1"}
+MAPPED: dict[str, Any] = {"delta__columnMapping__id": 1, "delta__columnMapping__physicalName": "col-1"}
 
 # Properties, column metadata keys, the version after an unrelated ALTER, the properties that it leaves.
 DORMANT: dict[str, tuple[dict[str, str], dict[str, Any], tuple[int, int], set[str]]] = {

@@ -335,7 +335,7 @@ def test_a_commit_beside_it_is_a_conflict_and_leaves_the_mapping(
 # --- Concurrent writers -----------------------------------------------------------------------------------------------
 
 
-def interrupted(monkeypatch: pytest.MonkeyPatch, *others: Callable[[], None]) -> None:
+def interrupted(monkeypatch: pytest.MonkeyPatch, *others: Callable[[], object]) -> None:
     """Runs the first of `others` before the statement's first commit, and so on; their own commits do not count."""
     commit, pending = Transaction.commit, list(others)
     is_inside = [False]

@@ -147,7 +147,7 @@ def test_rows_keep_their_ids_and_versions(session: LakeSession, table: str) -> N
 
 
 _SAME = "a._metadata.row_id = b._metadata.row_id"
-QUERIES = (
+QUERIES: tuple[tuple[str, list[tuple[Any, ...]]], ...] = (
     ("SELECT * FROM by_none WHERE n = 8", [(8,)]),
     ("SELECT t.* FROM by_none t WHERE t._metadata.row_id = 61", [(8,)]),
     ("SELECT default.by_none._metadata.row_id FROM default.by_none WHERE n = 5", [(41,)]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from tests.engine.lake_sessions import run, table
 CREATED = {"isManaged": "true", "description": None, "partitionBy": "[]", "clusterBy": "[]", "properties": "{}"}
 BY_DAY = {**CREATED, "description": "a text", "partitionBy": '["day"]'}
 APPEND = {"mode": "Append", "partitionBy": "[]"}
-STATEMENTS: list[tuple[str, str, dict[str, str | None], set[str]]] = [
+STATEMENTS: list[tuple[str, str, Mapping[str, str | None], set[str]]] = [
     ("CREATE TABLE told (id INT, day INT)", "CREATE TABLE", CREATED, set()),
     ("INSERT INTO told VALUES (1, 1)", "WRITE", APPEND, set()),
     (

@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 from engine.main import LakeSession
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
+from tests.present import present
 
 pytestmark = pytest.mark.spark
 
@@ -159,7 +160,7 @@ def test_new_tables_have_the_properties_of_their_session(session: LakeSession, l
     run(session, "CREATE TABLE also AS SELECT 1 AS a")
     settings = [DeltaTable(lake / "default" / name).metadata().configuration for name in ("defaulted", "also")]
     assert [each.get("delta.logRetentionDuration") for each in settings] == ["interval 61 days", "interval 60 days"]
-    assert [each.get("delta.appendOnly").lower() for each in settings] == ["true", "true"]
+    assert [present(each.get("delta.appendOnly")).lower() for each in settings] == ["true", "true"]
     assert DeltaTable(lake / "default" / "defaulted").protocol().min_writer_version == 3
 
 

@@ -142,7 +142,7 @@ def test_other_writers_lose_nothing(
                     )
                 case "delete":
                     DeltaTable(_folder(tmp_path)).delete("k = 2")
-                case "delete all":
+                case _:  # delete all
                     DeltaTable(_folder(tmp_path)).delete()
             numbers.append(_numbers(tmp_path))
             left.append(len(DeltaTable(_folder(tmp_path)).file_uris()))

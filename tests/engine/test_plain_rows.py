@@ -148,7 +148,7 @@ GIVEN: dict[str, tuple[str, str, list[tuple[str | None, str]], bool]] = {
     "blanks": ("k INT", "VALUES (?)", [(" 1 ", "INT")], True),
     "a number for a text": ("s STRING", "VALUES (?)", [("1", "INT")], True),
 }
-GIVEN_WRONG = {
+GIVEN_WRONG: dict[str, tuple[str, str, list[tuple[str | None, str]]]] = {
     "out of range": ("k INT", "VALUES (?)", [("128", "TINYINT")]),
     "too large for the column": ("k TINYINT", "VALUES (?)", [("128", "INT")]),
     "no number": ("k INT", "VALUES (?)", [("x", "INT")]),

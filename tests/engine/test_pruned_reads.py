@@ -410,9 +410,10 @@ def test_failure_during_spark_planning_keeps_its_error(
     state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
     plan = planned(f"SELECT word FROM {events} WHERE id = 1", state, sources)
     assert isinstance(plan, ReadPlan)
-    broken = tuple(
-        replace(scan, pruning=BrokenPruning("t", scan.pruning.snapshot)) for scan in plan.scans if scan.pruning
-    )
+    broken = []
+    for scan in plan.scans:
+        assert isinstance(scan.pruning, TableFilePruning)
+        broken.append(replace(scan, pruning=BrokenPruning("t", scan.pruning.snapshot)))
     with pytest.raises(MalformedLogEntry):
-        spark.run_query(replace(plan, scans=broken), StatementRequest(identity=Identity("ann")))
+        spark.run_query(replace(plan, scans=tuple(broken)), StatementRequest(identity=Identity("ann")))
     assert run(session, f"SELECT word FROM {events} WHERE id = 1")[0] == [("word1",)]

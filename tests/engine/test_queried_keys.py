@@ -9,6 +9,7 @@ import pytest
 
 import engine.execution.writes.dml.queried_keys as queried_keys
 import engine.execution.writes.dml.source_keys as source_keys
+from engine.execution.writes.matched_rows import find_rows
 from engine.main import LakeSession
 from tests.engine.lake_sessions import rows, run
 
@@ -39,7 +40,6 @@ def files_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         found.append(len(rows.files))
         return rows
 
-    find_rows = queried_keys.find_rows
     monkeypatch.setattr(queried_keys, "find_rows", noted)
     monkeypatch.setattr(queried_keys, "_LARGE_BYTES", -1)
     monkeypatch.setattr(source_keys, "FILES_MIN", 2)

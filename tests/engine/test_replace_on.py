@@ -53,7 +53,7 @@ LAID_OUT = [
 ]
 
 
-@pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.fixture(params=LAYOUTS.values(), ids=[*LAYOUTS])
 def things(session: LakeSession, request: pytest.FixtureRequest) -> None:
     """Two files at least."""
     run(session, "DROP TABLE IF EXISTS things")

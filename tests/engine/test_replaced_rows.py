@@ -31,7 +31,7 @@ LAYOUTS = {
 }
 
 
-@pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.fixture(params=LAYOUTS.values(), ids=[*LAYOUTS])
 def things(session: LakeSession, request: pytest.FixtureRequest) -> None:
     """Creates at least two files, with at most two rows each."""
     run(session, "DROP TABLE IF EXISTS things")

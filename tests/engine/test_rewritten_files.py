@@ -175,7 +175,7 @@ def test_columns_of_all_kinds_keep_the_values_of_rows_that_stay(session: LakeSes
     values = "map('k', id), array(named_struct('x', id)), named_struct('y', id, 'z', 'z'), 'T', parse_json(string(id))"
     run(session, f"INSERT INTO odd SELECT /*+ COALESCE(1) */ id, NULL, {values} FROM range(4)")
     query = "SELECT `a.b`, v, m['k'], l[0].x, s.y, s.z, t, CAST(w AS INT) FROM odd ORDER BY `a.b`"
-    expected = [(k, None, k, k, k, "z", "T", k) for k in range(4)]
+    expected: list[tuple[object, ...]] = [(k, None, k, k, k, "z", "T", k) for k in range(4)]
     assert rows(session, query) == expected
     assert run(session, "UPDATE odd SET m = map('k', 9), s.y = m['k'] + 5, v = NULL WHERE t = 'T' AND `a.b` = 2") == 1
     expected[2] = (2, None, 9, 2, 7, "z", "T", 2)

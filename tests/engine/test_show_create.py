@@ -57,7 +57,8 @@ class Lake:
                 return []
             case CommandPlan(statement=statement, bound=bound):
                 result = answered(statement, bound).result
-                return pa.Table.from_batches(result.batches(), result.schema).to_pylist()
+                rows: list[Any] = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
+                return rows
             case _:
                 raise AssertionError(plan)
 

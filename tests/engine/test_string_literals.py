@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from deltalake.schema import ArrayType, StructType
 
 from engine.main import LakeSession
 from tests.engine.lake_sessions import rows, run
@@ -60,7 +61,9 @@ def test_a_string_is_what_spark_reads(session: LakeSession, lake: Path, literal:
     def state() -> tuple[list[Any], Any, Any]:
         table = DeltaTable(lake / "default" / "said")
         plain, nested = table.schema().fields
+        assert isinstance(nested.type, StructType)
         inner = nested.type.fields
+        assert isinstance(inner[1].type, ArrayType) and isinstance(inner[1].type.element_type, StructType)
         comments = [plain, inner[0], inner[1].type.element_type.fields[0]]
         return [field.metadata.get("comment") for field in comments], table.metadata().description, table.metadata()
 

@@ -67,7 +67,8 @@ def by_deltalake(table: Path, first: int, last: int | None = None) -> list[dict[
     feed = pa.table(DeltaTable(table).load_cdf(starting_version=first, ending_version=last).read_all())
     at = feed.schema.get_field_index("_commit_timestamp")
     stamps = feed["_commit_timestamp"].cast(pa.timestamp("us", "UTC"))
-    return feed.set_column(at, "_commit_timestamp", stamps).to_pylist()
+    rows: list[dict[str, Any]] = feed.set_column(at, "_commit_timestamp", stamps).to_pylist()
+    return rows
 
 
 def canonical(found: list[dict[str, Any]]) -> list[str]:
@@ -99,7 +100,7 @@ def test_tables_of_other_engines(session: LakeSession, table: Path) -> None:
 # --- Deletion vectors, commits without change data files, and commits that do not count -------------------------------
 
 
-VECTORS = (
+VECTORS: tuple[tuple[int, list[tuple[int, str]]], ...] = (
     (1, [(1, "delete"), (2, "delete")]),
     (2, [(1, "insert"), (3, "delete")]),
     (3, [(2, "insert"), (3, "insert")]),
@@ -218,7 +219,7 @@ def test_messages_call_the_table_by_its_name(session: LakeSession, versions: str
 
 # --- Ranges by time ---------------------------------------------------------------------------------------------------
 
-HOURS = (
+HOURS: tuple[tuple[str, str, list[int]], ...] = (
     ("'2024-01-01 02:00:00'", "'2024-01-01 03:00:00'", [2, 3]),
     ("'2024-01-01 01:00:00.001'", "'2024-01-01 03:59:59.999'", [2, 3]),
     ("TIMESTAMP'2024-01-01 02:00:00'", "TIMESTAMP'2024-01-01 02:00:00' + INTERVAL 1 HOUR", [2, 3]),
@@ -338,7 +339,7 @@ def test_changes_can_be_explained_described_and_inserted(session: LakeSession, l
 
 # --- Files that are left out ------------------------------------------------------------------------------------------
 
-PRUNED = (
+PRUNED: tuple[tuple[str, list[int], int, int], ...] = (
     # condition, rows, and the files read out of 4 data files and one change data file
     ("id IS NOT NULL", [1, 1, 1, 2, 2, 2, 11, 11, 12], 4, 1),
     ("id = 11", [11, 11], 3, 1),

@@ -54,7 +54,8 @@ def literal(value: Any) -> str:
             return f"TIMESTAMP'{value:%Y-%m-%d %H:%M:%S}Z'"
         case dt.date():
             return f"DATE'{value}'"
-    raise TypeError(type(value))
+        case _:
+            raise TypeError(type(value))
 
 
 def random_filter(random: Random, operands: Sequence[Operand], depth: int = 3) -> Filter:

@@ -247,7 +247,8 @@ def _stat(value: Any) -> Any:
             return value.isoformat()
         case Decimal():
             return float(value)
-    return value
+        case _:
+            return value
 
 
 def _key(body: Action) -> tuple[str, str]:

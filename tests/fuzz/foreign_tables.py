@@ -170,7 +170,8 @@ def _text(value: Any) -> str | None:
             return str(value).lower()
         case dt.datetime():
             return value.strftime("%Y-%m-%d %H:%M:%S")
-    return str(value)
+        case _:
+            return str(value)
 
 
 def _options(random: Random, table: Table, schema: pa.Schema) -> dict[str, Any]:

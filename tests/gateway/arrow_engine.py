@@ -304,8 +304,8 @@ class ArrowSession:
                 found = [[CATALOG, name] for name in self.engine.schemas() if _like(name, pattern)]
                 return string_rows(["catalog", "schema"], found)
             case ListTables(schema_pattern=schemas, table_pattern=names):
-                found = [[CATALOG, s, t, "TABLE", None] for s, t in tables if _like(s, schemas) and _like(t, names)]
-                return string_rows(["catalog", "schema", "table", "type", "comment"], found)
+                listed = [[CATALOG, s, t, "TABLE", None] for s, t in tables if _like(s, schemas) and _like(t, names)]
+                return string_rows(["catalog", "schema", "table", "type", "comment"], listed)
             case ListColumns(schema_pattern=schemas, table_pattern=names, column_pattern=columns):
                 selected = [key for key in tables if _like(key[0], schemas) and _like(key[1], names)]
                 return _columns([(s, t, tables[s, t]) for s, t in selected], columns)
@@ -320,10 +320,11 @@ class ArrowSession:
                 ]
                 return small_result(FOREIGN_KEY, references)
             case ListFunctions(pattern=pattern):
-                names = [name for name in ("abs", "concat") if _like(name, pattern)]
-                found = [[CATALOG, "lab", name, f"The function {name}."] for name in names]
+                functions = [name for name in ("abs", "concat") if _like(name, pattern)]
+                found = [[CATALOG, "lab", name, f"The function {name}."] for name in functions]
                 return string_rows(["catalog", "schema", "name", "description"], found)
-        raise ScriptSyntaxError(type(statement).__name__)
+            case _:
+                raise ScriptSyntaxError(type(statement).__name__)
 
     def close(self) -> None:
         self.engine.stall()

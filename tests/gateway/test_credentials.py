@@ -20,7 +20,7 @@ from gateway.configuration.storage import open_credentials
 SECRET = "s3cr3t/+="
 
 
-class Vault(MemoryFileSystem):  # type: ignore[misc]
+class Vault(MemoryFileSystem):
     """Opens for who has the key."""
 
     protocol = "vault"

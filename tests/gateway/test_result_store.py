@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -187,7 +188,7 @@ def test_a_result_that_fits_nowhere_is_an_error_and_leaves_nothing(
 def test_a_result_that_is_closed_while_it_is_read_goes_when_the_reader_is_done(store: ResultStore) -> None:
     schema, result = SCHEMA, None
 
-    def batches():  # type: ignore[no-untyped-def]
+    def batches() -> Iterator[pa.RecordBatch]:
         for first in range(0, 3000, 100):
             yield batch(first, 100)
         assert result is not None

@@ -7,7 +7,7 @@ import socket
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -215,7 +215,10 @@ def test_permanent_failure_notifies_process(threads: None, registered_first: boo
     secure, reported = SmallServer(), list[bool]()
     secure.server.start()
     error = SparkUnavailable("it failed 5 times in a row")
-    steps = [lambda: secure.server.on_failure(lambda: reported.append(True)), lambda: secure.fail(error)]
+    steps: list[Callable[[], object]] = [
+        lambda: secure.server.on_failure(lambda: reported.append(True)),
+        lambda: secure.fail(error),
+    ]
     for step in steps if registered_first else reversed(steps):
         step()
     secure.fail(SparkUnavailable("another one"))

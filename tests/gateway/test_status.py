@@ -22,7 +22,7 @@ from catalog.conditions import (
     TooManyAbandoned,
     TooManySessions,
 )
-from catalog.errors import SqlError, declared_errors
+from catalog.errors import Position, SqlError, declared_errors
 from gateway.observability.status import Failure, describe
 
 CASES = [
@@ -56,7 +56,8 @@ def test_an_error_keeps_its_condition_and_gets_a_status(
 def test_position_and_hint_are_fields_of_their_own() -> None:
     text = "SELECT 1,\n  nope FROM t"
     error = SparkFailure("UNRESOLVED_COLUMN", "42703", "No column nope.", "Did you mean note?")
-    failure = describe(error.at(text, text.index("nope")))
+    error.position = Position.in_text(text, text.index("nope"))
+    failure = describe(error)
     assert failure.message == (
         "[UNRESOLVED_COLUMN] No column nope (line 2, column 3). SQLSTATE: 42703\n"
         "  nope FROM t\n  ^\nHint: Did you mean note?"

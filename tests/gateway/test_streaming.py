@@ -40,7 +40,12 @@ def test_pages_are_of_what_is_there_until_the_end() -> None:
     second = running.fetch(2)
     assert (ids(first), first.has_more, ids(second), second.has_more) == ([0, 1], True, [2], True)
     assert running.next_page(2, 1000) is None
-    threading.Timer(0.05, lambda: (answer.give(3), answer.end())).start()
+
+    def go_on() -> None:
+        answer.give(3)
+        answer.end()
+
+    threading.Timer(0.05, go_on).start()
     third = running.fetch(5)  # waits for a row
     last = running.fetch(5)
     thread.join(60)

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.conditions import ConcurrentDrop, ConcurrentModification
+from catalog.store.files import METADATA_FOLDER
 from engine.formats.iceberg.iceberg_format import IcebergFormat
-from engine.iceberg.commit.metadata_files import METADATA_FOLDER, version_of
+from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.manifests.manifest import DATA, SPEC_ID
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import parse_metadata
@@ -162,9 +163,9 @@ def check_history(storage: Storage, ops: Mapping[str, Op], results: Mapping[str,
     for version in range(min(states) + 1, last + 1):
         if version not in states or version - 1 not in states:
             continue  # removed with the property that enables it
-        who = versions.get(version)
-        if who is not None:
-            _check(states[version - 1][0], states[version][0], ops[who], who)
+        writer = versions.get(version)
+        if writer is not None:
+            _check(states[version - 1][0], states[version][0], ops[writer], writer)
     marks = {part for file in states[last][0].files for row in file.rows for part in row.split(".")}
     for who, result in results.items():
         if isinstance(result, Exception):

@@ -25,13 +25,13 @@ from engine.concurrency.table_locks import TableLocks
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.main import EngineOptions, open_sources
-from engine.pipeline import parse_statement
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.runtime.session_state import SessionState
 from engine.storage.storage import Storage
 from engine.tables.formats import TableFormats, formats_of
 from tests.engine.contexts import run_on
+from tests.engine.parsed import parse_one
 from tests.interleave.outcomes import Outcome, open_in, outcome, row_ids_given
 from tests.interleave.scheduler import Run, Step, explore
 from tests.interleave.storages import Interposed
@@ -157,7 +157,7 @@ class Server:
 def _take(text: str, sources: Sources, executor: Any) -> None:
     state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA, values=_NO_CHECK)
     request = StatementRequest(identity=Identity("ann"))
-    run_on(parse_statement(text), state, sources, executor, request).result.close()
+    run_on(parse_one(text), state, sources, executor, request).result.close()
 
 
 def is_vacuum(statement: Statement) -> bool:

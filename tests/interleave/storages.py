@@ -6,7 +6,7 @@ import contextlib
 import io
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 from catalog.discovery.other_tables import OtherTables
 from engine.storage.confinement import Confinement
@@ -78,7 +78,8 @@ class DictStorage(Storage):
         self.files[name] = (bytes(data), self.now_ms)
 
     @contextlib.contextmanager
-    def open_output(self, name: str) -> Iterator[BinaryIO]:
+    def open_output(self, name: str, *, replace: bool = True) -> Iterator[BinaryIO]:
+        assert replace, name
         buffer = _StoredBytes()
         yield buffer
         self.write(name, buffer.getvalue())
@@ -106,6 +107,7 @@ class _StoredBytes(io.BytesIO):
         pass
 
 
+T = TypeVar("T")
 # (method, file name, action) -> result; may wait, fail, or act differently.
 Around: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]
 
@@ -131,44 +133,49 @@ class Interposed(Storage):
     def find_others(self, find: Callable[[str], OtherTables]) -> None:
         self.inner.find_others = find
 
+    def _through(self, method: str, name: str, action: Callable[[], T]) -> T:
+        result: T = self.around(method, name, action)
+        return result
+
     def list_names(self, directory: str, start: str = "") -> list[str]:
-        return self.around("list", directory, lambda: self.inner.list_names(directory, start))
+        return self._through("list", directory, lambda: self.inner.list_names(directory, start))
 
     def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
-        return self.around("list", directory, lambda: self.inner.list_files(directory, start))
+        return self._through("list", directory, lambda: self.inner.list_files(directory, start))
 
     def list_folder(self, directory: str) -> FolderListing:
-        return self.around("list", directory, lambda: self.inner.list_folder(directory))
+        return self._through("list", directory, lambda: self.inner.list_folder(directory))
 
     def stat(self, name: str) -> FileStatus:
-        return self.around("stat", name, lambda: self.inner.stat(name))
+        return self._through("stat", name, lambda: self.inner.stat(name))
 
     def exists(self, name: str) -> bool:
-        return self.around("exists", name, lambda: self.inner.exists(name))
+        return self._through("exists", name, lambda: self.inner.exists(name))
 
     def read_bytes(self, name: str) -> bytes:
-        return self.around("read", name, lambda: self.inner.read_bytes(name))
+        return self._through("read", name, lambda: self.inner.read_bytes(name))
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
-        return self.around("read", name, lambda: self.inner.read_range(name, offset, length))
+        return self._through("read", name, lambda: self.inner.read_range(name, offset, length))
 
     def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
         return (self.read_bytes(name) for name in names)
 
     def open_input(self, name: str) -> BinaryIO:
-        return self.around("read", name, lambda: self.inner.open_input(name))
+        return self._through("read", name, lambda: self.inner.open_input(name))
 
     def ensure_writable(self) -> None:
         self.inner.ensure_writable()
 
     def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
-        return self.around("put", name, lambda: self.inner.put_if_absent(name, data, in_place=in_place))
+        return self._through("put", name, lambda: self.inner.put_if_absent(name, data, in_place=in_place))
 
     def write(self, name: str, data: bytes) -> None:
         self.around("write", name, lambda: self.inner.write(name, data))
 
     @contextlib.contextmanager
-    def open_output(self, name: str) -> Iterator[BinaryIO]:
+    def open_output(self, name: str, *, replace: bool = True) -> Iterator[BinaryIO]:
+        assert replace, name
         buffer = _StoredBytes()
         yield buffer
         self.around("write", name, lambda: self.inner.write(name, buffer.getvalue()))
@@ -177,7 +184,7 @@ class Interposed(Storage):
         self.around("delete", name, lambda: self.inner.delete(name))
 
     def delete_empty_folder(self, name: str) -> bool:
-        return self.around("delete", name, lambda: self.inner.delete_empty_folder(name))
+        return self._through("delete", name, lambda: self.inner.delete_empty_folder(name))
 
     def delete_tree(self) -> None:
         self.around("remove", "", self.inner.delete_tree)

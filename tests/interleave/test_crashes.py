@@ -12,7 +12,6 @@ import pytest
 from engine.delta.commit.transaction import Committed
 from engine.delta.maintenance.after_commit import HOOKS, PostCommit
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.storage import put_if_absent
 from engine.storage.storage import Storage, open_storage
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, create_table, run_op
@@ -42,7 +41,8 @@ def statement(storage: Storage, op: Op, who: str) -> Committed:
         for hook in HOOKS:
             hook(PostCommit(committed))
 
-    return run_op(storage, op, who, lambda: None, maintain)
+    committed: Committed = run_op(storage, op, who, lambda: None, maintain)
+    return committed
 
 
 def crash_at_every_call(make: Callable[[], Storage], run: Callable[[Storage, Fuse], Any]) -> int:
@@ -92,7 +92,7 @@ def test_a_crash_at_any_system_call_of_a_local_write_leaves_the_table_whole(
     def run(storage: Storage, fuse: Fuse) -> None:
         with monkeypatch.context() as patch:
             for name in ("open", "fsync", "link", "unlink", "replace"):
-                patch.setattr(put_if_absent.os, name, _fused(getattr(os, name), fuse))
+                patch.setattr(f"engine.storage.put_if_absent.os.{name}", _fused(getattr(os, name), fuse))
             statement(storage, histories.REWRITE_A, "x")
 
     assert crash_at_every_call(make, run) > 10

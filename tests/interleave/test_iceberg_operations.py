@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 import pytest
 
 from catalog.conditions import ConcurrentDrop, ConcurrentModification
+from catalog.store.files import METADATA_FOLDER
 from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.formats.iceberg.procedures.reference_changes import reference_updates
-from engine.iceberg.commit.metadata_files import METADATA_FOLDER, version_of
+from engine.iceberg.commit.metadata_files import version_of
 from engine.iceberg.commit.updates import AssertRefSnapshotId, RemoveSnapshots
 from engine.iceberg.maintenance.retention import Retention, expired
 from engine.iceberg.manifests.decoded import Decoded

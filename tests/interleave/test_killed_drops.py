@@ -67,6 +67,7 @@ class Lake:
                 case DropSchemaPlan():
                     drop_schema(plan, self.catalog, lambda _: None)
                 case CatalogPlan():
+                    assert plan.change is not None
                     self.catalog.change(plan.change)
                 case _:
                     raise AssertionError(plan)

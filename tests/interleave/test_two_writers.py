@@ -17,6 +17,7 @@ from catalog.conditions import (
 )
 from engine.delta.commit.transaction import Committed
 from engine.delta.maintenance.after_commit import PostCommit, run_hooks
+from engine.delta.snapshot.snapshot import Snapshot
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, run_op, table_in_memory
 from tests.interleave.scheduler import Run, Step, explore
@@ -112,7 +113,7 @@ def test_every_interleaving_of_two_statements_is_serializable(first: Op, second:
 )
 def test_the_loser_of_a_race_gets_what_the_matrix_says(winner: Op, loser: Op, expected: type) -> None:
     storage = table_in_memory()
-    before = histories.Snapshot.load(storage)
+    before = Snapshot.load(storage)
     losing = histories.begin(before, loser, "y")
     histories.begin(before, winner, "x").commit()
     try:
@@ -126,7 +127,7 @@ def test_the_loser_of_a_race_gets_what_the_matrix_says(winner: Op, loser: Op, ex
 def test_two_removals_of_one_file_that_nobody_read_conflict() -> None:
     blind_delete = Op(name="blind delete", derive=histories._delete("a"))
     storage = table_in_memory()
-    before = histories.Snapshot.load(storage)
+    before = Snapshot.load(storage)
     losing = histories.begin(before, blind_delete, "y")
     histories.begin(before, blind_delete, "x").commit()
     with pytest.raises(ConcurrentDeleteDelete):
@@ -150,7 +151,7 @@ def test_post_commit_work_may_interleave_with_everything(first: Op, second: Op) 
     runs: list[Run] = []
     for run, storage in explore(make):
         check_history(storage, ops, dict(zip(ops, run.results, strict=True)))
-        newest = histories.Snapshot.load(storage)
+        newest = Snapshot.load(storage)
         assert newest.log_segment.checkpoint is not None
         runs.append(run)
     assert len(runs) > 20

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 Step = str | list[object]
 _ALL = "SELECT * FROM {t} ORDER BY id"
@@ -211,7 +212,7 @@ _ODD_NAMES: tuple[Step, ...] = (
     "DELETE FROM {t} WHERE `a.b` = 4",
     "INSERT INTO {t} SELECT 99, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
 )
-_EQUAL = {"columns": "id BIGINT, k INT, name STRING, part INT"}
+_EQUAL: dict[str, Any] = {"columns": "id BIGINT, k INT, name STRING, part INT"}
 _EQUAL_ROWS = "INSERT INTO {t} SELECT id, cast(id % 5 AS int), concat('n', id % 3), cast(id % 2 AS int) FROM range(20)"
 _EQUAL_STEPS: tuple[Step, ...] = (
     _EQUAL_ROWS,

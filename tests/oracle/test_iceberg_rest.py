@@ -21,7 +21,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
-from pyiceberg.view.metadata import SQLViewRepresentation, ViewVersion
+from pyiceberg.view.metadata import ViewVersion
 
 from catalog.rest.options import RestOptions
 from catalog.rest.transport import SILENT_S
@@ -196,14 +196,9 @@ def test_properties_of_schemas(session: LakeSession, server: RealServer) -> None
 
 def test_a_view_of_the_server(session: LakeSession, server: RealServer) -> None:
     run(session, "CREATE TABLE real.c.base AS SELECT id FROM range(3)")
-    version = ViewVersion(
-        version_id=1,
-        schema_id=0,
-        timestamp_ms=1,
-        summary={},
-        representations=[SQLViewRepresentation(type="sql", sql="SELECT id FROM base WHERE id > 0", dialect="spark")],
-        default_namespace=["c"],
-    )
+    text = {"type": "sql", "sql": "SELECT id FROM base WHERE id > 0", "dialect": "spark"}
+    keys = {"version-id": 1, "schema-id": 0, "timestamp-ms": 1, "summary": {}, "default-namespace": ["c"]}
+    version = ViewVersion.model_validate({**keys, "representations": [text]})
     schema = Schema(NestedField(1, "id", LongType(), required=False), schema_id=0)
     server.other_client().create_view("c.v", schema, version)
     assert rows(session, "SELECT * FROM real.c.v ORDER BY id") == [(1,), (2,)]

@@ -37,7 +37,7 @@ def made(folder: Path) -> Answers:
     requested = [(name, text) for name, table in TABLES.items() for text in table.queries("{t}")]
     queries = [exact_rows(f"({text.replace('{t}', f'c.d.{name}')})") for name, text in requested]
     answers = ask_iceberg_spark([*steps, *queries], folder)
-    assert not [(step, answer) for step, answer in zip(steps + queries, answers, strict=True) if "error" in answer]
+    assert not [(step, answer) for step, answer in zip([*steps, *queries], answers, strict=True) if "error" in answer]
     found: Answers = {name: [] for name in TABLES}
     for (name, text), answer in zip(requested, answers[len(steps) :], strict=True):
         found[name].append((text, answer["rows"]))

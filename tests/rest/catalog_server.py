@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from pyiceberg.catalog.rest import CommitTableRequest, CreateTableRequest
+from pyiceberg.catalog.rest import CreateTableRequest
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema
+from pyiceberg.table import CommitTableRequest
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV1, new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.table.update import update_table_metadata
@@ -221,7 +222,8 @@ class Handler(BaseHTTPRequestHandler):
                 if self.state.tables.pop((namespace, unquote(table)), None) is None:
                     raise Refusal(404, "no such table")
                 return 204, {}, None
-        raise Refusal(404, "no such path")
+            case _:
+                raise Refusal(404, "no such path")
 
     def _view(self, namespace: tuple[str, ...], name: str) -> Any:
         if (namespace, name) not in self.state.views:

@@ -61,7 +61,7 @@ def test_a_table_that_is_made_again_is_another(lake: CachedLake, server: RestSer
 
 def test_branches_and_tags_have_separate_cache_entries(lake: CachedLake, server: RestServer) -> None:
     spark, table = CountingSpark(), server.other_client().load_table("a.counted")
-    first = table.current_snapshot().snapshot_id  # type: ignore[union-attr]
+    first = table.current_snapshot().snapshot_id
     table.append(some(2))
     table.manage_snapshots().create_tag(first, "then").create_branch(first, "beside").commit()
     for _ in range(2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -133,7 +134,10 @@ def test_an_error_that_repeats_the_token_does_not_show_it(
     caplog.set_level("DEBUG")
     client = server.client(**given)
     client.ensure_answers()
-    asks = {"GET": lambda: client.load(SHOP, "empty"), "POST": lambda: set_property(client, "x")}
+    asks: dict[str, Callable[[], object]] = {
+        "GET": lambda: client.load(SHOP, "empty"),
+        "POST": lambda: set_property(client, "x"),
+    }
     for method, ask in asks.items():
         server.faults(*4 * [{"method": method, "contains": "/empty", "echoes": True, "status": status}])
         with pytest.raises(SqlError) as error:

@@ -10,7 +10,7 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.conditions import LocationOverlap
-from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.entries import FunctionEntry, FunctionParameter, TableEntry
 from catalog.grants.right_changes import CreateFunction
 from catalog.names import ICEBERG, SchemaName, TableName
 from catalog.policies.policies import PolicyArgument, PolicyFunction
@@ -296,6 +296,7 @@ def test_location_is_stored_in_entry(lake: GuardedLake, server: RestServer) -> N
     lake.do("root", "CREATE TABLE elsewhere.a.recorded (id INT)")
     relations = lake.sources.catalog.view().state.relations.values()
     (entry,) = (each for each in relations if each.name.table == "recorded")
+    assert isinstance(entry, TableEntry)
     assert entry.place == f"{server.folder}/a/recorded" and entry.format == ICEBERG
 
 

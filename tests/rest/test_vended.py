@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,6 +28,7 @@ from catalog.rest.vended import (
     vended_by,
 )
 from engine.iceberg.manifests.decoded import Decoded
+from engine.storage.storage import FsspecStorage
 from engine.storage.vended_storage import VendedStorage, credentials_id_of
 from tests.rest.conftest import RestServer
 from tests.security.guarded_lake import GuardedLake
@@ -250,7 +252,7 @@ class Bucket(MemoryFileSystem):
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
-        return MemoryFileSystem._strip_protocol(path.removeprefix("s3://"))
+        return str(MemoryFileSystem._strip_protocol(path.removeprefix("s3://")))
 
     def cat_file(self, path: str, *args: Any, **kwargs: Any) -> bytes:
         folder = self.folders.get(self.key)
@@ -280,8 +282,10 @@ def test_each_table_is_read_with_its_own(tmp_path: Path, server: RestServer, buc
         lake.do("root", f"DESCRIBE elsewhere.a.{name}")
         found[name] = lake.sources.formats[ICEBERG].load(f"iceberg-rest://elsewhere/a/{name}").storage
     assert [each.read_bytes("metadata/f") for each in found.values()] == [b"one", b"two"]
+    one = found["one"]
+    assert isinstance(one, FsspecStorage)
     with pytest.raises(OSError, match="two"):
-        found["one"].fs.cat_file("s3://b/two/metadata/f")
+        one.fs.cat_file("s3://b/two/metadata/f")
     path = lake.sources.formats[ICEBERG].folder("s3://b/one")
     with pytest.raises(OSError, match="one"):  # a path without credentials
         path.read_bytes("metadata/f")
@@ -355,7 +359,7 @@ def test_decoded_files_require_credentials() -> None:
     decoded = Decoded(1000)
     one, two = decoded.apart("one"), decoded.apart("two")
     key = ("manifest", "s3://b/t", "s3://b/t/metadata/m.avro", 10)
-    made = [each.get(key, lambda text=text: text, len) for each, text in ((one, "1"), (two, "2"), (decoded, "own"))]
+    made = [each.get(key, partial(str, text), len) for each, text in ((one, "1"), (two, "2"), (decoded, "own"))]
     assert made == ["1", "2", "own"]
     assert [each.get(key, lambda: "none", len) for each in (one, two, decoded, decoded.apart(None))] == [*made, "own"]
     assert decoded.num_bytes == one.num_bytes == 5

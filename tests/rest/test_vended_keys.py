@@ -120,8 +120,8 @@ def test_rows_are_written_changed_and_read_with_the_keys_of_their_table(
     requests = store.requests()
     assert scopes(requests) == {("b/a/made", "b/a/made"), ("b/b/plain", "b/b/plain")}
     shown += [str(rows(session, "SET")), str(rows(session, "SHOW TBLPROPERTIES elsewhere.a.made"))]
-    ours = (each for each in caplog.records if each.name.partition(".")[0] in ("catalog", "engine", "gateway"))
-    shown.append("\n".join(each.getMessage() for each in ours))  # an S3 client logs its requests in debug mode
+    logged = (each for each in caplog.records if each.name.partition(".")[0] in ("catalog", "engine", "gateway"))
+    shown.append("\n".join(each.getMessage() for each in logged))  # an S3 client logs its requests in debug mode
     for key in {request[0] for request in requests}:
         assert [each for each in shown if secret_of(key) in each or key in each] == []
 

@@ -209,9 +209,11 @@ def test_lost_view_answer_is_resolved_by_view(session: LakeSession, server: Rest
 
 @pytest.mark.spark
 def test_rows_of_a_view(session: LakeSession, server: RestServer) -> None:
-    server.create_view("shop", "few", "SELECT id AS n FROM orders WHERE id < 2", **{"default-namespace": ["shop"]})
+    server.create_view(
+        "shop", "few", "SELECT id AS n FROM orders WHERE id < 2", "spark", **{"default-namespace": ["shop"]}
+    )
     assert refuse(session, "SELECT * FROM elsewhere.shop.few").condition  # its text has no column id
-    server.create_view("b", "few", "SELECT id FROM orders WHERE id < 2", **{"default-namespace": ["shop"]})
+    server.create_view("b", "few", "SELECT id FROM orders WHERE id < 2", "spark", **{"default-namespace": ["shop"]})
     assert rows(session, "SELECT id FROM elsewhere.b.few ORDER BY id") == [(0,), (1,)]
     run(session, "DROP VIEW elsewhere.b.few")
 

@@ -51,7 +51,7 @@ class SecureServer:
     The default engine is a scripted one.
     """
 
-    def __init__(self, folder: Path, engine: Engine | None = None, **flags: object) -> None:
+    def __init__(self, folder: Path, engine: Engine | None = None, /, **flags: object) -> None:
         settings = {
             "server.thrift_port": 0,
             "server.http_port": 0,
@@ -120,7 +120,7 @@ class SecureServer:
             yield ThriftClient(TBinaryProtocol(TFramedTransport(Stream(connection))))
 
 
-class Stream(TTransportBase):  # type: ignore[misc]
+class Stream(TTransportBase):
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
 

@@ -41,7 +41,7 @@ def test_a_program_acts_for_its_users(server: SecureServer) -> None:
             operation = execute(hue, session, "ROWS 3")
             assert fetch(hue, operation).status.statusCode == OK
         identity = server.engine.runs[-1].context.identity
-        assert (identity.principal, identity.real_user, identity.groups) == ("ann", "hue", {"staff", "Ops"})
+        assert (identity.principal, identity.real_user, set(identity.groups)) == ("ann", "hue", {"staff", "Ops"})
         refused = ann.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1"))  # it is hue's, for ann
         assert refused.status.statusCode == t.TStatusCode.INVALID_HANDLE_STATUS
         own = open_session(hue)

@@ -20,12 +20,13 @@ from catalog.policies.policy_changes import SetRowFilter
 from engine.authorization.policies import ensure_hides
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.pipeline import bind_statement, parse_statement
+from engine.pipeline import bind_statement
 from engine.runtime.session_state import SessionState
 from engine.statements.procedures.statement import Call
 from engine.statements.registry import spec_of
 from tests.engine.contexts import NO_CONSTANTS
 from tests.engine.iceberg.handmade import HandmadeTable
+from tests.engine.parsed import parse_one
 from tests.security.guarded_lake import GuardedLake, ensure_authorized
 
 
@@ -114,15 +115,15 @@ def test_a_snapshot_takes_the_rows_of_its_source_and_a_place(lake: GuardedLake) 
         ("eve", "shop.d", ("R",)),
     ):
         assert lake.outcome(who, f"CALL spark_catalog.system.snapshot('{source}', 'eves.t')") in expected, (who, source)
-    statement = parse_statement("CALL system.snapshot('shop.d', 'eves.other')")
+    statement = parse_one("CALL system.snapshot('shop.d', 'eves.other')")
     state = SessionState(identity=lake.identity("eve"), catalog="spark_catalog", schema="default")
     bound = bind_statement(statement, Binder(state, lake.sources, NO_CONSTANTS))
     assert isinstance(bound, BoundStatement)
-    (source,) = bound.relations
-    assert isinstance(source, BoundTable)
+    (relation,) = bound.relations
+    assert isinstance(relation, BoundTable)
     ensure_hidden(bound)
     with pytest.raises(PolicyForbidsStatement):
-        ensure_hidden(replace(bound, relations=(replace(source, is_protected=True),)))
+        ensure_hidden(replace(bound, relations=(replace(relation, is_protected=True),)))
 
 
 def test_files_of_a_table_take_its_rows(lake: GuardedLake) -> None:
@@ -137,7 +138,7 @@ def test_files_of_a_table_take_its_rows(lake: GuardedLake) -> None:
         assert lake.outcome("both", text) == "R", source
     state = SessionState(identity=lake.identity("both"), catalog="spark_catalog", schema="default")
     bound = bind_statement(
-        parse_statement("CALL system.add_files('shop.t', 'shop.other')"), Binder(state, lake.sources, NO_CONSTANTS)
+        parse_one("CALL system.add_files('shop.t', 'shop.other')"), Binder(state, lake.sources, NO_CONSTANTS)
     )
     assert isinstance(bound, BoundStatement)
     (source_table,) = bound.relations
@@ -193,7 +194,7 @@ TELLING = [
 @pytest.mark.parametrize(("call", "is_refused"), TELLING, ids=[call for call, _ in TELLING])
 def test_procedures_tell_nothing_of_a_table_with_policies(lake: GuardedLake, call: str, is_refused: bool) -> None:
     state = SessionState(identity=lake.identity("ann"), catalog="spark_catalog", schema="default")
-    statement = parse_statement(f"CALL system.{call}")
+    statement = parse_one(f"CALL system.{call}")
     assert isinstance(statement, Call)
     bound = bind_statement(statement, Binder(state, lake.sources, NO_CONSTANTS))
     assert isinstance(bound, BoundStatement)
@@ -211,7 +212,7 @@ def test_statement_that_declares_no_effect_is_rejected(lake: GuardedLake) -> Non
     """Its spec is wrong: a statement that nobody thought about must not pass."""
     state = SessionState(identity=lake.identity("ann"), catalog="spark_catalog", schema="default")
     bound = bind_statement(
-        parse_statement("CALL system.expire_snapshots('shop.t')"), Binder(state, lake.sources, NO_CONSTANTS)
+        parse_one("CALL system.expire_snapshots('shop.t')"), Binder(state, lake.sources, NO_CONSTANTS)
     )
     assert isinstance(bound, BoundStatement)
     ensure_hidden(bound)

@@ -128,9 +128,10 @@ def test_policy_keeps_the_settings_of_its_functions(people: People, changed: obj
         assert people.rows("eve", "SELECT id FROM s.filtered") == [(2,)]
     people.rows("ann", "RESET")
     people.rows("ann", "ALTER TABLE s.filtered ALTER COLUMN id SET MASK s.masked USING COLUMNS (tags)")
-    for settings in ((), ((ANSI, "false"), (SIZE, "false")), ((SIZE, "true"),)):
-        _set(people, "eve", settings)
-        _set(people, "ann", settings)
+    captured: list[tuple[tuple[str, str], ...]] = [(), ((ANSI, "false"), (SIZE, "false")), ((SIZE, "true"),)]
+    for values in captured:
+        _set(people, "eve", values)
+        _set(people, "ann", values)
         assert people.rows("eve", "SELECT id FROM s.filtered") == [(102,)]
         people.rows("ann", "UPDATE s.filtered SET tags = NULL WHERE id > 0")
         people.rows(

@@ -20,6 +20,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TTransport import TBufferedTransport
 
 from catalog.conditions import AuthenticationIncomplete, ConfigInvalidValue, TlsUnusable
+from engine.runtime.identity import Method
 from gateway.authenticators.password_file import remove_user
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
@@ -133,7 +134,7 @@ def test_the_certificate_says_who_it_is(server: SecureServer, tls: Certificate, 
     ):
         assert ask(server, tls, certificate) == (200, principal)
     identity = server.engine.runs[0].context.identity
-    assert (identity.method, identity.groups) == ("certificate", {"staff", "Ops"})
+    assert (identity.method, set(identity.groups)) == (Method.CERTIFICATE, {"staff", "Ops"})
 
 
 def test_rejected_logins(server: SecureServer, tls: Certificate, authority: Authority, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_both_decide_alike(tree: Tree) -> None:
     rights = Rights(tree.state, caller_of(tree.state, tree.login))
     for entry in (*tree.state.catalogs.values(), *tree.state.schemas.values(), *tree.state.relations.values()):
         held = naive_privileges(tree, entry)
-        can_reach = all(USE[type(level)] in naive_privileges(tree, level) for level in above_of(tree, entry))  # type: ignore[index]
+        can_reach = all(USE[type(level)] in naive_privileges(tree, level) for level in above_of(tree, entry))
         for privilege in PRIVILEGES[kind_of(entry)] - {Privilege.ALL}:
             assert rights.holds(privilege, entry) == (privilege in held)
             assert (rights.missing(privilege, entry) is None) == (privilege in held and can_reach)
@@ -126,6 +126,7 @@ def test_both_decide_alike(tree: Tree) -> None:
 
 def test_the_initial_catalog_is_open_to_nobody() -> None:
     rights = Rights(INITIAL_STATE, caller_of(INITIAL_STATE, Login("eve")))
-    for entry in (*INITIAL_STATE.catalogs.values(), *INITIAL_STATE.schemas.values()):
+    entries: list[CatalogEntry | SchemaEntry] = [*INITIAL_STATE.catalogs.values(), *INITIAL_STATE.schemas.values()]
+    for entry in entries:
         assert rights.is_visible(entry)  # where sessions begin
         assert not any(rights.holds(privilege, entry) for privilege in PRIVILEGES[kind_of(entry)])

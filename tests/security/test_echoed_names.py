@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from catalog.conditions import CatalogNotFound
-from catalog.errors import ECHO_MAX, shortened
+from catalog.errors import ECHO_MAX, SqlError, shortened
 from engine.main import LakeEngine
 from engine.spark.session import SparkDriver
 from gateway.hs2.gen import ttypes as t
@@ -133,10 +133,10 @@ def test_statements(registry: Registry, text: str) -> None:
         assert failure.condition != "INTERNAL_ERROR"
 
 
-@pytest.mark.parametrize("field", ["catalog", "schema"])
-def test_sessions(registry: Registry, field: str) -> None:
-    with pytest.raises(Exception) as caught:
-        registry.open_session(ROOT, **{field: LONG})
+@pytest.mark.parametrize(("catalog", "schema"), [(LONG, None), (None, LONG)])
+def test_sessions(registry: Registry, catalog: str | None, schema: str | None) -> None:
+    with pytest.raises(SqlError) as caught:
+        registry.open_session(ROOT, catalog=catalog, schema=schema)
     assert longest(describe(caught.value).message) <= ECHO_MAX
 
 

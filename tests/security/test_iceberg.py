@@ -12,8 +12,9 @@ import pytest
 from catalog.conditions import PolicyForbidsStatement, TableNotFound
 from catalog.entries import TableEntry
 from catalog.names import TableName
-from engine.binding.bound import BoundMetadata, BoundPolicy, BoundTable
+from engine.binding.bound import BoundExpression, BoundMetadata, BoundPolicy, BoundTable
 from engine.binding.metadata_parts import relation_or_part
+from engine.sql.query.values import Query
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.security.guarded_lake import GuardedLake, ensure_authorized
 
@@ -130,8 +131,9 @@ def test_metadata_of_a_table_with_policies_is_not_read(lake: GuardedLake) -> Non
         return replace(table, policy=policy)
 
     assert isinstance(relation_or_part(("t", "files"), partial(look, None)), BoundMetadata)
+    masked = BoundPolicy(masks=(("ssn", BoundExpression(query=Query(text="SELECT 'x'"))),))
     with pytest.raises(PolicyForbidsStatement):
-        relation_or_part(("t", "files"), partial(look, BoundPolicy(masks=(("ssn", "'x'"),))))
+        relation_or_part(("t", "files"), partial(look, masked))
 
 
 @pytest.mark.parametrize("place", ["/etc/passwd.metadata.json", "/tmp/elsewhere", "{lake}/../lake-catalog"])

@@ -61,9 +61,9 @@ def test_ids_of_another_are_unknown_ones(server: SecureServer) -> None:
     assert {run.context.identity.principal for run in server.engine.runs} == {"ann"}
     # other parts of the request have no effect
     own = server.ask("POST", SESSIONS, {}, **basic("bob")).body["session_id"]
-    body = {"statement": "SELECT 1", "session_id": own}
+    own_body = {"statement": "SELECT 1", "session_id": own}
     path = f"{STATEMENTS}?session_id={session}"
-    assert server.ask("POST", path, body, **basic("bob"), X_Session_Id=session).status == 200
+    assert server.ask("POST", path, own_body, **basic("bob"), X_Session_Id=session).status == 200
     assert server.engine.runs[-1].context.identity.principal == "bob"
 
 

@@ -309,10 +309,10 @@ def test_conditions_that_cannot_fail_find_few_files(
         "CREATE VIEW shop.all_days AS SELECT * FROM shop.days",
         "GRANT SELECT ON shop.all_days TO eve",
     )
-    answer, found = DriverCallbacks.answer, []
+    answer, found = DriverCallbacks.answer, list[int]()
 
     def counted(self: DriverCallbacks, query_text: dict[str, Any]) -> pa.Table:
-        files = answer(self, query_text)
+        files: Any = answer(self, query_text)
         found.append(files.num_rows)
         return files
 

@@ -10,6 +10,7 @@ import pytest
 from databricks.sdk import WorkspaceClient
 
 from catalog.conditions import AuthenticationIncomplete
+from engine.runtime.identity import Method
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.gateway.hs2.wire import OK, execute, fetch, open_session
@@ -72,7 +73,7 @@ def test_a_session_outlives_no_token(server: SecureServer, idp: Provider) -> Non
         answer = client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1"))
         if answer.operationHandle:
             client.CloseOperation(t.TCloseOperationReq(answer.operationHandle))
-        return answer.status.sqlState != "28000"
+        return bool(answer.status.sqlState != "28000")
 
     soon = int(time.time()) - 26  # four seconds of leeway remain
     with server.client("token", idp.token(exp=soon)) as client:
@@ -102,7 +103,7 @@ def test_the_sdk_makes_and_uses_a_personal_access_token(server: SecureServer, id
     by_token = WorkspaceClient(host=host, token=made.token_value, auth_type="pat")
     assert by_token.statement_execution.execute_statement("SELECT 1", warehouse_id="any").result
     identity = server.engine.sessions[-1].identity  # no directory here returns the groups
-    assert (identity.principal, identity.groups, identity.method) == ("ann", {"staff"}, "token")
+    assert (identity.principal, set(identity.groups), identity.method) == ("ann", {"staff"}, Method.TOKEN)
     api.tokens.delete(made.token_info.token_id or "")
     with pytest.raises(Exception, match="invalid token"):
         by_token.statement_execution.execute_statement("SELECT 1", warehouse_id="any")

@@ -19,6 +19,7 @@ from engine.spark.session import SparkDriver
 from gateway.observability.activity import ServerActivity
 from gateway.process.lifecycle import Lifecycle, Ports
 from gateway.sessions.limits import Limits
+from gateway.sessions.operation import Operation
 from gateway.sessions.operation_state import OperationState
 from gateway.sessions.registry import Registry
 from gateway.sessions.session import Origin, Session
@@ -42,9 +43,10 @@ class ViewServer:
         operation = self._run(who, text)
         operation.wait(60)
         found: pa.Table = operation.fetch(10_000).rows
-        return found.to_pylist()
+        listed: list[dict[str, Any]] = found.to_pylist()
+        return listed
 
-    def _run(self, who: str, text: str) -> Any:
+    def _run(self, who: str, text: str) -> Operation:
         if who not in self.sessions:
             origin = Origin("http", "192.0.2.1", f"client of {who}")
             self.sessions[who] = self.registry.open_session(self.lake.identity(who), origin=origin, schema="shop")

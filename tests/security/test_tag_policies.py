@@ -212,7 +212,7 @@ def test_no_reader_is_shown_more_than_what_was_acknowledged(lake: GuardedLake) -
         policy = NamedPolicy(
             name="rows",
             kind=PolicyKind.ROW_FILTER,
-            function=TableName(*schema.parts, "keep"),
+            function=TableName("spark_catalog", "shop", "keep"),
             to=(EVERYBODY,),
             arguments=(PolicyArgument(literal=str(number)),),
         )
@@ -223,7 +223,7 @@ def test_no_reader_is_shown_more_than_what_was_acknowledged(lake: GuardedLake) -
         while acknowledged < ROUNDS:
             lower_bound = acknowledged
             view = other.sources.catalog.view()
-            entry = view.resolve(TableName(*schema.parts, "t"))
+            entry = view.resolve(TableName("spark_catalog", "shop", "t"))
             assert isinstance(entry, TableEntry)
             found = effective_policies(view.state, entry, {EVERYBODY}, ("id", "ssn")).row_filter
             if found is None or int(f"{found.arguments[0].literal}") < lower_bound:

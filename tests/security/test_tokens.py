@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from catalog.grants.tokens import TokenStore
+from engine.runtime.identity import Method
 from gateway.authenticators.password_file import User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
 from gateway.hs2.gen import ttypes as t
@@ -48,7 +49,7 @@ def test_token_is_accepted_by_every_login(server: SecureServer, caplog: pytest.L
         assert calls.status == 400  # no call, but from somebody
     identities = {session.identity for session in server.engine.sessions}
     (identity,) = identities
-    assert (identity.principal, identity.groups, identity.method) == ("ann", {"staff", "Ops"}, "token")
+    assert (identity.principal, set(identity.groups), identity.method) == ("ann", {"staff", "Ops"}, Method.TOKEN)
     assert (identity.client_id, identity.expires_ms is not None) == (token_id, True)
     assert token not in caplog.text
     assert server.ask("POST", STATEMENTS, {"statement": "SELECT 1"}, **basic("bob", token)).status == 401

@@ -108,7 +108,8 @@ def _wait_until_live(url: str) -> None:
     until_s = time.monotonic() + 60
     while True:
         try:
-            return urllib.request.urlopen(url, timeout=5).close()
+            urllib.request.urlopen(url, timeout=5).close()
+            return
         except OSError:
             assert time.monotonic() < until_s, f"{url} does not answer"
             time.sleep(0.1)

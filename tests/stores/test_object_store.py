@@ -14,11 +14,11 @@ from catalog.entries import TableEntry
 from catalog.names import TableName
 from catalog.store.file_store import FileStore
 from catalog.store.remote import open_files
-from engine.pipeline import parse_statement
 from engine.runtime.identity import Identity
 from engine.runtime.request import StatementRequest
 from engine.storage.storage import open_storage
 from tests.engine.contexts import run_on
+from tests.engine.parsed import parse_one
 from tests.security.guarded_lake import NoSpark, Reached
 from tests.stores.s3_lake import BUCKET, S3Lake, S3Server, s3_server
 
@@ -177,7 +177,7 @@ def test_query_that_names_nothing_sends_no_request(lake: S3Lake, store: S3Server
     for text, requests in (("SELECT 1", 0), ("SELECT abs(-1), current_date()", 0), ("SELECT is_member('x')", 1)):
         store.requests()
         with pytest.raises(Reached):
-            run_on(parse_statement(text), lake.state, lake.sources, NoSpark(), _context())
+            run_on(parse_one(text), lake.state, lake.sources, NoSpark(), _context())
         assert len(store.requests()) == requests, text
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from catalog.entries import TableEntry
 from catalog.names import TableName
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
@@ -145,7 +146,9 @@ def test_a_row_is_inserted_by_six_requests(server: Server) -> None:
 
 def test_a_server_that_has_just_started_reads_thirteen_files_by_eight_requests(server: Server) -> None:
     server.run("CREATE TABLE s.a (id BIGINT)", *(f"INSERT INTO s.a VALUES ({number})" for number in range(13)))
-    log = f"{server.lake.sources.catalog.view().resolve(A).location}/_delta_log"
+    entry = server.lake.sources.catalog.view().resolve(A)
+    assert isinstance(entry, TableEntry)
+    log = f"{entry.location}/_delta_log"
     _wait_for(server, f"{log}/_last_checkpoint")
     found, sent = server.other().rows("SELECT sum(id + 1) FROM s.a WHERE id + 1 > 0")
     assert found == [(91,)]

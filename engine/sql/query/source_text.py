@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
+from catalog.errors import Position
+
 
 @dataclass(frozen=True, slots=True)
 class CopiedPart:
@@ -50,6 +52,18 @@ class SourceText(str):
         if before is None:
             return (self.parts[0].source, self.parts[0].origin) if self.parts else None
         return before.source, before.origin + before.end - before.start
+
+
+class ImmediateText(str):
+    """A text that EXECUTE IMMEDIATE runs. Positions in it are not positions in what the client sent, and say so."""
+
+
+def position_in(text: str, offset: int, view: str = "") -> Position | None:
+    """Returns the position of the character at `offset`, in what `text` was copied from; None if nothing is copied."""
+    origin = text.origin(offset) if isinstance(text, SourceText) else (text, offset)
+    if origin is None:
+        return None
+    return Position.in_text(*origin, view, "EXECUTE IMMEDIATE" if isinstance(origin[0], ImmediateText) else "")
 
 
 def copied(text: str, start: int, end: int) -> SourceText:

@@ -26,6 +26,7 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_LEADING_WORDS, SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.query.query import parse_query
+from engine.sql.query.source_text import copied, joined
 from engine.sql.query.values import Query
 from engine.statements.scripting.grammar_declarations import (
     Declared,
@@ -281,7 +282,7 @@ class _ScriptReader:
 
     def _condition_query(self, stop: str, *, compared: bool = False) -> tuple[Query, str]:
         text, start = self._expression(stop)
-        check_text = f"`{CASE_SCOPE}`.`{CASE_VALUE}` = ({text}\n)" if compared else text
+        check_text = joined((f"`{CASE_SCOPE}`.`{CASE_VALUE}` = (", text, "\n)")) if compared else text
         return row_query([check_text], start), text
 
     def _loop(self, word: str, label: str | None) -> Loop:
@@ -370,7 +371,7 @@ class _ScriptReader:
         if self._index == first:
             raise self._fail(f"{what} is expected")
         start = self._tokens[first].start
-        return self._text[start : self._tokens[self._index - 1].end + 1], start
+        return copied(self._text, start, self._tokens[self._index - 1].end + 1), start
 
     @staticmethod
     def _shifted(start: int, parse: Callable[[], _Parsed]) -> _Parsed:

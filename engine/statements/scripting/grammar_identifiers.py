@@ -18,6 +18,7 @@ from catalog.names import quote
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.tokens import Token, TokenType
 from engine.sql.expressions import parse_expression
+from engine.sql.query.source_text import copied, joined
 from engine.sql.query.splice import apply_edits
 from engine.sql.query.values import Span
 from engine.statements.scripting.statement import NamedByExpressions
@@ -105,14 +106,14 @@ def _expression(text: str, clause: _Clause) -> str:
     """Returns the expression's text. Adjacent strings and parameters form one string, as in Spark."""
     if not clause.tokens:
         raise SyntaxFailure("an expression is expected", clause.span.end - 1)
-    pieces = [text[clause.tokens[0].start : clause.tokens[0].end + 1]]
+    pieces: list[str] = [copied(text, clause.tokens[0].start, clause.tokens[0].end + 1)]
     for index, (token, follower) in enumerate(pairwise(clause.tokens)):
-        joined = follower.token_type in (*_STRINGS, TokenType.COLON) and (
+        is_joined = follower.token_type in (*_STRINGS, TokenType.COLON) and (
             token.token_type in _STRINGS or (index and clause.tokens[index - 1].token_type == TokenType.COLON)
         )
-        pieces.append(" || " if joined else text[token.end + 1 : follower.start])
-        pieces.append(text[follower.start : follower.end + 1])
-    return "".join(pieces)
+        pieces.append(" || " if is_joined else copied(text, token.end + 1, follower.start))
+        pieces.append(copied(text, follower.start, follower.end + 1))
+    return joined(pieces)
 
 
 def _quoted(name: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from catalog.conditions import StatementCancelled, StatementTimedOut
 from engine.cache import result_cache
-from engine.cache.cached_result import CachedResult, keep
+from engine.cache.cached_result import CachedResult, StoredResult, keep
 from engine.cache.result_cache import InFlightQuery, ResultCache, WaitOutcome
 from engine.concurrency.cancel import CancelToken
 from engine.runtime.results import BIGINT, STRING, Repeatable, small_result
@@ -195,7 +195,7 @@ def test_unreadable_stored_result_is_computed_again(
     cache = ResultCache(SIZE, SIZE, spool, 3 * SIZE)
     for name in "ab":
         cache.put(name.encode(), cached_result(name))
-    monkeypatch.setattr(result_cache.StoredResult, "read", fail)
+    monkeypatch.setattr(StoredResult, "read", fail)
     assert missing(cache, b"a") and not cache._in_flight
 
 

@@ -31,7 +31,7 @@ def describe(operation: TableOperation = TableOperation.APPEND, name: str = "WRI
 def metadata(
     schema: StructType = SCHEMA,
     partition_columns: tuple[str, ...] = ("day",),
-    configuration: Mapping[str, str] | None = None,
+    configuration: Mapping[str, str | None] | None = None,
 ) -> Metadata:
     return Metadata(
         id="5c2d4f6e-0000-4000-8000-000000000001",
@@ -69,7 +69,7 @@ def append(storage: Storage, *paths: str, **fields: Any) -> Committed:
 def change_metadata(storage: Storage, configuration: Mapping[str, str], clock: Any = None) -> Committed:
     """Sets properties, with whatever protocol they need."""
     snapshot = Snapshot.load(storage)
-    changed = metadata(configuration={**snapshot.metadata.configuration, **configuration})
+    changed = metadata(configuration=dict(snapshot.metadata.configuration) | dict(configuration))
     options = {"clock": clock} if clock else {}
     transaction = Transaction.on(snapshot, describe(TableOperation.METADATA, "SET TBLPROPERTIES"), **options)
     transaction.stage(changed, choose_protocol("t", snapshot.protocol, changed))

@@ -26,6 +26,7 @@ from engine.delta.spec.actions import (
     format_action,
 )
 from engine.delta.spec.paths import LOG_DIR, checkpoint_name, checkpoint_part_name, commit_name, compaction_name
+from engine.storage.storage import Storage
 from tests.interleave.storages import DictStorage
 
 SCHEMA_STRING = json.dumps(
@@ -155,10 +156,10 @@ def parquet_bytes(actions: Iterable[Action], schema: Any = CHECKPOINT_SCHEMA, **
 
 
 @dataclass
-class LogBuilder:
-    """A log in memory."""
+class LogWriter:
+    """A log in a storage."""
 
-    storage: DictStorage = field(default_factory=DictStorage)
+    storage: Storage
     next_version: int = 0
 
     def commit(self, *actions: Action) -> int:
@@ -193,6 +194,13 @@ class LogBuilder:
 
     def compaction(self, first: int, last: int, actions: Iterable[Action]) -> None:
         self.put(compaction_name(first, last), json_lines(actions) or _UNKNOWN)
+
+
+@dataclass
+class LogBuilder(LogWriter):
+    """A log in memory."""
+
+    storage: DictStorage = field(default_factory=DictStorage)
 
 
 @dataclass

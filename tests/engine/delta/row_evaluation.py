@@ -5,9 +5,8 @@ Rows are dictionaries from path to a value as literals represent it: days for a 
 
 from __future__ import annotations
 
-import functools
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 from engine.pruning.predicates import (
@@ -48,10 +47,10 @@ def order(left: Any, right: Any) -> int:
     if isinstance(left, float) or isinstance(right, float):
         left, right = float(left), float(right)
         if left != left or right != right:
-            return (left != left) - (right != right)
+            return int(left != left) - int(right != right)
     if isinstance(left, str):
         left, right = left.encode(), right.encode()
-    return (left > right) - (left < right)
+    return int(left > right) - int(left < right)
 
 
 def evaluate_row(predicate: Predicate, row: Row, types: Types) -> bool | None:
@@ -78,9 +77,9 @@ def evaluate_row(predicate: Predicate, row: Row, types: Types) -> bool | None:
         case IsNotNull(column=column):
             return row[column.path] is not None
         case And(children=children):
-            return functools.reduce(_and, (evaluate_row(child, row, types) for child in children), True)
+            return _all(evaluate_row(child, row, types) for child in children)
         case Or(children=children):
-            return _not(functools.reduce(_and, (_not(evaluate_row(child, row, types)) for child in children), True))
+            return _not(_all(_not(evaluate_row(child, row, types)) for child in children))
         case Not(child=child):
             return _not(evaluate_row(child, row, types))
         case Constant(value=value):
@@ -118,10 +117,9 @@ def round_to_float(value: float) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def _and(left: bool | None, right: bool | None) -> bool | None:
-    if left is False or right is False:
-        return False
-    return None if left is None or right is None else True
+def _all(truths: Iterable[bool | None]) -> bool | None:
+    found = set(truths)
+    return False if False in found else None if None in found else True
 
 
 def _not(value: bool | None) -> bool | None:

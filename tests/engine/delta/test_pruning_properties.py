@@ -176,9 +176,9 @@ def data_files(draw: st.DrawFn, paths: list[Path]) -> DataFile:
         texts = {name: text for name, text in texts.items() if text is not None}
     stats = None
     if draw(st.integers(0, 9)):
-        left_out = draw(st.sampled_from(sorted(types))) if types and draw(st.integers(0, 4)) == 0 else None
+        left_out = [draw(st.sampled_from(sorted(types)))] if types and draw(st.integers(0, 4)) == 0 else []
         writer = draw(st.sampled_from(Writer))
-        stats = stats_text(rows, types, writer, left_out=[left_out], wide=len(live) < len(rows))
+        stats = stats_text(rows, types, writer, left_out=left_out, wide=len(live) < len(rows))
     return DataFile(tuple(rows), tuple(live), texts, stats)
 
 
@@ -213,16 +213,21 @@ def leaves(draw: st.DrawFn, paths: list[Path], rows: list[Row]) -> Predicate:
     near = [
         Decimal(item) if isinstance(kind, DecimalType) else item for value in seen for item in neighbors(value, kind)
     ]
-    literal = st.builds(
-        Literal, st.sampled_from(near) if near and draw(st.integers(0, 7)) else st.none() | values(kind), st.just(kind)
-    )
+    if bool(near) and draw(st.integers(0, 7)) > 0:
+        literal_values: st.SearchStrategy[Any] = st.sampled_from(near)
+    else:
+        literal_values = st.none() | values(kind)
+    literal = st.builds(Literal, literal_values, st.just(kind))
     shape = draw(st.integers(0, 9))
     if shape == 0:
-        return draw(st.sampled_from([IsNull(Column(path)), IsNotNull(Column(path))]))
+        null_tests: list[IsNull | IsNotNull] = [IsNull(Column(path)), IsNotNull(Column(path))]
+        return draw(st.sampled_from(null_tests))
     if shape == 1:
         return In(operand, tuple(draw(st.lists(literal, min_size=1, max_size=12))))
     if kind is PrimitiveType.STRING and shape < 5:
-        return StartsWith(operand, draw(literal).value)
+        prefix = draw(literal).value
+        assert prefix is None or isinstance(prefix, str)
+        return StartsWith(operand, prefix)
     return Compare(draw(st.sampled_from(Operator)), operand, draw(literal))
 
 

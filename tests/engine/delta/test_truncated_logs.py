@@ -13,7 +13,7 @@ from engine.delta.maintenance.after_commit import PostCommit, run_hooks
 from engine.delta.snapshot.checksum import load_checksum
 from engine.delta.snapshot.history import load_history
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import CheckpointMetadata, CommitInfo, SetTransaction
+from engine.delta.spec.actions import Action, CheckpointMetadata, CommitInfo, SetTransaction
 from engine.delta.spec.paths import (
     LAST_CHECKPOINT,
     LOG_DIR,
@@ -103,7 +103,7 @@ def test_compacted_logs_are_optional(case: str, name: str) -> None:
     log = _log()
     if name.startswith("_sidecars"):
         sidecar = log.sidecar("s.parquet", [add("b"), add("c"), remove("a")])
-        top = [CheckpointMetadata(version=2), PROTOCOL, METADATA, sidecar]
+        top: list[Action] = [CheckpointMetadata(version=2), PROTOCOL, METADATA, sidecar]
         log.put(checkpoint_v2_name(2, UUID, "parquet"), parquet_bytes(top))
     else:
         log.put(name, STAND_INS[name]())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from catalog.conditions import NotNullViolated
 from engine.enforcement.row_checks import enforce_constraints
 from engine.planning.plans.write_plan import RowCheck
 from engine.tables.config import Constraint
@@ -9,7 +10,7 @@ from tests.engine.enforcement.write_plans import column, plan
 
 
 def test_each_constraint_is_a_check_of_its_own() -> None:
-    before = RowCheck(text="true", shown=(), error=lambda _: AssertionError())
+    before = RowCheck(text="true", shown=(), error=lambda _: NotNullViolated("before"))
     table_config = {"constraints": (Constraint("positive", "a > 0"), Constraint("near", "abs(s.x) < b"))}
     enforced = enforce_constraints(plan(column("a"), column("b"), table_config=table_config, checks=(before,)))
     assert enforced.checks[0] is before

@@ -7,7 +7,7 @@ import pytest
 from catalog.conditions import NotNullColumnMissing
 from engine.enforcement.computed_columns import default_text, fill_defaults
 from engine.tables.column_metadata import IdentityColumn
-from tests.engine.enforcement.write_plans import STRING, column, plan
+from tests.engine.enforcement.write_plans import INT, STRING, column, plan
 
 IDENTITY = IdentityColumn(name="i", start=1, step=1, allow_explicit=False, high_water_mark=None)
 
@@ -43,4 +43,4 @@ def test_missing_columns_have_their_default_or_null() -> None:
 @pytest.mark.parametrize("default", [{}, {"CURRENT_DEFAULT": 3}])
 def test_a_column_that_cannot_be_null_has_to_be_given(default: dict[str, object]) -> None:
     with pytest.raises(NotNullColumnMissing):
-        fill_defaults(plan(column("a", nullable=False, **default), column("b"), given="b"))
+        fill_defaults(plan(column("a", INT, False, **default), column("b"), given="b"))

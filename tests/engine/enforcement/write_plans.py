@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from catalog.errors import SqlError
 from engine.planning.plans.write_plan import WritePlan
 from engine.tables.column_metadata import IdentityColumn
 from engine.tables.config import Capability, Constraint, Distribution, PartitionSource, SortColumn, StoredValue
+from engine.tables.operations import TableOperation
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 
 INT, LONG, STRING, DATE = PrimitiveType.INTEGER, PrimitiveType.LONG, PrimitiveType.STRING, PrimitiveType.DATE
 
 
-def column(name: str, data_type: DataType = INT, nullable: bool = True, **metadata: Any) -> StructField:
+def column(name: str, data_type: DataType = INT, nullable: bool = True, /, **metadata: Any) -> StructField:
     return StructField(name, data_type, nullable, metadata)
 
 
@@ -40,6 +42,12 @@ class FakeTableConfig:
 
     def has(self, capability: Capability) -> bool:
         return capability in self.capabilities
+
+    def ensure_supported(self, operation: TableOperation) -> None:
+        raise AssertionError("enforcement does not ask")
+
+    def field_mismatch(self, reason: str) -> SqlError | None:
+        return None
 
     @property
     def partition_keys(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -227,7 +228,7 @@ def test_another_value_compiles_nothing(
 ) -> None:
     texts = [form.format(key=key, digit=key % 5) for key in (21, 43, 64)]
     rows(beside.session, texts[0])
-    assert [classes(lambda text=text: rows(beside.session, text)) for text in texts[1:]] == [0, 0]
+    assert [classes(partial(rows, beside.session, text)) for text in texts[1:]] == [0, 0]
     if "= 'kind" not in form and "= 's" not in form and "= 'name" not in form and "('kind" not in form:
         with _generating_code(beside.spark):
             beside.spark.sql(texts[0]).collectAsList()

@@ -234,7 +234,7 @@ def check_files(history: History) -> None:
         return
     live: dict[tuple[str, str], list[Path]] = {}
     for number in range(history.newest + 1):
-        feed = []
+        feed: list[Any] = []
         for name, action in _file_actions(history.folder, number):
             key = (action["path"], json.dumps(action.get("deletionVector")))
             if name == "add":
@@ -356,4 +356,5 @@ def is_beyond(peer: str, history: History) -> bool:
         case "duckdb":
             # it takes absolute paths for names below the table's folder, and shows mapped partition values as null
             return history.is_shallow or (history.definition.is_mapped and bool(history.definition.partitions))
-    return False
+        case _:
+            return False

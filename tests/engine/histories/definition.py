@@ -130,4 +130,5 @@ def _declared(column: Column) -> str:
             return f"{found} GENERATED ALWAYS AS ({column.made.ours})"
         case Role.IDENTITY:
             return f"{found} GENERATED ALWAYS AS IDENTITY"
-    return f"{found} DEFAULT {column.made.ours}" if column.made else found
+        case _:
+            return f"{found} DEFAULT {column.made.ours}" if column.made else found

@@ -108,4 +108,5 @@ class Expressions:
                 return same(f"NOT {column}")[0]
             case "stamp":
                 return same(f"{column} + INTERVAL 1 HOUR")[0]
-        return self.value(name)
+            case _:
+                return self.value(name)

@@ -86,7 +86,8 @@ def shown(table: pa.Table) -> list[dict[str, Any]]:
     """Parses metrics, which files may encode differently."""
     for name in METRICS:
         table = table.set_column(table.schema.get_field_index(name), name, every_pair(table, name))
-    return table.select(sorted(table.column_names)).to_pylist()
+    rows: list[dict[str, Any]] = table.select(sorted(table.column_names)).to_pylist()
+    return rows
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate"])
@@ -190,12 +191,12 @@ def test_both_decoders_make_the_same_of_damaged_blocks(tmp_path: Path, seed: int
         for _ in range(chance.randrange(1, 4)):
             damaged[chance.randrange(len(damaged))] = chance.choice([0, 1, 2, 4, 127, 128, 255, chance.randrange(256)])
         blocks[at] = (count, bytes(damaged))
-        file = replace(whole, blocks=blocks)
+        changed = replace(whole, blocks=blocks)
         monkeypatch.setattr(manifest, "_BLOCKS_MIN", 1)
-        walked = decoded(file)
+        walked = decoded(changed)
         monkeypatch.setattr(manifest, "_BLOCKS_MIN", 1 << 30)
         monkeypatch.setattr(manifest, "_ENTRIES_MIN", 1 << 30)
-        assert repr(walked) == repr(decoded(file))  # NaN is equal to itself
+        assert repr(walked) == repr(decoded(changed))  # NaN is equal to itself
         monkeypatch.undo()
         refused += walked is None
     assert 5 < refused < 60

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,16 @@ GONE = [1, 5, 6, 7, 900]
 LEFT = sorted(set(range(1000)) - set(GONE))
 
 
+def row_ids(first: int, count: int) -> dict[str, Any]:
+    return {"first-row-id": first, "added-rows": count}
+
+
 def by_vector(folder: Path) -> tuple[HandmadeTable, Path]:
     table = HandmadeTable(folder, version=3)
     data = table.data({"id": list(range(1000))})
-    table.commit(data, **{"first-row-id": 0, "added-rows": 1000})
+    table.commit(data, **row_ids(0, 1000))
     (vector,) = table.vectors({data["file_path"]: GONE})
-    table.commit(vector, **{"first-row-id": 1000, "added-rows": 0})
+    table.commit(vector, **row_ids(1000, 0))
     return table, Path(vector["file_path"].removeprefix("file://"))
 
 

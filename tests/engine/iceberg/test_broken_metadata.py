@@ -27,7 +27,7 @@ STATEMENTS = (
 )
 _GONE = object()
 _PLACES = 60
-_VALUES = (_GONE, None, -1, 2**70, 1.5, "x", [], {}, [None], True)
+_VALUES: tuple[Any, ...] = (_GONE, None, -1, 2**70, 1.5, "x", [], {}, [None], True)
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -61,7 +61,7 @@ def made(lake: BareLake, version: int) -> HandmadeTable:
         properties={"history.expire.min-snapshots-to-keep": "1"},
     )
     for number in range(3):
-        row_ids = {"first-row-id": number, "added-rows": 1} if version > 2 else {}
+        row_ids: dict[str, Any] = {"first-row-id": number, "added-rows": 1} if version > 2 else {}
         table.commit(table.data({"id": [number]}, partition={"p": number}), **row_ids)
     return table
 

@@ -146,7 +146,8 @@ def test_json_that_is_no_metadata_is_refused_by_name(table: HandmadeTable) -> No
     path = table.folder / "metadata/v1.metadata.json"
     whole = json.loads(path.read_text())
     for key in whole:
-        for value in (None, [], {}, "x", -5, 2**70, [None], {"a": 1}, [[]], True):
+        values: tuple[Any, ...] = (None, [], {}, "x", -5, 2**70, [None], {"a": 1}, [[]], True)
+        for value in values:
             path.write_text(json.dumps({**whole, key: value}))
             try:
                 scan(table.folder)
@@ -154,7 +155,8 @@ def test_json_that_is_no_metadata_is_refused_by_name(table: HandmadeTable) -> No
                 assert error.condition in NAMED | {"ICEBERG_TABLE_NOT_FOUND"}, (key, value, error)
     snapshot = whole["snapshots"][0]
     for key in snapshot:
-        for value in (None, [], {}, "x", -5, 2**70, chance.random()):
+        values = (None, [], {}, "x", -5, 2**70, chance.random())
+        for value in values:
             path.write_text(json.dumps({**whole, "snapshots": [{**snapshot, key: value}]}))
             try:
                 scan(table.folder)

@@ -16,7 +16,7 @@ from tests.engine.lake_sessions import refuse, rows, run
 
 pytestmark = pytest.mark.spark
 
-ADDED = [
+ADDED: list[tuple[str, str, dict[str, Any]]] = [
     # the column, a value, the same as Python shows it
     ("t STRUCT<x: INT NOT NULL, y: STRING>", "named_struct('x', 2, 'y', NULL)", {"x": 2, "y": None}),
     ("t STRUCT<i: STRUCT<x: INT NOT NULL> NOT NULL>", "named_struct('i', named_struct('x', 1))", {"i": {"x": 1}}),

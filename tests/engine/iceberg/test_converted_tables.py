@@ -19,6 +19,7 @@ from catalog.changes import SetFormat
 from catalog.conditions import CatalogOutcomeUnknown
 from catalog.entries import TableEntry
 from catalog.errors import SqlError
+from engine.delta.conversion.shared_tables import share_files
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.execution.writes import commit as creation
 from tests.engine.bare_lake import BareLake
@@ -165,7 +166,7 @@ def test_partitions(bare: BareLake) -> None:
 def test_partitions_that_not_all_files_have(bare: BareLake) -> None:
     made = table_of(bare, *PARTITIONED, specs=SPECS, partition=PARTITION)
     rows = {"id": [1], "day": pa.array([dt.date(2024, 1, 1)]), "s": ["x"]}
-    counts = {"value_counts": {1: 1, 2: 1, 3: 1}}
+    counts: dict[str, Any] = {"value_counts": {1: 1, 2: 1, 3: 1}}
     made.commit(made.data(rows, partition={"day": dt.date(2024, 1, 1)}, **counts))
     made.commit(made.data(rows, partition={"s": "x"}, **counts), spec=2)
     assert convert(bare).partition_columns == ()
@@ -297,7 +298,7 @@ def test_others_commit_meanwhile(bare: BareLake, monkeypatch: pytest.MonkeyPatch
     made.commit(made.data({"id": [1]}))
     from engine.formats.delta.writing import convert as module
 
-    share, pending = module.share_files, [2]
+    share, pending = share_files, [2]
 
     def slow(*arguments: Any) -> Any:
         found = share(*arguments)

@@ -56,8 +56,8 @@ def _new(lake: Path, name: str, version: int, mode: str) -> dict[int, tuple[str 
     )
 
     def data(ids: range, kind: str | None) -> Any:
-        first = {"first_row_id": ids.start} if version == 3 else {}
-        counts = {"value_counts": {1: len(ids), 2: len(ids), 3: len(ids)}}
+        first: dict[str, Any] = {"first_row_id": ids.start} if version == 3 else {}
+        counts: dict[str, Any] = {"value_counts": {1: len(ids), 2: len(ids), 3: len(ids)}}
         values = {"id": list(ids), "kind": [kind] * len(ids), "n": _ints(_n(id) for id in ids)}
         return table.data(values, partition={"kind": kind}, **first, **counts)
 

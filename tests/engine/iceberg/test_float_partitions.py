@@ -12,7 +12,7 @@ from tests.engine.lake_sessions import rows, run
 
 pytestmark = pytest.mark.spark
 
-STATEMENTS = [
+STATEMENTS: list[tuple[str, list[tuple[int, str | None]]]] = [
     # statement, rows after it as texts
     ("SELECT 1", [(1, "0.0"), (2, "-0.0"), (3, "NaN"), (4, "1.5"), (5, None), (6, "-0.0"), (7, "0.0")]),
     (

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from engine.formats.iceberg.iceberg_format import IcebergFormat
+from engine.iceberg.manifests import decoding
 from engine.iceberg.snapshot import live_files
 from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.partitions import parse_transform
@@ -34,7 +35,7 @@ AVRO = {"int": "int", "long": "long", "string": "bytes", "double": "double", "da
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Returns manifest names in decoding order."""
     names: list[str] = []
-    decode_all = live_files.decode_all
+    decode_all = decoding.decode_all
 
     def counted(files: Iterable[tuple[str, bytes]]) -> Iterator[pa.Table]:
         found = list(files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from engine.formats.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.writing.new_files import partitions_of
@@ -16,7 +17,7 @@ def test_deletes_apply_in_a_partition_whose_decimal_was_promoted(tmp_path: Path)
     field = {"source-id": 2, "field-id": 1000, "name": "price", "transform": "identity"}
     specs = [{"spec-id": 0, "fields": [field]}]
     table = HandmadeTable(tmp_path, columns=[*LONG_COLUMNS, column], specs=specs)
-    price = {"partition": {"price": Decimal("-1.28")}}
+    price: dict[str, Any] = {"partition": {"price": Decimal("-1.28")}}
     first, second = table.data({"id": [1, 2]}, **price), table.data({"id": [3]}, **price)
     for size, precision, added in (
         (4, 9, [first]),

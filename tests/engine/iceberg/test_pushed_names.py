@@ -71,7 +71,7 @@ def test_a_join_leaves_out_files(session: LakeSession, lake: Path) -> None:
     table = HandmadeTable(lake / "facts")
     files = []
     for first in range(0, 500, 100):  # few files are read sooner than a join can leave them out
-        bounds = {
+        bounds: dict[str, Any] = {
             name: {1: value.to_bytes(8, "little")}
             for name, value in (("lower_bounds", first), ("upper_bounds", first + 9))
         }

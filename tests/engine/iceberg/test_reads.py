@@ -243,7 +243,7 @@ def test_equality_deletes_apply_to_their_partition_and_those_of_an_unpartitioned
 ) -> None:
     specs = [{"spec-id": 7, "fields": []}, *IDENTITY]
     table = new(lake, "partitioned", columns=[ID, NAME], specs=specs, partition=[(1000, "name", "string")])
-    metrics = {"value_counts": {1: 2, 2: 2}}
+    metrics: dict[str, Any] = {"value_counts": {1: 2, 2: 2}}
     table.commit(
         table.data({"id": [1, 2], "name": ["a", "a"]}, partition={"name": "a"}, **metrics),
         table.data({"id": [1, 2], "name": ["b", "b"]}, partition={"name": "b"}, **metrics),

@@ -67,7 +67,7 @@ def _plain(value: Any) -> Any:
 def read_alike(session: LakeSession, lake: Path, name: str) -> list[Any]:
     """Returns a table's rows, if we, pyiceberg and DuckDB agree."""
     path = newest_metadata(lake, name)
-    ours = _plain(rows(session, f"SELECT * FROM {name} ORDER BY id"))
+    ours: list[Any] = _plain(rows(session, f"SELECT * FROM {name} ORDER BY id"))
     assert _plain(open_duckdb().execute(f"SELECT * FROM iceberg_scan('{path}') ORDER BY id").fetchall()) == ours
     found = StaticTable.from_metadata(str(path)).scan().to_arrow().sort_by("id")
     assert _plain(list(zip(*(column.to_pylist() for column in found.columns), strict=True))) == ours

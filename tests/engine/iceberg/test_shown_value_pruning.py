@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import chain, product
 from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
@@ -92,21 +93,37 @@ def bounds(kind: Kind, groups: Sequence[Sequence[Any]]) -> dict[str, dict[int, b
     return {"lower_bounds": {1: to_bytes(type_, low)}, "upper_bounds": {1: to_bytes(type_, high)}}
 
 
+def contains(values: Sequence[Any], value: Any) -> bool:
+    return value in values
+
+
+def lacks(values: Sequence[Any], value: Any) -> bool:
+    return value not in values
+
+
+def begins_with(prefix: str, value: str) -> bool:
+    return value.startswith(prefix)
+
+
+def holds_for(holds: Callable[[Any, Any], Any], right: Any, left: Any) -> Any:
+    return holds(left, right)
+
+
 def conditions(sql: PrimitiveType, values: Sequence[Any]) -> list[tuple[Predicate, Any]]:
     """Returns conditions with their truth for a shown value; `values` are some existing ones."""
-    near = values + ([each + step for each in values for step in (-1, 1)] if sql is not STRING else ["0", "g"])
-    column, found = Column(("c",)), []
+    near = [*values, *([each + step for each in values for step in (-1, 1)] if sql is not STRING else ["0", "g"])]
+    column, found = Column(("c",)), list[tuple[Predicate, Any]]()
     for value, (operator, holds) in product(near, OPERATORS.items()):
-        found.append((Compare(operator, column, Literal(value, sql)), lambda each, h=holds, v=value: h(each, v)))
+        found.append((Compare(operator, column, Literal(value, sql)), partial(holds_for, holds, value)))
     for count in (1, 3, 12):
         some = values[::2][:count]
         among = In(column, tuple(Literal(each, sql) for each in some))
-        found.append((among, lambda each, s=some: each in s))
-        found.append((Not(among), lambda each, s=some: each not in s))
+        found.append((among, partial(contains, some)))
+        found.append((Not(among), partial(lacks, some)))
     if sql is STRING:
         for value, length in product(values[::3], (1, 2, 5, 20)):
             prefix = value[:length]
-            found.append((StartsWith(column, prefix), lambda each, p=prefix: each.startswith(p)))
+            found.append((StartsWith(column, prefix), partial(begins_with, prefix)))
     return found
 
 
@@ -132,7 +149,7 @@ def test_no_file_is_left_out_that_has_a_matching_row(
     )
     held: dict[str, list[Any]] = {}
     for number in range(20):
-        entries, partitions = [], []
+        entries, partitions = list[dict[str, Any]](), list[Any]()
         for at in range(2):
             stored = some_values(kind, chance)
             if parsed is not None:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,7 @@ def test_a_snapshot_that_fails_leaves_no_files(bare: BareLake, monkeypatch: pyte
     assert not [path for path in bare.path("t").rglob("*") if path.is_file() and path.suffix in (".parquet", ".puffin")]
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[BareLake, Path], object]] = {
     "nothing": lambda bare, place: None,
     "rows of the other table": lambda bare, place: bare.append("d", {"id": [7]}),
     "deleted rows of it": lambda bare, place: _delete(bare, [0, 1]),

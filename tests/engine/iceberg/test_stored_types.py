@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.conversions import from_bytes
 from pyiceberg.table import StaticTable
+from pyiceberg.types import PrimitiveType as PyIcebergPrimitive
 
 from catalog.conditions import IcebergFeatureNotSupported
 from engine.formats.iceberg.iceberg_format import IcebergFormat
@@ -176,6 +177,7 @@ def test_bounds_are_those_of_the_values(session: LakeSession, lake: Path) -> Non
     found = {}
     for name in ("u", "f", "t"):
         field = schema.find_field(name)
+        assert isinstance(field.field_type, PyIcebergPrimitive)
         low, high = (bounds[field.field_id] for bounds in (task.file.lower_bounds, task.file.upper_bounds))
         found[name] = (from_bytes(field.field_type, low), from_bytes(field.field_type, high))
     assert found == {
@@ -227,7 +229,7 @@ TERMS = (
     *("u", "f", "t", "year(n)", "month(n)", "day(n)", "hour(n)", "n"),
 )
 # Rows, and the partition values in the specification: its vectors, and units before 1970.
-PARTS = [
+PARTS: list[tuple[str, dict[str, Any]]] = [
     (
         f"1, '{U1}', X'00010203', '22:31:08', TIMESTAMP_NTZ'2017-11-16 22:31:08'",
         {

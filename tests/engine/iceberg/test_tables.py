@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
@@ -19,6 +19,7 @@ from pyiceberg.utils.datetime import datetime_to_micros
 from engine.main import LakeSession
 from tests.engine.iceberg.foreign import open_duckdb
 from tests.engine.lake_sessions import refuse, rows, run
+from tests.present import present
 from tests.samples import some
 
 pytestmark = pytest.mark.spark
@@ -57,7 +58,7 @@ TERMS = (
     " truncate(50, dec), truncate(3, s), years(n), month(n), day(at), hours(n), s, bin, d"
 )
 # The specification's vectors: a column, its value, and partition values.
-VALUES = (
+VALUES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("l", "34", {"l_bucket": 3, "l_trunc": 30}),
     ("l", "-1", {"l_bucket": 8, "l_trunc": -10}),
     ("l", "0", {"l_bucket": 12, "l_trunc": 0}),
@@ -173,11 +174,12 @@ def test_files_are_sorted_by_what_transforms_make(session: LakeSession) -> None:
         " array('', 'ab', 'ac', 'é', '😀')[id % 5], CAST(id * 7 % 45 - 20 AS INT) FROM range(90)",
     )
     (file,) = folder(session, "ordered").rglob("*.parquet")
-    bucket, day = BucketTransform(3).transform(DecimalType(2, 2)), DayTransform().transform(TimestamptzType())
+    bucket = BucketTransform(3).transform(DecimalType(2, 2))
+    day: Callable[[Any], int | None] = DayTransform().transform(TimestamptzType())
     keys = [
         (
             bucket(row["c"]),
-            -1e9 if row["at"] is None else -day(datetime_to_micros(row["at"])),
+            -1e9 if row["at"] is None else -present(day(datetime_to_micros(row["at"]))),
             row["s"][:1].encode(),
             row["i"] // 10,
         )

@@ -36,12 +36,12 @@ from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import parse_setting
 from engine.sql.dialect.type_text import parse_type
-from engine.statements.parse import parse
 from engine.tables.definition import TableDefinition
 from engine.types.schema import StructType, format_data_type
 from engine.types.sql_types import column_sql_type, format_sql_type
 from tests.engine.contexts import NO_CONSTANTS
 from tests.engine.delta.log_builder import add, json_lines
+from tests.engine.parsed import parse_one
 from tests.engine.planned import make_table
 
 P = TypeVar("P")
@@ -73,6 +73,11 @@ class FixedAnswers:
         return self.variables
 
 
+def delta_definition(definition: TableDefinition | None) -> Definition:
+    assert isinstance(definition, Definition)
+    return definition
+
+
 def shown_columns(definition: TableDefinition | None) -> str:
     """`name type [NOT NULL]`, with commas between."""
     assert isinstance(definition, Definition)
@@ -82,7 +87,7 @@ def shown_columns(definition: TableDefinition | None) -> str:
     )
 
 
-def data_file(path: str, values: Mapping[str, str | None] | None = None, **fields: Any) -> Add:
+def data_file(path: str, values: Mapping[str, str | None] | None = None, /, **fields: Any) -> Add:
     """Returns a file, with 10 rows by default, in the partition with these `values`."""
     return add(path, **{"partition_values": dict(values or {}), "stats": json.dumps({"numRecords": 10}), **fields})
 
@@ -137,7 +142,7 @@ class PlanningLake:
         for key, value in settings.items():
             setting, canonical = parse_setting(key, value)
             state = state.with_value(setting.key, canonical)
-        bound = bind_statement(parse(text), Binder(state, self.sources, NO_CONSTANTS))
+        bound = bind_statement(parse_one(text), Binder(state, self.sources, NO_CONSTANTS))
         assert isinstance(bound, BoundStatement), bound
         return bound
 

@@ -35,44 +35,41 @@ def analyzed(planning: PlanningLake, text: str) -> tuple[AnalyzedStatement, Reco
     return analyze_statement(authorize_statement(planning.bound(text)), query), query
 
 
-SMALL = "SELECT a FROM `__scan_0` AS `plain`"
-WITH_COLUMNS = {
-    "CREATE TABLE made AS SELECT a FROM plain": SMALL,
-    "CREATE OR REPLACE TABLE plain AS SELECT a FROM plain": SMALL,
-    "CREATE TEMPORARY VIEW v AS SELECT a FROM plain": SMALL,
-    "INSERT INTO plain BY NAME SELECT a FROM plain": SMALL,
-    "INSERT WITH SCHEMA EVOLUTION INTO plain SELECT a FROM plain": SMALL,
-    "INSERT INTO plain AS t REPLACE ON t.a = s.a (SELECT a FROM plain) AS s": f"({SMALL})",
-    "EXPLAIN INSERT INTO plain BY NAME SELECT a FROM plain": SMALL,
-    "MERGE INTO sales t USING (SELECT a FROM plain) s ON t.id = s.a WHEN MATCHED THEN DELETE": (
-        f"SELECT * FROM ({SMALL}) s"
-    ),
-}
+WITH_COLUMNS = (
+    "CREATE TABLE made AS SELECT a FROM plain",
+    "CREATE OR REPLACE TABLE plain AS SELECT a FROM plain",
+    "CREATE TEMPORARY VIEW v AS SELECT a FROM plain",
+    "INSERT INTO plain BY NAME SELECT a FROM plain",
+    "INSERT WITH SCHEMA EVOLUTION INTO plain SELECT a FROM plain",
+    "INSERT INTO plain AS t REPLACE ON t.a = s.a (SELECT a FROM plain) AS s",
+    "EXPLAIN INSERT INTO plain BY NAME SELECT a FROM plain",
+    "MERGE INTO sales t USING (SELECT a FROM plain) s ON t.id = s.a WHEN MATCHED THEN DELETE",
+)
 
 
 @pytest.mark.parametrize("text", WITH_COLUMNS)
 def test_statements_whose_plan_depends_on_the_columns_of_a_query(planning: PlanningLake, text: str) -> None:
     found, query = analyzed(planning, text)
-    assert found.columns == COLUMNS and found.query.text == WITH_COLUMNS[text] == query.columns[0]
+    assert found.columns == COLUMNS and found.query.text == query.columns[0]
     assert len(query.columns) == 1 and not query.variables
 
 
-WITHOUT_COLUMNS = {
-    "SELECT a FROM plain": SMALL,
-    "EXPLAIN SELECT a FROM plain": SMALL,
-    "DESCRIBE QUERY SELECT a FROM plain": SMALL,
-    "SET VAR x = (SELECT a FROM plain)": None,
-    "INSERT INTO plain SELECT a FROM plain": SMALL,
-    "INSERT OVERWRITE plain SELECT a FROM plain": SMALL,
-    "INSERT INTO plain REPLACE USING (a) SELECT a FROM plain": SMALL,
-}
+WITHOUT_COLUMNS = (
+    "SELECT a FROM plain",
+    "EXPLAIN SELECT a FROM plain",
+    "DESCRIBE QUERY SELECT a FROM plain",
+    "SET VAR x = (SELECT a FROM plain)",
+    "INSERT INTO plain SELECT a FROM plain",
+    "INSERT OVERWRITE plain SELECT a FROM plain",
+    "INSERT INTO plain REPLACE USING (a) SELECT a FROM plain",
+)
 
 
 @pytest.mark.parametrize("text", WITHOUT_COLUMNS)
 def test_unused_query_columns_are_not_analyzed(planning: PlanningLake, text: str) -> None:
     found, query = analyzed(planning, text)
     assert found.columns is None and query == RecordedColumns()
-    assert WITHOUT_COLUMNS[text] in (None, found.query.text)
+    assert [scan.label for scan in found.query.scans] == ["`spark_catalog`.`default`.`plain`"]
 
 
 @pytest.mark.parametrize(
@@ -99,11 +96,10 @@ def test_statements_without_a_source(planning: PlanningLake, text: str) -> None:
 def test_the_variables_of_a_view_of_the_catalog(planning: PlanningLake) -> None:
     """A temporary view may read them."""
     found, query = analyzed(planning, "CREATE VIEW v AS SELECT a FROM plain")
-    assert found.variables == ("x",) and query.variables == [SMALL] == query.columns
+    assert found.variables == ("x",) and query.variables == query.columns == [found.query.text]
     assert analyzed(planning, "CREATE TEMPORARY VIEW v AS SELECT a FROM plain")[0].variables == ()
 
 
 def test_an_insert_says_of_its_rows(planning: PlanningLake) -> None:
     found, _ = analyzed(planning, "INSERT INTO ruled (note, id) VALUES ('x', DEFAULT)")
     assert found.insert is not None and found.insert.rows.insert_columns == ("note",)
-    assert found.query.text == "SELECT c0 FROM (VALUES ('x', NULL)\n) AS given(c0, c1)"

@@ -88,7 +88,7 @@ def survivors(generated: dict[str, GenerationExpression], predicate: Predicate, 
 
 
 def at(operator: str, *fields: int) -> Compare:
-    return compare("ts", operator, datetime(*fields, tzinfo=UTC))  # type: ignore[misc]
+    return compare("ts", operator, datetime(*fields, tzinfo=UTC))  # type: ignore[arg-type, misc]
 
 
 DAYS = [{"p": f"2024-05-{day:02d}"} for day in range(1, 10)] + [{"p": None}]
@@ -281,7 +281,7 @@ def derivations(draw: st.DrawFn, kind_of_expression: str) -> tuple[GenerationExp
     path = expression.base
     kind = TYPES[path]
     near = st.integers(-3, 3).map(lambda hours: hours * 3_600_000_000) | st.just(0)
-    leaves = []
+    leaves = list[Predicate]()
     for _ in range(draw(st.integers(1, 2))):
         operand: Any = Column(path)
         compared = kind
@@ -295,8 +295,9 @@ def derivations(draw: st.DrawFn, kind_of_expression: str) -> tuple[GenerationExp
             leaves.append(StartsWith(operand, value))
         else:
             leaves.append(Compare(draw(st.sampled_from(Operator)), operand, Literal(value, compared)))
-    combined = draw(st.sampled_from([And, Or]))(tuple(leaves))
-    return expression, row, draw(st.sampled_from([combined, combined, combined, Not(combined), IsNull(Column(path))]))
+    combined: Predicate = And(tuple(leaves)) if draw(st.booleans()) else Or(tuple(leaves))
+    predicates: list[Predicate] = [combined, combined, combined, Not(combined), IsNull(Column(path))]
+    return expression, row, draw(st.sampled_from(predicates))
 
 
 @pytest.mark.parametrize("kind_of_expression", EXPRESSIONS)

@@ -45,7 +45,7 @@ def snapshot(*files: Action) -> Snapshot:
 def file(path: str, rows: int | None = 10, low: Any = 1, high: Any = 9, nulls: int = 0, **more: Any) -> Action:
     """Returns a file with the same bounds for all data columns; `column` names one alone."""
     column = more.pop("column", "id")
-    stats = {"minValues": {column: low}, "maxValues": {column: high}, "nullCount": {column: nulls}}
+    stats: dict[str, Any] = {"minValues": {column: low}, "maxValues": {column: high}, "nullCount": {column: nulls}}
     stats |= {} if rows is None else {"numRecords": rows}
     stats |= more.pop("stats", {})
     partition = {"day": more.pop("day", "2024-01-01"), "n": more.pop("n", "1")}

@@ -336,7 +336,7 @@ TABLE = TableColumns(
     physical_schema=physical_schema(SCHEMA, "name"),
     time_zone=ZoneInfo("America/New_York"),
 )
-PARTITIONS = [
+PARTITIONS: list[dict[str, Any]] = [
     {"col-1": "2024-05-01", "at": "2024-05-01 00:00:00", "col-2": "1"},
     {"col-2": "2", "col-1": "2024-05-02", "at": "2024-05-01T04:00:00.000000Z"},
     {"col-1": "", "at": None, "col-2": None},

@@ -43,14 +43,14 @@ def or_(left: bool | None, right: bool | None) -> bool | None:
 @pytest.mark.parametrize(("operation", "meaning"), [(conjoin, and_), (disjoin, or_)])
 def test_binary_operations_contain_all_member_results(operation, meaning) -> None:  # type: ignore[no-untyped-def]
     left, right = (side.ravel() for side in np.meshgrid(ALL_SETS, ALL_SETS))
-    for one, other, result in zip(left, right, operation(left, right), strict=True):
+    for one, other, result in zip(left.tolist(), right.tolist(), operation(left, right).tolist(), strict=True):
         made = {meaning(a, b) for a, b in itertools.product(members(one), members(other))}
         if members(one) and members(other):
             assert members(result) == made
 
 
 def test_not_swaps_true_and_false() -> None:
-    for one, result in zip(ALL_SETS, negate(ALL_SETS), strict=True):
+    for one, result in zip(ALL_SETS.tolist(), negate(ALL_SETS).tolist(), strict=True):
         assert members(result) == {None if value is None else not value for value in members(one)}
 
 

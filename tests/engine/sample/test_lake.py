@@ -14,7 +14,6 @@ import pytest
 from catalog.discovery.discovery import ServedFolder
 from catalog.store.files import LocalTree
 from engine.delta import load_snapshot
-from engine.sample import lake as sample_lake
 from engine.sample.data import make_sample_rows
 from engine.sample.lake import ensure_sample_lake
 
@@ -138,7 +137,7 @@ def test_a_failed_attempt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(sample_lake.pq, "write_table", full)
+    monkeypatch.setattr("engine.sample.lake.pq.write_table", full)
     with pytest.raises(OSError, match="no space"):
         ensure_sample_lake(str(tmp_path / "lake"))
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +146,11 @@ def test_a_failed_attempt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 def test_of_two_servers_that_start_at_once_one_writes(tmp_path: Path, lake: Path) -> None:
     """The other finds the lake in its place when it is about to rename its own."""
     place = tmp_path / "lake"
-    ensure_sample_lake(str(place), progress=lambda step: shutil.copytree(lake, place) and None)
+
+    def write_first(step: str) -> None:
+        shutil.copytree(lake, place)
+
+    ensure_sample_lake(str(place), progress=write_first)
     assert os.listdir(tmp_path) == ["lake"]
     assert sorted(path.relative_to(place) for path in place.rglob("*")) == sorted(
         path.relative_to(lake) for path in lake.rglob("*")

@@ -21,7 +21,7 @@ from engine.tables.given_rows import GivenRows, Row
 
 pytestmark = pytest.mark.spark
 
-OBJECTS = [("c", f"s{schema}", f"t{table}") for schema in range(3) for table in range(3)]
+OBJECTS: list[tuple[str, ...]] = [("c", f"s{schema}", f"t{table}") for schema in range(3) for table in range(3)]
 PER_OBJECT = 2
 COLUMNS = [("table_catalog", "string"), ("table_schema", "string"), ("table_name", "string"), ("n", "int")]
 KEYS = ("table_catalog", "table_schema", "table_name")

@@ -14,7 +14,13 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JError
 
-from catalog.conditions import JavaNotFound, SparkRestarting, SparkSettingFixed, SparkUnavailable
+from catalog.conditions import (
+    JavaNotFound,
+    SparkRestarting,
+    SparkSettingFixed,
+    SparkSettingInvalid,
+    SparkUnavailable,
+)
 from engine.spark.jvm import ensure_java
 from engine.spark.session import SparkDriver, Supervision
 from tests.engine.spark.scans import rows
@@ -156,6 +162,25 @@ def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(SparkUnavailable):
         start_spark(local_dir=str(tmp_path), master="no-such-master")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        ("spark.sql.ansi.enabled", "maybe", "It should be a/an 'boolean' value."),
+        ("spark.memory.fraction", "x", 'Illegal value for config key spark.memory.fraction: For input string: "x"'),
+    ],
+)
+def test_start_with_invalid_spark_setting_names_setting_value_and_reason(
+    key: str, value: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(SparkSettingInvalid) as caught:
+        start_spark(conf={key: value})
+    error = caught.value
+    assert (error.condition, error.key, error.value) == ("INVALID_CONF_VALUE.SPARK_CONF", key, value)
+    assert error.reason.endswith(reason)
+    assert "Spark does not start" in caplog.text and "\tat " in caplog.text
 
 
 @pytest.mark.spark

@@ -16,6 +16,7 @@ from engine.spark.file_lists import ScannedBytes
 from engine.spark.session import ExecSession, SparkDriver, SparkOptions, _conf
 from engine.sql.query.values import ExplainMode
 from engine.tables.scan import Scan
+from engine.types.schema import StructType
 from tests.bench.sides import own_spark
 from tests.engine.spark.scans import DataFile, write_scan
 
@@ -81,9 +82,9 @@ def test_repeated_file_counts_once_for_scan_limit() -> None:
         relation="s",
         label="s",
         table_root="/t",
-        schema=None,
+        schema=StructType(()),
         partition_columns=(),
-        files=files,  # type: ignore[arg-type]
+        files=files,
     )
     other, counted = replace(scan, relation="o"), ScannedBytes(70)
     for rows in (pa.array([0, 1]), pa.array([1]), pa.array([0, 2]), None):

@@ -237,13 +237,18 @@ def test_unknown_java_call_is_a_bug_and_no_restart(spark: Spark) -> None:
     assert not spark.runs[0].retries and len(spark.runs) == 1
 
 
+def connection_lost() -> Exception:
+    error: Exception = Py4JNetworkError("Answer from Java side is empty")
+    return error
+
+
 def test_a_cancelled_statement_that_dies_with_spark_was_cancelled(spark: Spark) -> None:
     session, request = ExecSession(spark.supervisor, spark.results), StatementRequest(identity=Identity("ann"))
     write(session)
 
     def cancel_and_die() -> Exception:
         request.cancel.cancel()
-        return Py4JNetworkError("Answer from Java side is empty")
+        return connection_lost()
 
     spark.runs[0].sessions[0].fault = cancel_and_die
     with pytest.raises(StatementCancelled):
@@ -270,7 +275,7 @@ def ended_for_others(spark: Spark, run: Process) -> Exception:
     """Returns the error from a call in `run`, which was healthy and is replaced during the call."""
     spark.supervisor.restart("a statement in it does not end")
     assert eventually(lambda: spark.supervisor.was_condemned(run))
-    return Py4JNetworkError("Answer from Java side is empty")
+    return connection_lost()
 
 
 @CALLS

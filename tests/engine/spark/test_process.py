@@ -63,7 +63,7 @@ def process(java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         allowed_table_functions=(),
         file_lists=file_lists,
     )
-    made = SparkProcess(java, java, launch)  # type: ignore[arg-type]
+    made = SparkProcess(java, java, launch)
     yield made
     made._end()
     file_lists.server.close()

@@ -227,10 +227,10 @@ def test_unread_rows_are_not_produced(
 
 def test_failure_after_the_requested_rows_is_not_reached(spark: ExecSession) -> None:
     text = "SELECT id, IF(id > 900000, raise_error('late'), repeat('x', 10)) AS s FROM range(0, 1000000, 1, 100)"
-    for wanted in ({"rows_wanted": 1000}, {"bytes_wanted": 1000}, {"bytes_wanted": 1 << 20}):
-        result = spark.stream_query(
-            ReadPlan(text=text, scans=()), StatementRequest(identity=Identity("alice"), **wanted)
-        )
+    wishes: tuple[dict[str, Any], ...] = ({"rows_wanted": 1000}, {"bytes_wanted": 1000}, {"bytes_wanted": 1 << 20})
+    for wanted in wishes:
+        request = StatementRequest(identity=Identity("alice"), **wanted)
+        result = spark.stream_query(ReadPlan(text=text, scans=()), request)
         table = pa.Table.from_batches(result.batches(), result.schema)
         assert table.column("id").to_pylist() == list(range(table.num_rows))
         assert table.num_rows >= 1000 if "rows_wanted" in wanted else table.nbytes > wanted["bytes_wanted"]

@@ -50,7 +50,7 @@ def test_columns_keep_the_order_of_the_table(spark: ExecSession, sales: Scan) ->
     ]
 
 
-FILTERS = (
+FILTERS: tuple[tuple[str, list[int]], ...] = (
     ("day = DATE '2024-01-01'", [1, 2]),
     ("day <> DATE '2024-01-01'", [3]),
     ("day IS NULL", [4]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import tzinfo
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.pruning.estimates import Estimate
 from engine.pruning.predicates import Predicate
 from engine.spark.session import ExecSession, SparkDriver
 from engine.tables.scan import PrunedFiles, TableRead
@@ -31,6 +33,9 @@ class BlockedPruning:
         self.is_requested.set()
         self.is_let_go.wait(TIMEOUT_S)
         return PrunedFiles(None, READ)
+
+    def estimate(self, predicate: Predicate, zone: tzinfo | None, columns: Collection[str]) -> Estimate:
+        raise AssertionError("the query reads without estimates")
 
 
 def test_others_run_while_the_planning_of_one_hangs(

@@ -32,7 +32,7 @@ def test_wide_write_is_tokenized_as_often_as_a_narrow_one(
     tokenize = Tokenizer.tokenize
     for number in (2, 200):
         text = statement([f"c{each}" for each in range(number)])
-        long_texts = []
+        long_texts = list[int]()
 
         def counted(self: Tokenizer, sql: str, length: int = len(text), found: list[int] = long_texts) -> object:
             if 2 * len(sql) > length:

@@ -19,7 +19,7 @@ from catalog.discovery.other_tables import NO_OTHER_TABLES, OtherTables
 from engine.delta.log.commit_reader import make_adds
 from engine.delta.snapshot.row_files import read_deletion_vector
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.delta.spec.actions import CheckpointMetadata, DeletionVectorDescriptor, Sidecar
+from engine.delta.spec.actions import Action, CheckpointMetadata, DeletionVectorDescriptor, Sidecar
 from engine.delta.spec.paths import LOG_DIR, checkpoint_v2_name
 from engine.storage.confinement import FILE_BYTES_MAX, Confinement
 from engine.storage.deletion_vectors import VECTOR_BYTES_MAX, relative_deletion_vector
@@ -199,7 +199,7 @@ def test_a_version_is_described_but_its_files_are_refused() -> None:
 def test_a_sidecar_elsewhere_is_refused_though_commits_could_stand_in(path: str, extension: str) -> None:
     log = LogBuilder(storage=DictStorage("dict://lake/t"))
     log.create(add("a"))
-    top = [CheckpointMetadata(version=0), PROTOCOL, METADATA, Sidecar(path=path, size_in_bytes=10)]
+    top: list[Action] = [CheckpointMetadata(version=0), PROTOCOL, METADATA, Sidecar(path=path, size_in_bytes=10)]
     data = json_lines(top) if extension == "json" else parquet_bytes(top)
     log.put(checkpoint_v2_name(0, UUID_TEXT, extension), data)
     with pytest.raises(LogPathNotAllowed):
@@ -210,7 +210,8 @@ def test_an_encoded_sidecar_is_found() -> None:
     log = LogBuilder()
     log.create(add("a"))
     log.sidecar("a b%.parquet", [add("a")])
-    top = [CheckpointMetadata(version=0), PROTOCOL, METADATA, Sidecar(path="a%20b%25.parquet", size_in_bytes=10)]
+    sidecar = Sidecar(path="a%20b%25.parquet", size_in_bytes=10)
+    top: list[Action] = [CheckpointMetadata(version=0), PROTOCOL, METADATA, sidecar]
     log.put(checkpoint_v2_name(0, UUID_TEXT, "json"), json_lines(top))
     log.drop(f"{0:020}.json")
     assert Snapshot.load(log.storage).files["path"].to_pylist() == ["a"]

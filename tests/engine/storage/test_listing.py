@@ -130,7 +130,12 @@ def storage(scheme: str, kind: type[Paged]) -> tuple[FsspecStorage, Any]:
 def _loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     made: list[asyncio.AbstractEventLoop] = []
     new = asyncio.new_event_loop
-    monkeypatch.setattr(asyncio, "new_event_loop", lambda: made.append(new()) or made[-1])
+
+    def record() -> asyncio.AbstractEventLoop:
+        made.append(new())
+        return made[-1]
+
+    monkeypatch.setattr(asyncio, "new_event_loop", record)
     yield
     for loop in made:
         loop.call_soon_threadsafe(loop.stop)

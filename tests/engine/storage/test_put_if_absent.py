@@ -14,7 +14,6 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from catalog.conditions import StorageNotWritable
-from engine.storage import put_if_absent
 from engine.storage.put_if_absent import put_fsspec
 from engine.storage.storage import FsspecStorage, Storage, open_storage
 
@@ -97,7 +96,7 @@ def test_a_link_whose_answer_is_lost_counts(tmp_path: Path, monkeypatch: pytest.
         link(source, target)
         raise FileExistsError(errno.EEXIST, "File exists")
 
-    monkeypatch.setattr(put_if_absent.os, "link", link_and_fail)
+    monkeypatch.setattr("engine.storage.put_if_absent.os.link", link_and_fail)
     assert open_storage(str(tmp_path)).put_if_absent(NAME, b"x")
 
 
@@ -105,7 +104,7 @@ def test_a_file_system_without_links_is_refused(tmp_path: Path, monkeypatch: pyt
     def no_links(source: str, target: str) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr(put_if_absent.os, "link", no_links)
+    monkeypatch.setattr("engine.storage.put_if_absent.os.link", no_links)
     with pytest.raises(StorageNotWritable, match="hard links"):
         open_storage(str(tmp_path)).put_if_absent(NAME, b"x")
     assert os.listdir(tmp_path / "_delta_log") == []

@@ -12,7 +12,6 @@ import pytest
 
 from catalog.conditions import AuditLogBroken, AuditLogInUse, AuditNotWritten
 from catalog.system.audit_table import log_files
-from gateway.audit import audit_log as log_module
 from gateway.audit.audit_log import AuditLog, log_contents
 from gateway.audit.chain import GAP, verify
 
@@ -43,7 +42,7 @@ def test_audit_log_continues_after_a_restart(tmp_path: Path) -> None:
 def test_a_new_day_is_a_new_file_and_the_clock_may_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     audit_log = AuditLog(tmp_path)
     for seconds in (1_767_225_599, 1_767_225_601, 1_767_225_598):  # around midnight before 2026-01-01
-        monkeypatch.setattr(log_module.time, "time_ns", lambda seconds=seconds: seconds * 10**9)
+        monkeypatch.setattr("gateway.audit.audit_log.time.time_ns", lambda seconds=seconds: seconds * 10**9)
         audit_log.write({"event": "e"})
     audit_log.close()
     assert [path.name for path in log_files(tmp_path)] == ["audit-2025-12-31.jsonl", "audit-2026-01-01.jsonl"]
@@ -52,10 +51,12 @@ def test_a_new_day_is_a_new_file_and_the_clock_may_go_back(tmp_path: Path, monke
 
 def test_threads_write_whole_lines(tmp_path: Path) -> None:
     audit_log = AuditLog(tmp_path)
-    threads = [
-        threading.Thread(target=lambda: [audit_log.write({"event": "e", "text": "x" * 5000}) for _ in range(50)])
-        for _ in range(8)
-    ]
+
+    def write_records() -> None:
+        for _ in range(50):
+            audit_log.write({"event": "e", "text": "x" * 5000})
+
+    threads = [threading.Thread(target=write_records) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -85,7 +86,7 @@ def test_a_line_that_cannot_be_written_whole_is_not_there(
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(descriptor, content[:written])
 
-    monkeypatch.setattr(log_module.os, "write", fail)
+    monkeypatch.setattr("gateway.audit.audit_log.os.write", fail)
     with pytest.raises(AuditNotWritten, match="space|full"):
         audit_log.write({"event": "lost"})
     monkeypatch.undo()

@@ -30,7 +30,6 @@ from engine.runtime.accesses import (
 from engine.runtime.identity import Identity, Method
 from engine.runtime.request import StatementRequest
 from engine.runtime.results import ResultStream
-from gateway.audit import audit_log as log_module
 from gateway.audit.audit_log import AuditLog, log_contents
 from gateway.audit.auditor import LogAuditor
 from gateway.audit.chain import verify
@@ -173,7 +172,7 @@ def test_another_users_statement_is_not_ended_without_a_record(
 ) -> None:
     session = server.registry.open_session(ANN, origin=ORIGIN)
     operation = session.execute("SLEEP 60")
-    monkeypatch.setattr(log_module.os, "write", lambda *_: 0)
+    monkeypatch.setattr("gateway.audit.audit_log.os.write", lambda *_: 0)
     with pytest.raises(AuditNotWritten):
         server.registry.end_operation(operation.id, ADMIN)
     with pytest.raises(AuditNotWritten):
@@ -184,7 +183,7 @@ def test_another_users_statement_is_not_ended_without_a_record(
 
 def test_unrecordable_statement_does_not_run(server: AuditedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     session = server.registry.open_session(ANN, origin=ORIGIN)
-    monkeypatch.setattr(log_module.os, "write", lambda *_: 0)
+    monkeypatch.setattr("gateway.audit.audit_log.os.write", lambda *_: 0)
     operation = session.execute("INSERT")
     assert operation.wait(60) is OperationState.FAILED
     assert isinstance(operation.error, AuditNotWritten) and not server.effects
@@ -197,7 +196,7 @@ def test_unrecordable_statement_does_not_run(server: AuditedServer, monkeypatch:
 
 @pytest.mark.parametrize("server", [(StatementText.FULL, OnFailure.LOG)], indirect=True)
 def test_with_that_setting_it_is_done_all_the_same(server: AuditedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_module.os, "write", lambda *_: 0)
+    monkeypatch.setattr("gateway.audit.audit_log.os.write", lambda *_: 0)
     assert server.run("INSERT").error is None and server.effects == ["inserted"]
 
 

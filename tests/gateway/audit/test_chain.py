@@ -53,7 +53,7 @@ def test_changed_record_is_located(change: str) -> None:
             lines.insert(2, format_line(ChainEnd(2, "f" * 64), {"event": "e"}))
         case "number":
             lines[2] = lines[2].replace(b'"seq":3', b'"seq":4')
-        case "no json":
+        case _:
             lines[2] = b"-"
     chain_end, broken = verify(file(*lines))
     assert broken is not None and broken.line in (3, 4)

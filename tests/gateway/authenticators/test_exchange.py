@@ -46,6 +46,9 @@ class Asking:
     def ensure_current(self, identity: Identity) -> None:
         pass
 
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        raise AssertionError("no client impersonates")
+
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         return self
 

@@ -180,9 +180,12 @@ def test_an_unknown_user_is_verified_too(users: Path, monkeypatch: pytest.Monkey
     secrets_seen: list[str | None] = []
     verifier = PasswordVerifier()
     matches = verifier.matches
-    monkeypatch.setattr(
-        verifier, "matches", lambda password, stored: secrets_seen.append(stored) or matches(password, stored)
-    )
+
+    def record(password: str, stored: str | None) -> bool:
+        secrets_seen.append(stored)
+        return matches(password, stored)
+
+    monkeypatch.setattr(verifier, "matches", record)
     for user in ("ann", "eve"):
         with pytest.raises(CredentialsRefused):
             PasswordFile(users, verifier).log_in(user, "x")

@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -319,7 +320,13 @@ def test_progress_is_one_line() -> None:
     profile["reads"] = [{"files": 2, "files_total": 9}]
     assert progress_text(profile) == "execute, 2 of 9 files, [##########..........] 4 of 8 tasks, 5 rows"
     assert progress_text(profile | {"statements_begun": 3}).startswith("statement 3, execute, 2 of 9 files")
-    nothing = {"stage": None, "statements_begun": 0, "tasks": dict.fromkeys(tasks, 0), "reads": [], "rows": 0}
+    nothing: dict[str, object] = {
+        "stage": None,
+        "statements_begun": 0,
+        "tasks": dict.fromkeys(tasks, 0),
+        "reads": [],
+        "rows": 0,
+    }
     assert progress_text(nothing) == "starting"
 
 
@@ -465,9 +472,12 @@ class Keys:
         self._live, self._keys, self._typed = live, keys, typed
         self.thread = threading.Thread(target=self._type, daemon=True)
 
+    def _has_run(self, count: int) -> bool:
+        return len(self._live.engine.runs) >= count
+
     def _type(self) -> None:
         for count, keys in self._keys.items():
-            assert eventually(lambda wanted=count: len(self._live.engine.runs) >= wanted)
+            assert eventually(partial(self._has_run, count))
             self._typed.send_text(keys)
 
 

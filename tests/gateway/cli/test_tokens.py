@@ -37,7 +37,7 @@ def test_tokens_come_and_go(file: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_a_token_of_a_user_whom_nobody_knows(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tokens(file, "create", "etl", "--groups", "loaders, staff") == 0
     identity = Tokens(TokenStore(file), None).log_in(capsys.readouterr().out.strip())
-    assert (identity.principal, identity.groups) == ("etl", {"loaders", "staff"})
+    assert (identity.principal, identity.groups) == ("etl", frozenset({"loaders", "staff"}))
 
 
 @pytest.mark.parametrize(

@@ -84,8 +84,8 @@ def test_failed_write_has_a_result_set_so_that_node_reads_its_error(
 
     lab.engine.answers["INSERT"] = answer
     response = send(client, session, "INSERT")
-    answer = response.directResults.operationStatus
-    assert (answer.operationState, answer.hasResultSet) == (State.ERROR_STATE, True)
+    status = response.directResults.operationStatus
+    assert (status.operationState, status.hasResultSet) == (State.ERROR_STATE, True)
     assert response.operationHandle.hasResultSet is True
 
 

@@ -44,7 +44,7 @@ def test_an_unknown_method_is_an_exception_and_the_connection_lives(
 
 
 def test_error_after_an_answer_does_not_lose_it(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
-    client = Client(Peer("127.0.0.1"), afterwards=lambda: 1 / 0)  # type: ignore[arg-type,return-value]
+    client = Client(Peer("127.0.0.1"), afterwards=lambda: 1 / 0)  # type: ignore[arg-type]
     dispatcher = Dispatcher(lab.service, client)
     dispatcher.follow_up()
     dispatcher.follow_up()

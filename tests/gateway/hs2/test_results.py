@@ -130,7 +130,12 @@ def test_clients_before_version_6_that_repeat_the_first_fetch_get_each_row_once(
     streams.give(0, 1)
     operation = execute(client, open_session(client, client_protocol=V5), "SELECT slowly", runAsync=True)
     settle(client, operation)
-    later = threading.Timer(0.2, lambda: (streams.give(2, 3), streams.end()))
+
+    def go_on() -> None:
+        streams.give(2, 3)
+        streams.end()
+
+    later = threading.Timer(0.2, go_on)
     later.start()
     response = fetch(client, operation, 65536, Orientation.FETCH_FIRST)
     later.join()

@@ -26,6 +26,9 @@ class Passwords:
     def ensure_current(self, identity: Identity) -> None:
         pass
 
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        raise AssertionError("no client impersonates")
+
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         assert peer == PEER
         return Password() if mechanism is Mechanism.PLAIN else Challenges()

@@ -19,6 +19,7 @@ from engine.runtime.results import ResultStream
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
+from gateway.sessions.operation_state import OperationState
 from tests.gateway.arrow_engine import fails, modifies, rows
 from tests.gateway.hs2.wire import (
     ERROR,
@@ -210,7 +211,7 @@ def test_running_statement_is_polled_and_cancelled_from_other_connection(
 
 
 def test_a_waiting_statement_is_initialized_and_never_pending(lab: Lab) -> None:
-    states = {service_module._STATES[state] for state in service_module.OperationState}
+    states = {service_module._STATES[state] for state in OperationState}
     assert State.PENDING_STATE not in states and len(states) == 7
 
 

@@ -30,7 +30,7 @@ State = t.TOperationState
 V10 = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V10
 
 
-class DispatcherTransport(TTransportBase):  # type: ignore[misc]
+class DispatcherTransport(TTransportBase):
     """Flushed bytes are a message to the dispatcher; reads return its reply."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import BODY_BYTES_MAX, HttpOptions, create_app
 from gateway.http.hosts import KnownHosts
 from tests.gateway.arrow_engine import fails, sleeps
@@ -75,8 +76,8 @@ def test_a_body_of_any_size_is_not_read(api: Api) -> None:
 def test_only_names_of_this_server_are_answered(api: Api, host: str, status: int) -> None:
     """A web page that points its own name at this machine gets nothing."""
     app = create_app(
-        api.lifecycle, None, HttpOptions(hosts=KnownHosts(["proxy.example", "other.example:8443", "[::2]", ""]))
-    )  # type: ignore[arg-type]
+        api.lifecycle, Anonymous(), HttpOptions(hosts=KnownHosts(["proxy.example", "other.example:8443", "[::2]", ""]))
+    )
     response = app.test_client().get("/healthz", headers={"Host": host})
     assert response.status_code == status
     assert (json.loads(response.data).get("error_code") == "PERMISSION_DENIED") == (status == 403)

@@ -8,6 +8,8 @@ import socket
 import time
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -86,6 +88,10 @@ def test_clients_that_dawdle_hold_no_worker(live: Live, sent: bytes) -> None:
     assert eventually(lambda: live.server.connection_count() == 0)
 
 
+def is_holding(live: Live, size_bytes: int) -> bool:
+    return live.server.held_bytes() > size_bytes
+
+
 def test_clients_that_do_not_read_hold_no_worker(live: Live) -> None:
     """Ten clients leave large responses unread, with six workers; a late one gets all its response.
 
@@ -100,7 +106,7 @@ def test_clients_that_do_not_read_hold_no_worker(live: Live) -> None:
         connection.connect(("127.0.0.1", live.port))
     for number, connection in enumerate(deaf, start=1):
         connection.sendall(post("SELECT wide"))
-        assert eventually(lambda number=number: live.server.held_bytes() > number * WIDTH // 2)
+        assert eventually(partial(is_holding, live, number * WIDTH // 2))
     ensure_well(live)
     status, body = read_answer(deaf[0])
     assert status == 200 and json.loads(body)["result"]["data_array"] == [["x" * WIDTH]]
@@ -119,7 +125,7 @@ def test_clients_that_do_not_read_hold_no_worker(live: Live) -> None:
         ({"body_s": 0.1}, POST + b"Content-Length: 2\r\n\r\n{", 408),
     ],
 )
-def test_each_part_of_a_request_has_a_deadline(limits: dict[str, float], sent: bytes, status: int | None) -> None:
+def test_each_part_of_a_request_has_a_deadline(limits: dict[str, Any], sent: bytes, status: int | None) -> None:
     with serving_http(**limits) as live, connect(live) as connection:
         connection.sendall(sent)
         statuses = [int(line.split()[1]) for line in read_all(connection).splitlines() if line.startswith(b"HTTP/")]

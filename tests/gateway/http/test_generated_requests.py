@@ -29,7 +29,7 @@ def test_no_request_is_an_internal_error(tmp_path: Path) -> None:
     program = client_environment("schemathesis", "schemathesis==4.32.5") / "schemathesis"
     with serving_http(threads=16) as live:
         excluded = [word for path in LEFT_OUT for word in ("--exclude-path", path)]
-        command = [program, "run", f"{live.url}/api/openapi.json", "--checks", CHECKS, *excluded]
+        command: list[str | Path] = [program, "run", f"{live.url}/api/openapi.json", "--checks", CHECKS, *excluded]
         options = ["--max-examples", "40", "--seed", "7", "--request-timeout", "60"]
         done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, timeout=900)
         assert done.returncode == 0, done.stdout[-8000:]

@@ -93,7 +93,7 @@ def test_links_begin_with_what_the_client_can_reach(
 ) -> None:
     options = HttpOptions(hosts=KnownHosts(["sql.example"]), public_url=public_url, proxies=proxies)
     client = create_app(api.lifecycle, Anonymous(), options).test_client()
-    client.environ_base[PEER] = Peer("127.0.0.1")
+    client.environ_base |= {PEER: Peer("127.0.0.1")}  # type: ignore[dict-item]
     body = {"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS", "wait_timeout": "50s"}
     answer = client.post(STATEMENTS, json=body, headers=headers)
     (link,) = json.loads(answer.data)["result"]["external_links"]

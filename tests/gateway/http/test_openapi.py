@@ -46,6 +46,6 @@ def test_without_a_log_in_nothing_is_answered(api: Api, described: Described) ->
     """Whatever else is wrong with the request."""
     api.peer = "192.0.2.7"  # another machine, which a server without authentication does not let in
     path = re.sub(r"\{\w+\}", "0", described.path)
-    body = {} if described.method == "post" else None
+    body: dict[str, object] | None = {} if described.method == "post" else None
     assert api.refuse(described.method.upper(), path, body) == (401, "UNAUTHENTICATED")
     assert not api.engine.runs and not api.registry.sessions()

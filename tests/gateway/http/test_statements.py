@@ -151,7 +151,7 @@ def test_running_statement_without_requests_is_canceled(make_api: Maker, in_sess
     left = api.submit("SLEEP 300", wait_timeout="0s", **session)
     (operation,) = api.registry.operations()
     polled = api.submit("SLEEP 300", wait_timeout="0s")
-    assert eventually(lambda: api.ask("GET", path_of(polled)) and operation.state is OperationState.CANCELED)
+    assert eventually(lambda: bool(api.ask("GET", path_of(polled))) and operation.state is OperationState.CANCELED)
     assert api.ask("GET", path_of(polled))["status"]["state"] == "RUNNING"
     status = api.ask("GET", path_of(left))["status"]
     assert status["state"] == "CANCELED"

@@ -55,7 +55,7 @@ def connection_to(live: Live) -> Iterator[http.client.HTTPConnection]:
 
 
 def post(
-    connection: http.client.HTTPConnection, body: bytes = OPEN, path: str = "/cliservice", **headers: str
+    connection: http.client.HTTPConnection, body: bytes = OPEN, path: str = "/cliservice", /, **headers: str
 ) -> tuple[int, Any, bytes]:
     connection.request("POST", path, body, TYPE | headers)
     response = connection.getresponse()
@@ -77,7 +77,7 @@ def test_every_path_reaches_the_same_service(live: Live, path: str) -> None:
 )
 def test_other_paths_are_not_found(live: Live, path: str) -> None:
     with connection_to(live) as connection:
-        assert post(connection, path=path)[0] in (404, 405)
+        assert post(connection, OPEN, path)[0] in (404, 405)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,12 @@ def test_the_status_of_an_ended_statement_is_answered_again_without_a_worker(
     at = message.index(b"GetOperationStatus") + len("GetOperationStatus")
     answered: list[str] = []
     answer = Conversation.answer
-    monkeypatch.setattr(Conversation, "answer", lambda *given: answered.append(given[2].principal) or answer(*given))
+
+    def record(*given: Any) -> object:
+        answered.append(given[2].principal)
+        return answer(*given)
+
+    monkeypatch.setattr(Conversation, "answer", record)
     replies = []
     with connection_to(live) as connection:
         for number in range(40):
@@ -262,6 +267,9 @@ class OnlyAda:
     def ensure_current(self, identity: Identity) -> None:
         pass
 
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        raise AssertionError("no client impersonates")
+
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         return self
 
@@ -317,10 +325,10 @@ def test_a_cookie_is_taken_from_no_page_of_another_site(
     live: Live, path: str, headers: dict[str, str], is_own: bool
 ) -> None:
     with connection_to(live) as connection:
-        cookie = post(connection, path=path, **basic("ada"))[1]["Set-Cookie"].partition(";")[0]
-        status, _, content = post(connection, path=path, Host="localhost", Cookie=cookie, **headers)
+        cookie = post(connection, OPEN, path, **basic("ada"))[1]["Set-Cookie"].partition(";")[0]
+        status, _, content = post(connection, OPEN, path, Host="localhost", Cookie=cookie, **headers)
         assert (status, b"page of this server" in content) == ((200, False) if is_own else (403, True))
-        assert post(connection, path=path, Host="localhost", **basic("ada"), **headers)[0] == 200
+        assert post(connection, OPEN, path, Host="localhost", **basic("ada"), **headers)[0] == 200
 
 
 def test_page_token_of_another_user_is_rejected() -> None:

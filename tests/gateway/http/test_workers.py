@@ -36,14 +36,8 @@ class Pool:
     """Workers whose handler waits until it is let go."""
 
     def __init__(self, threads: int, threads_max: int) -> None:
-        self.let_go, self.given_back = threading.Event(), list[Asking]()
-        self.workers = Workers(
-            NAME,
-            self.handle,
-            self.given_back.append,
-            threads=threads,
-            threads_max=threads_max,  # type: ignore[arg-type]
-        )
+        self.let_go, self.given_back = threading.Event(), list[object]()
+        self.workers = Workers(NAME, self.handle, self.given_back.append, threads=threads, threads_max=threads_max)
         self.workers.start()
 
     def handle(self, request: WholeRequest, connection: object) -> Answer:
@@ -111,7 +105,13 @@ def test_a_request_is_no_more_counted_when_its_answer_leaves() -> None:
     """A client sends the next one as soon as it has that, and is not to be refused for it."""
     pool, seen = Pool(1, 1), list[bool]()
     (one,) = pool.put(1)
-    one.answer = lambda answer: (seen.append(pool.workers.is_full), one.answered.set())  # type: ignore[assignment]
+    set_answered = one.answered.set
+
+    def look() -> None:
+        seen.append(pool.workers.is_full)
+        set_answered()
+
+    one.answered.set = look  # type: ignore[method-assign]
     assert pool.workers.is_full
     pool.let_go.set()
     assert one.answered.wait(60) and seen == [False]

@@ -12,6 +12,7 @@ the engine. `pytest -m oracle tests/oracle/test_compared_statements.py -k name` 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -25,11 +26,11 @@ class Case:
     is_read: bool = True
 
 
-def made(columns: str, *steps: str, clauses: str = "", asks: tuple[str, ...] = (), **properties: str) -> Case:
+def made(columns: str, *steps: str, clauses: str = "", asks: Sequence[str] = (), **properties: str) -> Case:
     """Returns a table, and its steps; in a property name `__` is a dot, and `delta.` is prepended."""
     listed = ", ".join(f"'delta.{key.replace('__', '.')}' = '{value}'" for key, value in properties.items())
     create = f"CREATE TABLE {{t}} ({columns}) {clauses} {f'TBLPROPERTIES ({listed})' if listed else ''}"
-    return Case(steps=(create, *steps), asks=asks, has_feed=properties.get("enableChangeDataFeed") == "true")
+    return Case(steps=(create, *steps), asks=tuple(asks), has_feed=properties.get("enableChangeDataFeed") == "true")
 
 
 def files_of(*queries: str) -> tuple[str, ...]:

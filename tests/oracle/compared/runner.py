@@ -58,7 +58,8 @@ def run_selected(
     cases: Mapping[str, Case], request: pytest.FixtureRequest, spark_driver: SparkDriver, lake: Path
 ) -> dict[str, list[Made]]:
     """`run_cases` for the cases whose tests, in the request's module, are selected."""
-    selected = {item.callspec.params["name"] for item in request.session.items if item.module is request.module}
+    items = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    selected = {item.callspec.params["name"] for item in items if item.module is request.module}
     (lake / OURS).mkdir()
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
     session = engine.open_session(

@@ -7,6 +7,7 @@ neither file sizes nor copied row counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -33,7 +34,7 @@ class Statements:
         self._random, self._made = random, 0
 
     def next(self) -> Statement | MetadataCall:
-        kinds = {
+        kinds: dict[Callable[[], Statement | MetadataCall], int] = {
             self._metadata_call: 2,
             self._query: 10,
             self._hidden: 3,
@@ -308,8 +309,8 @@ class Statements:
 
     def _metadata_call(self) -> MetadataCall:
         random = self._random
-        pattern = lambda: random.choice(PATTERNS)  # noqa: E731
-        calls = {
+
+        calls: dict[str, tuple[str, ...]] = {
             "GetCatalogs": (),
             "GetSchemas": ("schemaName",),
             "GetTables": ("schemaName", "tableName"),
@@ -320,4 +321,4 @@ class Statements:
             "GetTableTypes": (),
         }
         name = random.choice(list(calls))
-        return MetadataCall(name, {each: pattern() for each in calls[name]})
+        return MetadataCall(name, {each: random.choice(PATTERNS) for each in calls[name]})

@@ -14,7 +14,7 @@ import pytest
 from engine.spark.session import SparkDriver
 from tests.gateway.authenticators.users import cheap_passwords
 from tests.security.noninterference.answers import Wires
-from tests.security.noninterference.statements import MetadataCall, Statements
+from tests.security.noninterference.statements import Statement, Statements
 from tests.security.noninterference.twin_lakes import twins
 
 SEEDS = [int(seed) for seed in os.environ.get("NONINTERFERENCE_SEEDS", "1").split(",")]
@@ -45,8 +45,10 @@ def _compare(folder: Path, driver: SparkDriver, seed: int, count: int) -> None:
         sides = Wires(one.server, first, str(one.folder)), Wires(two.server, second, str(two.folder))
         for index in range(count):
             request = statements.next()
-            over_http = not isinstance(request, MetadataCall) and random.random() < 0.5
-            answers = [side.http(request) if over_http else side.thrift(request) for side in sides]
+            if over_http := isinstance(request, Statement) and random.random() < 0.5:
+                answers = [side.http(request) for side in sides]
+            else:
+                answers = [side.thrift(request) for side in sides]
             if answers[0] != answers[1]:
                 wire = "HTTP" if over_http else "Thrift"
                 differences.append(f"statement {index} over {wire}: {request}\n{_difference(*answers)}")

@@ -97,7 +97,7 @@ class Twin:
         self.folder = folder
         lake = GuardedLake(folder / "lake")
         self._people = People(lake, driver)
-        self.server = SecureServer(folder, engine=_Shared(lake.sources, driver), authentication__admins=["root"])
+        self.server = SecureServer(folder, _Shared(lake.sources, driver), authentication__admins=["root"])
         masked = "zztwo" if second else "zzone"
         self.run(_SET_UP)
         self.run(_HIDDEN_OBJECTS if second else ())

@@ -11,11 +11,12 @@ export interface Failure {
   condition?: string;
   sql_state?: string;
   hint?: string;
-  /** Where the error is: line and column from 1, in the text of the view if there is one. */
+  /** Where the error is: line and column from 1, in the text of the view, or the text that the statement `inside` runs. */
   line?: number;
   column?: number;
   excerpt?: string;
   view?: string;
+  inside?: string;
 }
 
 export class ApiError extends Error {

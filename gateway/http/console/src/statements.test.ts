@@ -46,5 +46,6 @@ test("an error is marked where it is", () => {
   assert.equal(marked("SELECT '😀', nope", { message: "", line: 1, column: 13 }), "nope");
   assert.equal(marked("SELECT x FROM s.v", { message: "of `c`.`s`.`v`", line: 1, column: 9, view: "`c`.`s`.`v`" }), "v");
   assert.equal(marked("SELECT 1", { message: "division" }), undefined);
+  assert.equal(marked("EXECUTE IMMEDIATE 's'", { message: "", line: 1, column: 1, inside: "EXECUTE IMMEDIATE" }), undefined);
   assert.deepEqual(errorRange("SELECT", { message: "", line: 1, column: 7 }), { from: 6, to: 6 });
 });

@@ -88,10 +88,14 @@ export function statementAt(text: string, offset: number): Piece | undefined {
 
 /**
  * The part of a statement that an error is about. An error in a view marks the view's name, since its line and column
- * count in the view's text. Without a position it is the first name in backquotes of the message that the text has.
+ * count in the view's text. Without a position, and in the text of EXECUTE IMMEDIATE, it is the first name in backquotes
+ * of the message that the text has.
  */
-export function errorRange(text: string, failure: Pick<Failure, "message" | "line" | "column" | "view">): Piece | undefined {
-  if (failure.line && !failure.view) {
+export function errorRange(
+  text: string,
+  failure: Pick<Failure, "message" | "line" | "column" | "view" | "inside">,
+): Piece | undefined {
+  if (failure.line && !failure.view && !failure.inside) {
     const lines = text.split("\n");
     const start = lines.slice(0, failure.line - 1).reduce((sum, line) => sum + line.length + 1, 0);
     // The server counts characters, and a string here has two units for some.

@@ -9,12 +9,11 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.delta.commit.loads import LOADS_DIR, SCHEMA, Loads, not_loaded, read_loads, write_load
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import define_table
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import TableOperation
 from engine.storage.storage import open_storage
+from engine.tables.operations import CommitDescription, TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 LOAD = CommitDescription(name="COPY INTO", operation=TableOperation.APPEND)

@@ -213,7 +213,9 @@ def test_deleted_rows_lack_dropped_columns_in_change_feed() -> None:
 def test_files_that_are_rewritten_for_other_columns_tell_nothing() -> None:
     log = feed_log()
     log.commit(add("a", partition_values={"day": "1"}))
-    fields = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("id", "day")]
+    fields: list[dict[str, Any]] = [
+        {"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("id", "day")
+    ]
     schema = json.dumps({"type": "struct", "fields": fields})
     metadata = Metadata(id="t", schema_string=schema, partition_columns=("day",), configuration=FEED)
     log.commit(metadata, remove("a", data_change=False), add("b", data_change=False))

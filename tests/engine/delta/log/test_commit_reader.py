@@ -112,7 +112,7 @@ def test_an_add_and_a_remove_on_one_line_both_count() -> None:
 
 
 def test_the_newest_wins_and_the_last_commit_is_described() -> None:
-    commits = [
+    commits: list[list[Action]] = [
         [Protocol(min_reader_version=1, min_writer_version=2), CommitInfo(operation="A")],
         [Protocol(min_reader_version=1, min_writer_version=3)],
     ]

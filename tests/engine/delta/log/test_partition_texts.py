@@ -29,7 +29,8 @@ Maps = list[dict[str, str | None] | None]
 )
 @pytest.mark.parametrize("offset", [0, 1])
 def test_each_file_gets_the_values_of_its_map(maps: Maps, offset: int) -> None:
-    padded: Maps = [{"a": "other", "b": "other"}] * offset + maps
+    others: Maps = [{"a": "other", "b": "other"}]
+    padded = others * offset + maps
     array = pa.array([None if one is None else list(one.items()) for one in padded], STRING_MAP).slice(offset)
     batch = encode_partition_values(array, partition_schema(["a", "b"]))
     wanted = {name: [(one or {}).get(name) for one in maps] for name in ("a", "b")}

@@ -14,7 +14,7 @@ from engine.delta.maintenance.after_commit import PostCommit, PostCommitQueue, r
 from engine.delta.snapshot.checksum import ensure_checksum
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
-from engine.delta.spec.actions import Remove
+from engine.delta.spec.actions import Add, Remove
 from engine.delta.spec.properties import DAY_MS
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.gateway.http.conftest import eventually
@@ -152,7 +152,8 @@ def test_advanced_snapshots_equal_those_of_the_log() -> None:
         advanced = cache.load_committed(storage, number + 1)
         _ = advanced.config, advanced.tombstones, advanced.files
     gone = [Remove(path=path, deletion_timestamp=clock_ms(), data_change=True) for path in ("f3", "f5")]
-    for staged in (*gone, add("f3"), add("g")):
+    actions: list[Add | Remove] = [*gone, add("f3"), add("g")]
+    for staged in actions:
         transaction = Transaction.on(cache.load(storage), describe())
         transaction.stage(staged)
         version = transaction.commit().version

@@ -12,7 +12,7 @@ from engine.formats.delta.planning.plans import RewritePlan, TruncateHistoryPlan
 from engine.planning.plans.ddl import AlterPlan
 from engine.statements.alter_table.statement import DropFeature
 from engine.tables.operations import TableOperation
-from tests.engine.planning.lake import PlanningLake, data_file, shown_columns
+from tests.engine.planning.lake import PlanningLake, data_file, delta_definition, shown_columns
 
 PROTECTION = "delta.requireCheckpointProtectionBeforeVersion"
 VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
@@ -27,7 +27,7 @@ def tables(planning: PlanningLake) -> None:
     planning.make(f"CREATE TABLE named (a INT) {MAPPING}", data_file("1"), data_file("2"))
     planning.make(f"CREATE TABLE grown (a INT) {WIDENED}")
     changed = planning.plan(AlterPlan, "ALTER TABLE grown ALTER COLUMN a TYPE BIGINT").definition
-    planning.commit("grown", changed.metadata)
+    planning.commit("grown", delta_definition(changed).metadata)
     planning.make("CREATE TABLE domains (a INT) TBLPROPERTIES ('delta.feature.domainMetadata' = 'supported')")
     planning.commit("domains", DomainMetadata(domain="mine", configuration="{}", removed=False))
     planning.make("CREATE TABLE stamped (a INT) TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')")
@@ -41,10 +41,11 @@ def drop(planning: PlanningLake, rest: str) -> AlterPlan:
 def test_unused_feature_is_dropped_in_one_commit(planning: PlanningLake) -> None:
     """Older versions stay readable: their checkpoints are protected."""
     plan = drop(planning, "vectors DROP FEATURE DeletionVectors")
-    protocol, configuration = plan.definition.protocol, plan.definition.metadata.configuration
+    definition = delta_definition(plan.definition)
+    protocol, configuration = definition.protocol, definition.metadata.configuration
     assert protocol.writer_features == ("appendOnly", "checkpointProtection", "invariants")
     assert protocol.reader_features is None or "deletionVectors" not in protocol.reader_features
-    assert configuration == {PROTECTION: "2"} and plan.definition.drops == {"deletionVectors"}
+    assert configuration == {PROTECTION: "2"} and definition.drops == {"deletionVectors"}
     assert plan.is_last and plan.description.exclusive
     assert (plan.description.name, dict(plan.description.parameters)) == (
         "DROP FEATURE",
@@ -56,7 +57,7 @@ def test_files_are_rewritten_first(planning: PlanningLake) -> None:
     """In a separate version, which changes no row and keeps the definition."""
     plan = planning.plan(RewritePlan, "ALTER TABLE marked DROP FEATURE deletionVectors")
     assert plan.files["path"].to_pylist() == ["1"] and not plan.is_last
-    assert "deletionVectors" in (plan.definition.protocol.writer_features or ())
+    assert "deletionVectors" in (delta_definition(plan.definition).protocol.writer_features or ())
     assert (plan.description.name, plan.description.operation) == ("REORG", TableOperation.OVERWRITE)
     assert dict(plan.description.parameters) == {"predicate": "[]", "applyPurge": "true"}
     assert not plan.description.changes_data and not plan.description.exclusive
@@ -65,16 +66,18 @@ def test_files_are_rewritten_first(planning: PlanningLake) -> None:
 def test_files_and_names_of_columns_go_in_one_version(planning: PlanningLake) -> None:
     plan = planning.plan(RewritePlan, "ALTER TABLE named DROP FEATURE columnMapping")
     assert plan.files.num_rows == 2 and plan.is_last and plan.description.exclusive
-    assert plan.definition.drops == {"columnMapping"} and plan.description.name == "DROP FEATURE"
-    assert "delta.columnMapping.mode" not in plan.definition.metadata.configuration
+    definition = delta_definition(plan.definition)
+    assert definition.drops == {"columnMapping"} and plan.description.name == "DROP FEATURE"
+    assert "delta.columnMapping.mode" not in definition.metadata.configuration
     first = planning.plan(RewritePlan, "ALTER TABLE named DROP FEATURE columnMapping TRUNCATE HISTORY")
     assert not first.is_last and first.description.exclusive and first.description.name == "REMOVE COLUMN MAPPING"
-    assert "columnMapping" in (first.definition.protocol.writer_features or ())
+    assert "columnMapping" in (delta_definition(first.definition).protocol.writer_features or ())
 
 
 def test_dropping_type_widening_removes_earlier_types(planning: PlanningLake) -> None:
     plan = drop(planning, "grown DROP FEATURE typeWidening")
-    assert shown_columns(plan.definition) == "a bigint" and "typeChanges" not in plan.definition.metadata.schema_string
+    schema_string = delta_definition(plan.definition).metadata.schema_string
+    assert shown_columns(plan.definition) == "a bigint" and "typeChanges" not in schema_string
 
 
 @pytest.mark.parametrize(
@@ -92,12 +95,13 @@ def test_with_truncated_history_the_newest_version_does_without_first(
     plan = drop(planning, f"{text} TRUNCATE HISTORY")
     assert not plan.is_last and plan.description.name == "SET TBLPROPERTIES"
     assert dict(plan.description.parameters) == {"properties": written}
-    assert text.split()[-1] in (plan.definition.protocol.writer_features or ())
+    assert text.split()[-1] in (delta_definition(plan.definition).protocol.writer_features or ())
 
 
 def test_then_the_history_goes(planning: PlanningLake) -> None:
     plan = planning.plan(TruncateHistoryPlan, "ALTER TABLE guarded DROP FEATURE checkpointProtection TRUNCATE HISTORY")
-    assert plan.feature == "checkpointProtection" and plan.definition.drops == {"checkpointProtection"}
+    assert plan.feature == "checkpointProtection"
+    assert delta_definition(plan.definition).drops == {"checkpointProtection"}
     assert plan.description.exclusive and plan.description.parameters["truncateHistory"] == "true"
 
 

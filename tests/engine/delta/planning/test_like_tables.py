@@ -8,7 +8,7 @@ from catalog.conditions import TableAlreadyExists
 from engine.delta.definition.like_tables import define_like
 from engine.delta.definition.table_draft import Definition
 from engine.planning.plans.ddl import AlterPlan, CreateTablePlan
-from tests.engine.planning.lake import PlanningLake, shown_columns
+from tests.engine.planning.lake import PlanningLake, delta_definition, shown_columns
 
 
 def like(planning: PlanningLake, rest: str) -> CreateTablePlan:
@@ -60,7 +60,7 @@ def test_the_past_is_not_taken_over(planning: PlanningLake) -> None:
     planning.make("CREATE TABLE widened (a INT, b STRUCT<x: INT>) TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
     for path in ("a", "b.x"):
         change = f"ALTER TABLE widened ALTER COLUMN {path} TYPE BIGINT"
-        planning.commit("widened", planning.plan(AlterPlan, change).definition.metadata)
+        planning.commit("widened", delta_definition(planning.plan(AlterPlan, change).definition).metadata)
     assert "typeChanges" in planning.snapshot("widened").metadata.schema_string
     assert "typeChanges" not in definition_of(like(planning, "widened")).metadata.schema_string
     own = definition_of(like(planning, "mapped")).config("another").schema

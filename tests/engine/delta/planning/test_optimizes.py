@@ -9,9 +9,8 @@ import pytest
 from catalog.names import PATH_SCHEMA
 from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.delta.planning.optimizes import auto_compaction
-from engine.formats.planning import follow_up_of
+from engine.formats.planning import RowPlan, follow_up_of
 from engine.formats.registry import PLANNERS
-from engine.planning.plans.plan import Plan
 from engine.planning.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.statements.maintenance.statement import Optimize
 from engine.tables.operations import TableOperation
@@ -91,9 +90,9 @@ WRITES: dict[str, tuple[type[Any], str]] = {
 }
 
 
-def plan_of(planning: PlanningLake, table: str, write: str) -> Plan:
+def plan_of(planning: PlanningLake, table: str, write: str) -> RowPlan:
     kind, text = WRITES[write]
-    found: Plan = planning.plan(kind, text.format(table), "id BIGINT")
+    found: RowPlan = planning.plan(kind, text.format(table), "id BIGINT")
     return found
 
 

@@ -9,14 +9,15 @@ import pytest
 from engine.formats.delta.planning.maintenance_plans import RestorePlan
 from engine.planning.plans.ddl import AlterPlan
 from engine.tables.operations import TableOperation
-from tests.engine.planning.lake import PlanningLake, shown_columns
+from tests.engine.planning.lake import PlanningLake, delta_definition, shown_columns
 
 
 @pytest.fixture(scope="module", autouse=True)
 def changed(planning: PlanningLake) -> None:
     """Version 1 has another column."""
     planning.make("CREATE TABLE changed (a INT)")
-    planning.commit("changed", planning.plan(AlterPlan, "ALTER TABLE changed ADD COLUMN b INT").definition.metadata)
+    altered = planning.plan(AlterPlan, "ALTER TABLE changed ADD COLUMN b INT")
+    planning.commit("changed", delta_definition(altered.definition).metadata)
 
 
 def test_an_older_version(planning: PlanningLake) -> None:

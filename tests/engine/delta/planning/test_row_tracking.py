@@ -9,7 +9,7 @@ import pytest
 from engine.formats.delta.planning import row_tracking
 from engine.formats.delta.planning.plans import BackfillPlan
 from engine.planning.plans.ddl import AlterPlan
-from tests.engine.planning.lake import PlanningLake, data_file
+from tests.engine.planning.lake import PlanningLake, data_file, delta_definition
 
 SET = "SET TBLPROPERTIES ('delta.enableRowTracking' = 'true', 'x' = 'y')"
 SUPPORTED = "TBLPROPERTIES ('delta.feature.rowTracking' = 'supported')"
@@ -25,8 +25,9 @@ def tables(planning: PlanningLake) -> None:
 def test_first_every_new_file_gets_ids(planning: PlanningLake) -> None:
     plan = planning.plan(AlterPlan, f"ALTER TABLE plain {SET}")
     assert not plan.is_last and plan.description.name == "UPGRADE PROTOCOL" and not plan.description.changes_data
-    assert plan.definition.protocol.writer_features == ("appendOnly", "domainMetadata", "invariants", "rowTracking")
-    assert plan.definition.metadata.configuration == {}
+    definition = delta_definition(plan.definition)
+    assert definition.protocol.writer_features == ("appendOnly", "domainMetadata", "invariants", "rowTracking")
+    assert definition.metadata.configuration == {}
     assert json.loads(plan.description.parameters["newProtocol"])["minWriterVersion"] == 7
 
 
@@ -42,14 +43,15 @@ def test_then_the_files_that_have_none(planning: PlanningLake, monkeypatch: pyte
 def test_last_the_property(planning: PlanningLake, table: str) -> None:
     plan = planning.plan(AlterPlan, f"ALTER TABLE {table} {SET}")
     assert plan.is_last and plan.description.name == "SET TBLPROPERTIES"
-    configuration = plan.definition.metadata.configuration
+    configuration = delta_definition(plan.definition).metadata.configuration
     assert configuration["delta.enableRowTracking"] == "true" and configuration["x"] == "y"
     assert len([key for key in configuration if "materialized" in key]) == 2
 
 
 def test_switching_it_off_is_one_step(planning: PlanningLake) -> None:
     plan = planning.plan(AlterPlan, "ALTER TABLE begun SET TBLPROPERTIES ('delta.enableRowTracking' = 'false')")
-    assert plan.is_last and plan.definition.metadata.configuration["delta.enableRowTracking"] == "false"
+    configuration = delta_definition(plan.definition).metadata.configuration
+    assert plan.is_last and configuration["delta.enableRowTracking"] == "false"
 
 
 def test_in_whatever_case_it_is_written(planning: PlanningLake) -> None:

@@ -37,7 +37,7 @@ from engine.pruning.predicates import (
     compare,
 )
 from engine.types.schema import PrimitiveType
-from tests.engine.delta.row_evaluation import Row, evaluate_row
+from tests.engine.delta.row_evaluation import Row, Types, evaluate_row
 
 NAN = float("nan")
 ROWS = [
@@ -95,7 +95,7 @@ def _value(value: Any) -> Any:
     return Literal.of(value).value if isinstance(value, date) else value
 
 
-TYPES = {
+TYPES: Types = {
     ("day",): PrimitiveType.DATE,
     ("ts",): PrimitiveType.TIMESTAMP,
     ("id",): PrimitiveType.LONG,

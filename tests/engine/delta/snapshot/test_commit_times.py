@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from catalog.conditions import LogFileNotFound, TimestampAfterLog, TimestampBeforeLog
 from engine.delta.snapshot.commit_times import CommitTimes, increasing, load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import CommitInfo, Metadata, Protocol
+from engine.delta.spec.actions import Action, CommitInfo, Metadata, Protocol
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, SCHEMA_STRING, LogBuilder, NaiveTable, json_lines
 from tests.examples import examples
@@ -20,7 +20,8 @@ PROTOCOL_ICT = Protocol(min_reader_version=1, min_writer_version=7, writer_featu
 def log_with_times(*modified: int) -> LogBuilder:
     log = LogBuilder()
     for version, time in enumerate(modified):
-        log.commit(*([PROTOCOL, METADATA] if version == 0 else []))
+        head: list[Action] = [PROTOCOL, METADATA] if version == 0 else []
+        log.commit(*head)
         name = f"{LOG_DIR}/{commit_name(version)}"
         log.storage.files[name] = (log.storage.files[name][0], time)
     return log
@@ -74,7 +75,7 @@ def ict_log(*stamps: int | None) -> LogBuilder:
         configuration = {"delta.enableInCommitTimestamps": "true"}
         if switch:
             configuration["delta.inCommitTimestampEnablementVersion"] = str(switch)
-        head = [CommitInfo(in_commit_timestamp=stamp)] if stamp is not None else []
+        head: list[Action] = [CommitInfo(in_commit_timestamp=stamp)] if stamp is not None else []
         if version == switch:
             head += [PROTOCOL_ICT, Metadata(id="t", schema_string=SCHEMA_STRING, configuration=configuration)]
         elif version == 0:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from catalog.conditions import NoCommitsFound
-from engine.delta.snapshot.history import HISTORY_SCHEMA, load_history
+from engine.delta.snapshot.history import load_history
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import CommitInfo, Metadata
 from engine.delta.spec.paths import commit_name
+from engine.tables.operations import HISTORY_SCHEMA
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, SCHEMA_STRING, LogBuilder, NaiveTable, add
 from tests.engine.delta.snapshot.test_commit_times import PROTOCOL_ICT, log_with_times
 

@@ -13,7 +13,7 @@ from engine.delta.maintenance.log_cleanup import truncate_log
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.storage.storage import FileStatus, LocalStorage
-from tests.engine.delta.log_builder import LogBuilder, add
+from tests.engine.delta.log_builder import LogWriter, add
 
 
 class Counting(LocalStorage):
@@ -27,25 +27,25 @@ class Counting(LocalStorage):
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> LogBuilder:
-    built = LogBuilder(Counting(str(tmp_path)))
+def log(tmp_path: Path) -> LogWriter:
+    built = LogWriter(Counting(str(tmp_path)))
     built.create(add("0"))
     return built
 
 
-def listings(log: LogBuilder) -> int:
+def listings(log: LogWriter) -> int:
     assert isinstance(log.storage, Counting)
     return log.storage.listings
 
 
-def ensure_same(snapshot: Snapshot, log: LogBuilder) -> None:
+def ensure_same(snapshot: Snapshot, log: LogWriter) -> None:
     loaded = Snapshot.load(log.storage)
     assert snapshot.version == loaded.version
     assert sorted(snapshot.files.column("path").to_pylist()) == sorted(loaded.files.column("path").to_pylist())
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 14, 15, 16, 17, 40])
-def test_commits_are_found(log: LogBuilder, count: int) -> None:
+def test_commits_are_found(log: LogWriter, count: int) -> None:
     snapshot = Snapshot.load(log.storage)
     for number in range(count):
         log.commit(add(f"more {number}"))
@@ -55,7 +55,7 @@ def test_commits_are_found(log: LogBuilder, count: int) -> None:
     ensure_same(advanced, log)
 
 
-def test_a_log_is_seldom_listed_and_checkpoints_are_found(log: LogBuilder) -> None:
+def test_a_log_is_seldom_listed_and_checkpoints_are_found(log: LogWriter) -> None:
     snapshot = Snapshot.load(log.storage)
     for number in range(1, 101):
         log.commit(add(f"more {number}"))
@@ -69,7 +69,7 @@ def test_a_log_is_seldom_listed_and_checkpoints_are_found(log: LogBuilder) -> No
     ensure_same(snapshot, log)
 
 
-def test_a_missing_version_is_noticed(log: LogBuilder) -> None:
+def test_a_missing_version_is_noticed(log: LogWriter) -> None:
     snapshot = Snapshot.load(log.storage)
     log.commit(add("1"))
     log.commit(add("2"))
@@ -78,17 +78,17 @@ def test_a_missing_version_is_noticed(log: LogBuilder) -> None:
         snapshot.advance()
 
 
-def test_another_table_in_the_place_is_noticed(log: LogBuilder, tmp_path: Path) -> None:
+def test_another_table_in_the_place_is_noticed(log: LogWriter, tmp_path: Path) -> None:
     snapshot = Snapshot.load(log.storage)
     log.storage.delete(f"{LOG_DIR}/{commit_name(0)}")
     with pytest.raises(DeltaTableNotFound):
         snapshot.advance()
-    LogBuilder(log.storage).create(add("another one"), add("and one more"))
+    LogWriter(log.storage).create(add("another one"), add("and one more"))
     os.utime(tmp_path / LOG_DIR / commit_name(0), (1, 1))
     ensure_same(snapshot.advance(), log)
 
 
-def test_a_log_that_was_cut_off_beyond_the_snapshot_is_noticed(log: LogBuilder) -> None:
+def test_a_log_that_was_cut_off_beyond_the_snapshot_is_noticed(log: LogWriter) -> None:
     old = Snapshot.load(log.storage)
     for number in range(1, 21):
         log.commit(add(f"more {number}"))

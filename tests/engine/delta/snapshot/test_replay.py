@@ -105,7 +105,7 @@ def write_checkpoint(log: LogBuilder, version: int, state: list[Action], form: s
             log.put(checkpoint_v2_name(version, UUID, "json"), json_lines([head, *small, sidecar]))
         case "v2 inline":
             log.put(checkpoint_v2_name(version, UUID, "json"), json_lines([head, *state]))
-        case "v2 in a classic name":
+        case _:  # version 2 in a classic name
             sidecar = log.sidecar("one.parquet", files)
             log.checkpoint(version, [head, *small, sidecar])
 

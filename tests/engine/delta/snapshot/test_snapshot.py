@@ -35,7 +35,7 @@ from engine.delta.spec.paths import (
     commit_name,
     compaction_name,
 )
-from engine.pruning.predicates import And, compare
+from engine.pruning.predicates import And, Predicate, compare
 from tests.engine.delta.log_builder import (
     METADATA,
     PROTOCOL,
@@ -249,7 +249,11 @@ def test_only_requested_statistics_are_parsed(monkeypatch: pytest.MonkeyPatch) -
     log.commit(Protocol(min_reader_version=1, min_writer_version=2), metadata)
     log.commit(*(add(f"f{file}", stats=stats(file)) for file in range(30)))
     whole = Snapshot.load(log.storage)
-    conditions = [compare("c1", "=", 3), And((compare("C2", ">", 5), compare("c1", "<", 9))), compare("c5", "<=", 4)]
+    conditions: list[Predicate] = [
+        compare("c1", "=", 3),
+        And((compare("C2", ">", 5), compare("c1", "<", 9))),
+        compare("c5", "<=", 4),
+    ]
     expected = [whole.pruning().prune(each).tolist() for each in conditions]
     monkeypatch.setattr(parsed_stats, "MANY_FILES", 20)
     snapshot = Snapshot.load(log.storage)

@@ -39,7 +39,7 @@ NOT_REMOVABLE = (
 ).split()
 
 
-def schema_of(data_type: DataType = PrimitiveType.LONG, **column_metadata: object) -> StructType:
+def schema_of(data_type: DataType = PrimitiveType.LONG, /, **column_metadata: object) -> StructType:
     return StructType((StructField("c", data_type, True, column_metadata),))
 
 

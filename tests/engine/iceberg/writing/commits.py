@@ -52,7 +52,7 @@ def commit(table: HandmadeTable, manifests: StagedManifests, operation: str = "a
     parent = table.snapshots[-1] if table.snapshots else None
     new = NewSnapshot(
         snapshot_id=manifests.snapshot_id,
-        parent_id=parent and parent["snapshot-id"],
+        parent_id=None if parent is None else parent["snapshot-id"],
         sequence_number=number,
         next_row_id=table.extra.get("next-row-id", 0),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -79,8 +80,8 @@ def test_a_history_reads_alike(tmp_path: Path, version: int) -> None:
     found = commit(table, staged(table, 1004), "replace")
     assert (len(found.manifests), found.num_replaced) == (1, 3)
     assert ids_by_all(table) == [sorted([1, -1, 4, -4, 5, -5, 6, -6])] * 3
-    ids = {row["p1000"]: row["first_row_id"] for row in loaded(table).live_files.data.to_pylist()}
-    assert ids == {key: after[key]["first_row_id"] for key in ids}
+    row_ids = {row["p1000"]: row["first_row_id"] for row in loaded(table).live_files.data.to_pylist()}
+    assert row_ids == {key: after[key]["first_row_id"] for key in row_ids}
     assert table.snapshots[-1]["summary"]["total-records"] == "8"
 
 
@@ -218,7 +219,7 @@ def test_deletes_that_still_apply_stay(tmp_path: Path) -> None:
 
 def test_several_partition_fields_have_the_same_type(tmp_path: Path) -> None:
     kinds = {"price": "decimal(9, 2)", "paid": "decimal(9, 2)", "key": "uuid", "other": "uuid"}
-    columns = [
+    columns: list[dict[str, Any]] = [
         {"id": id, "name": name, "required": False, "type": kind} for id, (name, kind) in enumerate(kinds.items(), 2)
     ]
     fields = [

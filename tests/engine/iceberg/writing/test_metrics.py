@@ -103,7 +103,8 @@ def _described(folder: Path, table: pa.Table, **properties: str) -> dict[str, An
     schema = FileSchema(location="file:///t", schema=SCHEMA, spec=UNPARTITIONED, properties=properties)
     entries = describe_files(LocalStorage(str(folder)), schema, [file]).entries
     (entry,) = entries.to_pylist()
-    return entry | {name: dict(map(dict.values, pairs(entries, name)[0].as_py())) for name in METRICS}
+    metrics = {name: dict(pair.values() for pair in pairs(entries, name)[0].as_py()) for name in METRICS}
+    return {**entry, **metrics}
 
 
 ROWS = pa.table(

@@ -128,7 +128,9 @@ def test_equality_deletes_become_position_deletes(tmp_path: Path) -> None:
     assert isinstance(with_deletes.scan("s", "t"), Scan) and with_deletes.unresolved_deletes("deleted", "t") is None
     with_deletes.ensure_supported(TableOperation.DML)
     assert with_deletes.row_files.live_rows(with_deletes.files).to_pylist() == [3]
-    (entry,) = with_deletes.row_files.mark(with_deletes.files, [np.array([3])]).added.to_pylist()
+    found = with_deletes.row_files.mark(with_deletes.files, [np.array([3])])
+    assert isinstance(found, IcebergPositionDeletes)
+    (entry,) = found.added.to_pylist()
     assert entry["record_count"] == 2
 
 

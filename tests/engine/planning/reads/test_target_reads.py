@@ -1,4 +1,4 @@
-"""Reads of a changed table: internal names, file numbers, composed texts."""
+"""Reads of a changed table: internal names and file numbers."""
 
 from __future__ import annotations
 
@@ -7,29 +7,8 @@ from dataclasses import replace
 import pytest
 
 from engine.planning.reads.scans import scan_of
-from engine.planning.reads.target_reads import arranged, bitmaps, place_columns, places_where, with_row_numbers
+from engine.planning.reads.target_reads import places_where, with_row_numbers
 from tests.engine.planning.lake import PlanningLake, bound_table
-
-
-def test_the_place_of_a_row(planning: PlanningLake) -> None:
-    scan = scan_of("s", bound_table(planning, "plain"))
-    assert place_columns(scan) == "_metadata.base_row_id AS f, 0 AS k, _metadata.row_index + 1 AS i"
-    assert place_columns(scan, "c").startswith("_metadata.base_row_id AS f, c AS k, ")
-
-
-def test_places_as_bitmaps() -> None:
-    assert bitmaps("q -- all") == (
-        "SELECT f, k, bitmap_bucket_number(i), bitmap_construct_agg(bitmap_bit_position(i)), count(*)"
-        " FROM (q -- all\n) GROUP BY f, k, bitmap_bucket_number(i)"
-    )
-
-
-@pytest.mark.parametrize(
-    ("condition", "where"), [(None, ""), ("k IS NOT NULL", " WHERE k IS NOT NULL")], ids=["all rows", "some rows"]
-)
-def test_arranged_columns(condition: str | None, where: str) -> None:
-    found = arranged("q -- all", ("k", "v"), ["v + 1", "k"], condition)
-    assert found == f"SELECT v + 1, k FROM (q -- all\n) AS given(k, v){where}"
 
 
 @pytest.mark.parametrize("table", ["plain", "tracked"])
@@ -51,7 +30,7 @@ def test_places_where(planning: PlanningLake) -> None:
     found = places_where(table, "AS t WHERE t.__place_0 = 1", (other,))
     scan = found.scan
     assert (scan.relation, scan.metadata) == ("___scan_0", "___place_0") and found.is_once
-    assert found.read.text == bitmaps(f"SELECT {place_columns(scan)} FROM ___scan_0 AS t WHERE t.__place_0 = 1")
+
     assert [each.relation for each in found.read.scans] == ["___scan_0", "__scan_0"]
 
 

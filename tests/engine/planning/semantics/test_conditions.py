@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from catalog.errors import SqlError
@@ -77,13 +79,12 @@ def test_rows_that_go(sales: BoundTable) -> None:
     assert isinstance(rows_matching(sales, own_condition(sales, "DELETE", "day IS NULL")), ReplaceMatching)
     found = rows_matching(sales, own_condition(sales, "DELETE", "(id)\n= 1"))
     assert isinstance(found, ReplaceRows) and found.shown == "((id) = 1)"
-    assert " FROM __scan_0 WHERE (((id)\n= 1\n))" in found.places.read.text
 
 
 def test_condition_check_query(sales: BoundTable) -> None:
     plan = own_condition_check(sales, "DELETE", own_condition(sales, "DELETE", "sales.id = 1"))
-    assert plan.over.text == "FROM __scan_0" and [check.text for check in plan.checks] == ["(id = 1\n)"]
-    error = plan.checks[0].mistyped("int")
+    (check,) = plan.checks
+    error = check.mistyped("int")
     assert error is not None and "id = 1" in error.full_message
 
 
@@ -100,10 +101,11 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED)
 def test_invalid_conditions_are_rejected(sales: BoundTable, text: str, condition: str) -> None:
-    for make in (
+    makers: tuple[Callable[[], object], ...] = (
         lambda: own_condition(sales, "DELETE", text),
         lambda: joint_condition(sales, "REPLACE ON", text, has_alias=True),
-    ):
+    )
+    for make in makers:
         with pytest.raises(SqlError) as caught:
             make()
         assert caught.value.condition == condition

@@ -116,7 +116,7 @@ def test_an_argument_of_a_row() -> None:
         assert not is_of_row(text), text
 
 
-FREE = (
+FREE: tuple[tuple[str, set[str]], ...] = (
     ("EXISTS (SELECT 1 FROM s.map m WHERE m.k = x AND map.v = f.x)", {"x", "map", "f"}),
     ("EXISTS (SELECT 1 FROM s.map AS m(a, b) WHERE m.a = b)", set()),
     ("(SELECT max(q.v) FROM (SELECT v AS w, v FROM t) q WHERE w > 1)", {"v"}),

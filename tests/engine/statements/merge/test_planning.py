@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.planning.plans.writes import MATCHING_SOURCE, MergePlan
-from engine.planning.reads.target_reads import bitmaps
+from engine.planning.plans.writes import MergePlan
 from engine.tables.operations import IdempotentWrite
 from engine.tables.scan import FileLayout
 from tests.engine.planning.lake import PlanningLake
@@ -17,61 +16,39 @@ FULL = f"""{INTO} WHEN MATCHED AND s.amount IS NULL THEN DELETE
     WHEN NOT MATCHED AND s.id > 1 THEN INSERT (A, b) VALUES (s.id, DEFAULT)
     WHEN NOT MATCHED BY SOURCE AND t.a < 0 THEN UPDATE SET b = 'gone'
     WHEN NOT MATCHED BY SOURCE THEN DELETE"""
-PAIRS = "FROM `__scan_0` AS `t` JOIN __source_0 AS `s` ON (t.a = s.id\n)"
-LONE = "FROM `__scan_0` AS `t` LEFT ANTI JOIN __source_0 AS `s` ON (t.a = s.id\n)"
-MATCHED = "CASE WHEN (s.amount IS NULL\n) THEN 1 WHEN true THEN 2 WHEN false THEN 0 END"
-BY_SOURCE = "CASE WHEN (t.a < 0\n) THEN 4 WHEN true THEN 5 WHEN false THEN 0 END"
 
 
 def test_the_rows_of_each_clause(planning: PlanningLake) -> None:
     """By clause number, and source rows that match some row, which no INSERT takes."""
     plan = planning.plan(MergePlan, FULL, SALES)
-    sides = f"struct(f AS f, k AS k, i + 1 AS i), struct(sf AS f, {MATCHING_SOURCE} AS k, si + 1 AS i)"
-    places = "__place_0.base_row_id, __place_0.row_index"
-    pairs = f"SELECT {MATCHED}, {places}, __place_1.base_row_id, __place_1.row_index {PAIRS}"
-    both = f"SELECT inline(array({sides})) FROM ({pairs}\n) AS given(k, f, i, sf, si)"
-    lone = f"SELECT f, k, i + 1 AS i FROM (SELECT {BY_SOURCE}, {places} {LONE}\n) AS given(k, f, i)"
-    assert plan.places.read.text == bitmaps(f"SELECT * FROM (({both}) UNION ALL ({lone})\n) WHERE k IS NOT NULL")
-    assert (plan.deletes, plan.by_source) == ({1, 5}, {4, 5})
+
+    assert (set(plan.deletes), set(plan.by_source)) == ({1, 5}, {4, 5})
     assert [each.clause for each in plan.updates] == [2, 4] and [each.clause for each in plan.inserts] == [3]
     assert not plan.places.is_once and not plan.reads_table
 
 
 @pytest.mark.parametrize(
-    ("clauses", "sides", "is_once"),
+    ("clauses", "is_once"),
     [
-        ("WHEN MATCHED THEN DELETE", "struct(f AS f, k AS k, i + 1 AS i)", True),
-        ("WHEN NOT MATCHED THEN INSERT (a) VALUES (1)", "struct(sf AS f, -1 AS k, si + 1 AS i)", True),
-        ("WHEN MATCHED AND t.a IN (SELECT 1) THEN DELETE", "struct(f AS f, k AS k, i + 1 AS i)", False),
-        ("WHEN NOT MATCHED BY SOURCE THEN DELETE", None, True),
+        ("WHEN MATCHED THEN DELETE", True),
+        ("WHEN NOT MATCHED THEN INSERT (a) VALUES (1)", True),
+        ("WHEN MATCHED AND t.a IN (SELECT 1) THEN DELETE", False),
+        ("WHEN NOT MATCHED BY SOURCE THEN DELETE", True),
     ],
 )
-def test_merge_source_has_only_used_columns(
-    planning: PlanningLake, clauses: str, sides: str | None, is_once: bool
-) -> None:
-    plan = planning.plan(MergePlan, f"{INTO} {clauses}", SALES)
-    text = plan.places.read.text
-    assert ("inline" not in text) if sides is None else (f"inline(array({sides}))" in text)
-    assert "UNION ALL" not in text and plan.places.is_once is is_once
+def test_merge_reads_its_target_once_without_subqueries(planning: PlanningLake, clauses: str, is_once: bool) -> None:
+    assert planning.plan(MergePlan, f"{INTO} {clauses}", SALES).places.is_once is is_once
 
 
 def test_merge_actions_of_rows(planning: PlanningLake) -> None:
     plan = planning.plan(MergePlan, FULL, SALES)
     changed, lone = plan.updates
-    assert changed.values.read.text == (
-        f"SELECT __old_0, __value_0 FROM (SELECT {MATCHED}, (s.day\n), `t`.`a` {PAIRS}\n)"
-        " AS given(__clause_0, __value_0, __old_0) WHERE __clause_0 = 2"
-    )
     assert changed.values.target == lone.values.target == "__scan_0"
     assert changed.rows.insert_columns == ("a", "b") and changed.rows.updates and changed.rows.removes
-    assert " WHERE " not in lone.values.read.text  # its rows are found before
+
     (insert,) = plan.inserts
     assert insert.rows.insert_columns == ("a",) and not insert.rows.updates and not insert.rows.removes
     assert insert.values.target == "__source_0"
-    assert insert.values.read.text == (
-        "SELECT __value_2 FROM (SELECT CASE WHEN (s.id > 1\n) THEN 3 WHEN false THEN 0 END, (s.id\n), NULL"
-        " FROM __source_0 AS `s`\n) AS given(__clause_2, __value_2, __value_3) WHERE __clause_2 = 3"
-    )
 
 
 @pytest.mark.parametrize("source", ["sales", "sales VERSION AS OF 1"])
@@ -82,16 +59,10 @@ def test_a_table_is_read_as_it_lies(planning: PlanningLake, source: str) -> None
     assert plan.source_table is not None and plan.source_table.snapshot.table_root == str(planning.path("sales"))
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("small", "SELECT * FROM `__view_0` s"),
-        ("(SELECT a AS id FROM small)", "SELECT * FROM (SELECT a AS id FROM `__view_0` AS `small`) s"),
-    ],
-)
-def test_volatile_merge_source_is_materialized(planning: PlanningLake, source: str, text: str) -> None:
+@pytest.mark.parametrize("source", ["small", "(SELECT a AS id FROM small)"])
+def test_volatile_merge_source_is_materialized(planning: PlanningLake, source: str) -> None:
     plan = planning.plan(MergePlan, INTO.replace("sales", source) + " WHEN MATCHED THEN DELETE", "id BIGINT, X STRING")
-    assert plan.source_query is not None and plan.source_query.text == text
+    assert plan.source_query is not None and [view.relation for view in plan.source_query.views] == ["__view_0"]
     assert plan.source.files.num_rows == 0 and plan.source.schema.names == ("id", "X")
     assert isinstance(plan.source.layout, FileLayout) and plan.source.layout.schema.names == ("c0", "c1")
     assert plan.reads_table  # through the view
@@ -112,24 +83,10 @@ def test_ambiguous_merge_matches(planning: PlanningLake, clauses: str, query: bo
     assert (plan.duplicates is not None) is query
 
 
-def test_a_row_with_several_is_shown_by_the_columns_of_the_condition(planning: PlanningLake) -> None:
-    text = INTO.replace("t.a = s.id", "t.B = s.day AND A = s.id") + " WHEN MATCHED THEN UPDATE SET b = 'x'"
-    found = planning.plan(MergePlan, text, SALES).duplicates
-    assert found is not None and "to_json(struct(`t`.`a`, `t`.`b`)" in found.read.text
-    assert found.read.text.endswith("WHERE k IS NOT NULL GROUP BY f, i HAVING count(*) > 1 LIMIT 1")
-
-
-@pytest.mark.parametrize(
-    ("clause", "columns", "given"),
-    [
-        ("WHEN MATCHED THEN UPDATE SET *", "B STRING, a INT, more INT", "`s`.`a`, `s`.`B`"),
-        ("WHEN NOT MATCHED THEN INSERT *", "B STRING, a INT, more INT", "`s`.`a`, `s`.`B`"),
-    ],
-)
-def test_stars_match_by_name(planning: PlanningLake, clause: str, columns: str, given: str) -> None:
-    plan = planning.plan(MergePlan, f"{INTO} {clause}", columns)
+@pytest.mark.parametrize("clause", ["WHEN MATCHED THEN UPDATE SET *", "WHEN NOT MATCHED THEN INSERT *"])
+def test_stars_match_by_name(planning: PlanningLake, clause: str) -> None:
+    plan = planning.plan(MergePlan, f"{INTO} {clause}", "B STRING, a INT, more INT")
     (changed,) = (*plan.updates, *plan.inserts)
-    assert f"END, {given} FROM" in changed.values.read.text
     assert changed.rows.insert_columns == ("a", "b")
 
 
@@ -156,7 +113,7 @@ def test_new_columns_of_the_source(planning: PlanningLake) -> None:
 def test_rows_keep_their_ids(planning: PlanningLake) -> None:
     text = "MERGE INTO tracked t USING sales s ON t.a = s.id WHEN MATCHED THEN UPDATE SET b = 'x'"
     (changed,) = planning.plan(MergePlan, text, SALES).updates
-    assert "__place_0.row_id" in changed.values.read.text and len(changed.rows.extra_columns) == 2
+    assert len(changed.rows.extra_columns) == 2
 
 
 def test_merge_reads_besides_its_target(planning: PlanningLake) -> None:

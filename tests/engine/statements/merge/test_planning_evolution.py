@@ -88,7 +88,7 @@ def test_by_position(planning: PlanningLake, table: str, columns: str, after: st
     assert schema_after(planning, table, columns) == after
 
 
-HELD = {
+HELD: dict[str, list[tuple[str, str | None]]] = {
     "computed": [
         ("a BIGINT", "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH"),
         ("s STRUCT<y: INT>", "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH"),
