@@ -1575,6 +1575,11 @@ class TooManyRowsAssigned(SqlError):
     """ROW_SUBQUERY_TOO_MANY_ROWS, SQLSTATE 21000"""
     def __init__(self) -> None: ...
 
+class FunctionInDefault(SqlError):
+    """UNSUPPORTED_SQL_UDF_USAGE, SQLSTATE 0A000"""
+    function: str
+    def __init__(self, function: str) -> None: ...
+
 class SubqueryAsArgument(SqlError):
     """UNSUPPORTED_EXPR_FOR_PARAMETER, SQLSTATE 42K0E"""
     expression: str

@@ -52,7 +52,7 @@ from engine.binding.bound import (
     references,
     tables_of,
 )
-from engine.binding.functions import Functions, ensure_names_known
+from engine.binding.functions import Functions, TextContext, ensure_names_known
 from engine.binding.information_rows import information_view
 from engine.binding.metadata_parts import branch_or_tag, relation_or_part
 from engine.binding.policies import bind_policies, ensure_same_columns, policies_of, protected_at
@@ -177,7 +177,7 @@ class Binder:
             raise ViewOwnerLacksPrivileges(label_of(called)) from error
         if isinstance(found, BoundFiles):  # whose columns are unknown when the function is created
             raise TableExpected(found.label)
-        return BoundInBody(function=function, called=called, relation=found)
+        return BoundInBody(function=function, called=called, relation=found, is_hidden=self._hides((found,)))
 
     def changes(
         self,
@@ -307,17 +307,24 @@ class Binder:
             # "Definer's rights": names in a view's text are looked up among the objects
             # that its owner sees, and privileges are checked for the owner.
             within = self._view_inside((*inside, found))
-            query, functions = self.functions.in_query(
-                query, found.current, within, found.settings, sees_temporary=is_of_session(found.name)
+            context = TextContext(
+                current=found.current,
+                view=within,
+                settings=found.settings,
+                sees_temporary=is_of_session(found.name),
             )
+            query, functions = self.functions.in_query(query, context)
             inner = self.relations(query.relations, found.current, (*inside, found))
         except SqlError as error:  # the message may name objects that the text reads
             if is_temporary(found.name) or self.view.tells_all(found):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(found)) from error
-        hides = any(is_hidden(self.view, table) for table in tables_of(inner)) or hides_files(self.view, inner)
-        hides &= not is_temporary(found.name)
+        hides = self._hides(inner) and not is_temporary(found.name)
         return BoundView(entry=found, query=query, relations=inner, functions=functions, is_hidden=hides)
+
+    def _hides(self, relations: tuple[BoundRelation, ...]) -> bool:
+        """Returns whether the principal may not read all sources of relations in a stored text."""
+        return any(is_hidden(self.view, table) for table in tables_of(relations)) or hides_files(self.view, relations)
 
     def _shown_as(self, entries: Iterable[SecurableEntry], inside: tuple[ViewEntry, ...]) -> str | None:
         """Returns the displayed name for a table in a view's text, if it is not visible to the principal."""

@@ -273,6 +273,8 @@ class BoundInBody:
     function: FunctionEntry
     called: FunctionEntry
     relation: NamedRelation | BoundChanges | BoundMetadata
+    # The principal may not read all its sources directly.
+    is_hidden: bool = False
 
     @property
     def name(self) -> None:
@@ -310,12 +312,13 @@ def tables_of(relations: Iterable[BoundRelation]) -> Iterator[BoundTable]:
 
 
 def files_of(relations: Iterable[BoundRelation]) -> Iterator[BoundFiles]:
-    """Yields the named files, and the files that views name."""
+    """Yields the named files, and the files that views and function bodies name."""
     for relation in relations:
-        if isinstance(relation, BoundFiles):
-            yield relation
-        elif isinstance(relation, BoundView):
-            yield from files_of(relation.relations)
+        named = relation.relation if isinstance(relation, BoundInBody) else relation
+        if isinstance(named, BoundFiles):
+            yield named
+        elif isinstance(named, BoundView):
+            yield from files_of(named.relations)
 
 
 def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:

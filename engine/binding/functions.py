@@ -1,9 +1,10 @@
 """Inlines calls of catalog functions into queries as expressions, and resolves the session's principal.
 
 Spark never looks up a catalog function: its body replaces the call, with the arguments in place of its parameters.
-Spark analyzes a body separately if its function was created under other settings than its caller's. Functions in the
-body are looked up as its owner, from its schema; the tables in it become relations of the query, which `binder.py`
-binds in the same way. A function that is not visible to the principal is left to Spark, which does not find it either.
+Spark analyzes a body separately if its function was created under other settings than its caller's, or if its value may
+derive from file names, which are hidden as in a view's rows (`FunctionBodies.java`). Functions in the body are looked
+up as its owner, from its schema; the tables in it become relations of the query, which `binder.py` binds in the same
+way. A function that is not visible to the principal is left to Spark, which does not find it either.
 
 `is_account_group_member` and `is_member` refer to the session's principal wherever they are called, also in views and
 functions of other owners. They are evaluated here, and become TRUE or FALSE.
@@ -12,7 +13,7 @@ functions of other owners. They are evaluated here, and become TRUE or FALSE.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
@@ -33,7 +34,7 @@ from catalog.conditions import (
     WrongNumberOfArguments,
 )
 from catalog.entries import FunctionEntry, owner_of
-from catalog.grants.privileges import Principal, group, user
+from catalog.grants.privileges import Principal, group
 from catalog.grants.rights import Login, caller_of, label_of, owning
 from catalog.names import SchemaName, TableName, quote
 from catalog.view import CatalogView
@@ -55,6 +56,7 @@ from engine.sql.query.bodies import (
     parse_body,
     parse_expression,
     parse_table_body,
+    readable,
     repeats,
     separate_call,
     string_literal,
@@ -63,11 +65,28 @@ from engine.sql.query.bodies import (
 )
 from engine.sql.query.values import EXPRESSION, STORED, Call, InlinedCall, Query, Relation
 
+# Occur in all names of functions and hidden columns that show a row's file or its position there.
+_FILE_WORDS = ("_file", "metadata", "_pos")
 # Maximum function nesting.
 FUNCTION_DEPTH_MAX = 32
 
 _T = TypeVar("_T")
 Settings = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextContext:
+    """Where a text is read: names are looked up in `view`, from `current`; it is evaluated under `settings`.
+
+    `sees_temporary`: the session's own functions take precedence. `hides_files`: a function value that derives from
+    files that the principal may not read is NULL, as in the principal's own text.
+    """
+
+    current: SchemaName
+    view: CatalogView
+    settings: Settings
+    sees_temporary: bool = False
+    hides_files: bool = False
 
 
 class Functions:
@@ -85,17 +104,18 @@ class Functions:
         """Returns the statement with the calls in all its queries inlined, and the called functions."""
         found: list[BoundFunction] = []
 
+        policies = TextContext(current=current, view=self._view, settings=self._settings)
+        queries = replace(policies, sees_temporary=True)
+
         def change(query: Query, *, is_policy: bool = False) -> Query:
-            changed, functions = self.in_query(query, current, self._view, self._settings, sees_temporary=not is_policy)
+            changed, functions = self.in_query(query, policies if is_policy else queries)
             found.extend(functions)
             return with_named_markers(changed)
 
         def change_text(text: str) -> str:
             if not self._may_call(text):
                 return text
-            changed, functions = self.in_query(
-                expression_query(text), current, self._view, self._settings, sees_temporary=True
-            )
+            changed, functions = self.in_query(expression_query(text), queries)
             found.extend(functions)
             return inlined_expression(changed)
 
@@ -109,17 +129,9 @@ class Functions:
         return "(" in text and any(name in folded for name in (*MEMBERSHIP, *names, *temporary))
 
     def in_query(
-        self,
-        query: Query,
-        current: SchemaName,
-        view: CatalogView,
-        settings: Settings,
-        inside: tuple[TableName, ...] = (),
-        *,
-        sees_temporary: bool = False,
+        self, query: Query, context: TextContext, inside: tuple[TableName, ...] = ()
     ) -> tuple[Query, tuple[BoundFunction, ...]]:
-        """Returns the query with its calls inlined; names are looked up in `view`, from `current`, and among the
-        session's own functions first if the query `sees_temporary` ones. It is evaluated under `settings`.
+        """Returns the query with its calls inlined; `inside` are the functions whose bodies led to it.
 
         Raises `FunctionNotFound` for the reserved name that calls of functions with other settings get.
         """
@@ -136,12 +148,14 @@ class Functions:
                 raise FunctionNotFound(BODY_CALL)
             # As in Spark, a session's function hides a catalog function with the same name,
             # but never in a view's text.
-            temporary = self._state.temporary_function(call.name_parts) if sees_temporary else None
-            entry = temporary or view.find_function(TableName.from_parts(call.name_parts, current))
+            temporary = self._state.temporary_function(call.name_parts) if context.sees_temporary else None
+            entry = temporary or context.view.find_function(TableName.from_parts(call.name_parts, context.current))
             if entry is not None:
                 placed = replace(call, places=_places(call, entry))
                 body, inner = self._body(query, placed, entry, inside)
-                inlined.append(self._called(placed, entry, body, len(relations), settings))
+                hides = (context.hides_files or context.view is self._view) and _may_show_files(body[1])
+                is_separate = hides or entry.settings != context.settings
+                inlined.append(_called(placed, entry, body, len(relations), is_separate=is_separate))
                 relations += [replace(each, functions=(entry.name, *each.functions)) for each in body[1].relations]
                 found.append(BoundFunction(entry=entry, functions=inner))
         changed = replace(query, inlined=tuple(inlined), relations=tuple(relations)) if inlined else query
@@ -153,12 +167,17 @@ class Functions:
             return self._state.temporary_function(name.parts)
         return self._view.unrestricted.find_function(name)
 
-    def expression(self, name: TableName, arguments: Sequence[str], settings: Settings) -> Query:
+    def expression(
+        self, name: TableName, arguments: Sequence[str], settings: Settings, *, hides_files: bool = False
+    ) -> Query:
         """Returns a query for an existing function's value, with its body inlined, to be evaluated under `settings`;
-        for calls that do not require EXECUTE.
+        for calls that do not require EXECUTE. `hides_files` as in :class:`TextContext`.
         """
         text = f"SELECT {'.'.join(map(quote, name.parts))}({', '.join(arguments)})"
-        changed, _ = self.in_query(parse_expression(text), name.schema_name, self._view.unrestricted, settings)
+        context = TextContext(
+            current=name.schema_name, view=self._view.unrestricted, settings=settings, hides_files=hides_files
+        )
+        changed, _ = self.in_query(parse_expression(text), context)
         assert changed.inlined
         return changed
 
@@ -169,14 +188,13 @@ class Functions:
         if entry.name in inside or len(inside) >= FUNCTION_DEPTH_MAX:
             raise FunctionTooDeep(str(entry.name), FUNCTION_DEPTH_MAX)
         body = _parsed(entry)
-        inner, functions = self.in_query(
-            body.query,
-            entry.current,
-            self._as_owner(entry),
-            entry.settings,
-            (*inside, entry.name),
+        context = TextContext(
+            current=entry.current,
+            view=self._as_owner(entry),
+            settings=entry.settings,
             sees_temporary=is_temporary(entry.name),
         )
+        inner, functions = self.in_query(body.query, context, (*inside, entry.name))
         for number, span in zip(call.places, call.arguments, strict=True):
             text = query.text[span.start : span.end]
             parameter = entry.parameters[number].name
@@ -190,23 +208,6 @@ class Functions:
         if len(inner.inlined) < len(body.query.calls) and not self.tells_all(entry):
             raise ViewOwnerLacksPrivileges(label_of(entry))  # Spark would reveal the missing object's name
         return (body, inner), functions
-
-    def _called(
-        self, call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int, settings: Settings
-    ) -> InlinedCall:
-        # Settings such as ANSI mode change how the body is analyzed, so the settings at
-        # creation count.
-        if entry.table_columns or entry.settings != settings:
-            is_hidden = bool(entry.table_columns) and self._is_hidden(entry, body[1])
-            return separate_call(call, entry, *body, first, is_hidden=is_hidden)
-        defaults = [each.default for each in entry.parameters]
-        return with_arguments(call, defaults, inlined_call(call, entry, *body, first))
-
-    def _is_hidden(self, entry: FunctionEntry, body: Query) -> bool:
-        """Returns whether the body may read objects that the session's principal may not read directly."""
-        rights = self._view.rights
-        is_own = rights is None or is_temporary(entry.name) or owner_of(entry) == user(self._state.principal)
-        return bool(body.relations) and not is_own
 
     def as_owner(self, name: TableName) -> tuple[FunctionEntry, CatalogView]:
         """Returns a function whose body is being bound, and the objects that are visible to its owner."""
@@ -294,6 +295,21 @@ def _ensure_columns_known(function: FunctionEntry, read: Sequence[tuple[Relation
     if rest or columns_named(function.body, read) != function.columns * calls:
         reason = "what it reads has other columns since it was made. Make it again (CREATE OR REPLACE FUNCTION)"
         raise BodyNotPossible(str(function.name), reason)
+
+
+def _called(
+    call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int, *, is_separate: bool
+) -> InlinedCall:
+    if is_separate or entry.table_columns:
+        return separate_call(call, entry, *body, first)
+    defaults = [each.default for each in entry.parameters]
+    return with_arguments(call, defaults, inlined_call(call, entry, *body, first))
+
+
+def _may_show_files(body: Query) -> bool:
+    """Returns whether a body with its calls inlined may have a value that derives from file names or row positions."""
+    text = readable(inlined_expression(body)).lower() if body.relations else ""
+    return any(word in text for word in _FILE_WORDS)
 
 
 def _parsed(entry: FunctionEntry) -> Body:

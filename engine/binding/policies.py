@@ -60,7 +60,10 @@ def bind_policies(table: BoundTable, functions: Functions, read: Callable[[Query
     policies = table.policies
     filters = () if policies.row_filter is None else (binding.expression(policies.row_filter, ()),)
     masks = tuple(
-        (binding.column(mask.column).name, binding.expression(mask.call, (PolicyArgument(column=mask.column),)))
+        (
+            binding.column(mask.column).name,
+            binding.expression(mask.call, (PolicyArgument(column=mask.column),), hides_files=True),
+        )
         for mask in policies.masks
     )
     return BoundPolicy(filters=filters, masks=masks, settings=binding.settings or ())
@@ -126,7 +129,9 @@ class _Binding:
             raise PolicyNotUsable(self._label, f"the column {name} is not there")
         return found
 
-    def expression(self, call: PolicyFunction, first: Sequence[PolicyArgument]) -> BoundExpression:
+    def expression(
+        self, call: PolicyFunction, first: Sequence[PolicyArgument], *, hides_files: bool = False
+    ) -> BoundExpression:
         entry = self._functions.entry(call.function)
         if entry is None:
             raise PolicyNotUsable(self._label, f"the function {call.function} is not there")
@@ -137,7 +142,7 @@ class _Binding:
             raise PolicyNotUsable(self._label, reason)
         try:
             texts = [self._text(argument) for argument in arguments]
-            query = self._functions.expression(call.function, texts, self.settings)
+            query = self._functions.expression(call.function, texts, self.settings, hides_files=hides_files)
             found = BoundExpression(query=query, relations=self._read(query))
         except SqlError as error:  # the message may name objects that the function reads
             raise PolicyNotUsable(self._label, f"what {call.function} calls or reads is not there") from error

@@ -461,6 +461,7 @@ def _request(
         "scans": scan_requests(plan.scans),
         "views": [asdict(view) for view in plan.views],
         "given": [given_request(given) for given in plan.given],
+        "hidden_relations": list(plan.hidden_relations),
         "parameters": [parameter_request(parameter) for parameter in parameters],
         "variables": variables_request(request.variables),
         "body_call": BODY_CALL,

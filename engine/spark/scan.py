@@ -60,6 +60,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "physical": physical_json(layout.schema),
         "by_id": layout.by_id,
         "partition_columns": list(scan.partition_columns),
+        "path_columns": list(scan.path_columns),
         "vectors": {column: _unused_name(scan, f"__{column}") for column in _vectors(scan)},
         "format": _format(scan.format, infers=scan.infers) if scan.format else None,
         "row_tracking": _row_tracking(scan, scan.row_tracking, by_id=layout.by_id) if scan.row_tracking else None,

@@ -203,6 +203,8 @@ class Scan:
     is_hidden: bool = False
     # The volume path that `input_file_name()` and `_metadata.file_path` return instead of `table_root`.
     shown_root: str = ""
+    # Constants that contain file paths.
+    path_columns: tuple[str, ...] = ()
     # True if an empty partition value is null, as in Delta's log, and not an empty text.
     empty_is_null: bool = True
 

@@ -163,3 +163,31 @@ def test_rejected_definition_names_what_to_do(session: LakeSession, text: str, c
     rows(session, "CREATE TEMPORARY FUNCTION f() RETURN 1")
     found = error(session, text)
     assert found.condition == condition and part in str(found)
+
+
+def test_default_of_a_variable_calls_functions(session: LakeSession) -> None:
+    rows(session, "CREATE OR REPLACE FUNCTION next_of(x INT) RETURNS INT RETURN x + 1")
+    rows(session, "CREATE OR REPLACE TEMPORARY FUNCTION twice(x INT) RETURNS INT RETURN 2 * next_of(x)")
+    rows(session, "DECLARE OR REPLACE v INT DEFAULT next_of(next_of(1))")
+    rows(session, "DECLARE OR REPLACE VARIABLE w, u BIGINT = twice(v) + 1")
+    assert rows(session, "SELECT v, w, u") == [(3, 9, 9)]
+    rows(session, "SET VAR v = next_of(v)")
+    assert rows(session, "SELECT v") == [(4,)]
+    rows(session, "CREATE OR REPLACE FUNCTION next_of(x INT) RETURNS INT RETURN x + 100")
+    rows(session, "SET VAR v = DEFAULT")
+    assert rows(session, "SELECT v") == [(3,)]  # the default is as it was declared
+    script = "BEGIN DECLARE x INT DEFAULT next_of(1); DECLARE y INT DEFAULT twice(x); SELECT x, y; END"
+    assert rows(session, script) == [(101, 402)]
+
+
+def test_default_of_a_variable_rejects_functions_with_a_query_or_other_settings(session: LakeSession) -> None:
+    rows(session, "CREATE OR REPLACE FUNCTION queried() RETURNS INT RETURN (SELECT max(n) FROM VALUES (4) AS v(n))")
+    rows(session, "SET spark.sql.ansi.enabled = false")
+    rows(session, "CREATE OR REPLACE FUNCTION lenient(s STRING) RETURNS INT RETURN CAST(s AS INT)")
+    rows(session, "RESET spark.sql.ansi.enabled")
+    for call in ("queried()", "1 + queried()", "lenient('x')"):
+        refused = error(session, f"DECLARE OR REPLACE v INT DEFAULT {call}")
+        assert (refused.condition, refused.sqlstate) == ("UNSUPPORTED_SQL_UDF_USAGE", "0A000")
+        rows(session, "DECLARE OR REPLACE v INT")
+        rows(session, f"SET VAR v = {call}")
+    assert rows(session, "SELECT v") == [(None,)]

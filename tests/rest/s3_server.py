@@ -120,7 +120,7 @@ class Handler(BaseHTTPRequestHandler):
         requested = path + query.get("prefix", "") if path.endswith("/") else path
         key = self._key_for(url, requested)
         if key is None:
-            self._note(key, requested, 403)
+            self._note(self._signed_by(url), requested, 403)
             message = b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
             return self._answer(403, message)
         if self.command == "GET" and not path.endswith("/"):

@@ -1,4 +1,4 @@
-"""File names and positions in a view's tables: empty for readers without SELECT on the tables."""
+"""File names and positions in the tables of views and functions: empty for readers without SELECT on the tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,26 @@ VIEWS = {
     "over": "SELECT f, count(*) AS n, min(n) AS o FROM shop.placed GROUP BY f",
     "by_path": "SELECT _metadata.file_path AS f FROM delta.`{lake}/shop/t`",
     "outer_names": "SELECT id, input_file_name() AS f FROM shop.plain",
+    "iceberg": "SELECT _file AS f, _pos AS p, _partition.part AS part FROM shop.ice",
+    "called": "SELECT id, shop.named() AS f FROM shop.t",
+    "listed": "SELECT f, p FROM shop.files()",
+    "compared": "SELECT id FROM shop.t WHERE _metadata.file_path = shop.path()",
 }  # fmt: skip
+NAMES = "(SELECT max(f) FROM (SELECT input_file_name() AS f, id FROM {}))"
+FUNCTIONS = {
+    "named()": f"STRING RETURN {NAMES.format('shop.t')}",
+    "path()": "STRING RETURN (SELECT max(t._metadata.file_path) FROM shop.t)",
+    "start()": "BIGINT RETURN (SELECT max(s) FROM (SELECT input_file_block_start() AS s FROM shop.t))",
+    "above(n INT)": f"STRING RETURN {NAMES.format('shop.t')[:-1]} WHERE id >= n)",
+    "over_view()": f"STRING RETURN {NAMES.format('shop.plain')}",
+    "of_iceberg()": "STRING RETURN (SELECT max(ice._file) FROM shop.ice)",
+    "nested()": "STRING RETURN concat('in ', shop.named())",
+    "of_row()": "STRING RETURN input_file_name()",
+    "files()": "TABLE RETURN SELECT id, input_file_name() AS f, _metadata.file_path AS p FROM shop.t",
+    "near(n INT)": "TABLE RETURN SELECT id, _metadata.file_path AS p FROM shop.t WHERE id > n - 100",
+    "masked(s STRING)": "STRING RETURN (SELECT max(t._metadata.file_path) FROM shop.t)",
+    "kept(id INT)": "BOOLEAN RETURN (SELECT max(t._metadata.file_path) FROM shop.t) LIKE '%parquet'",
+}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +66,18 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
         "GRANT ALL PRIVILEGES ON CATALOG TO root",
         "GRANT SELECT ON shop.own TO eve",
         "GRANT SELECT ON shop.t TO bob",
-        *(f"CREATE VIEW shop.{name} AS {text.format(lake=folder)}" for name, text in VIEWS.items()),
+        "CREATE TABLE shop.ice (id INT, part INT) USING iceberg PARTITIONED BY (part)",
+        "INSERT INTO shop.ice VALUES (1, 5)",
+        "GRANT SELECT ON shop.ice TO bob",
+        f"CREATE VIEW shop.plain AS {VIEWS['plain']}",
+        *(f"CREATE FUNCTION shop.{name} RETURNS {text}" for name, text in FUNCTIONS.items()),
+        *(f"GRANT EXECUTE ON FUNCTION shop.{name.partition('(')[0]} TO `account users`" for name in FUNCTIONS),
+        "CREATE TABLE shop.policed (id INT, s STRING)",
+        "INSERT INTO shop.policed VALUES (1, 'a')",
+        "ALTER TABLE shop.policed ALTER COLUMN s SET MASK shop.masked",
+        "ALTER TABLE shop.policed SET ROW FILTER shop.kept ON (id)",
+        "GRANT SELECT ON shop.policed TO `account users`",
+        *(f"CREATE OR REPLACE VIEW shop.{name} AS {text.format(lake=folder)}" for name, text in VIEWS.items()),
         *(f"GRANT SELECT ON shop.{name} TO `account users`" for name in VIEWS),
     ):
         found.rows("root", text)
@@ -78,6 +108,27 @@ QUERIES = [
     ("SELECT f FROM shop.outer_names", (None,)),
     ("SELECT input_file_name() FROM shop.outer_names", ("",)),
     ("SELECT EXISTS (SELECT 1 FROM shop.placed WHERE f IS NOT NULL)", (False,)),
+    ("SELECT f, p, part FROM shop.iceberg", (None, None, 5)),
+    ("SELECT f FROM shop.called", (None,)),
+    ("SELECT f, p FROM shop.listed", (None, None)),
+    ("SELECT shop.named(), shop.path(), shop.start(), shop.above(0)", (None,) * 4),
+    ("SELECT shop.over_view(), shop.of_iceberg(), shop.nested()", (None,) * 3),
+    ("SELECT upper(concat(shop.named(), id)) FROM VALUES (1), (2) AS v(id)", (None,)),
+    ("SELECT coalesce(shop.above(CAST(id AS INT)), 'none') FROM shop.plain", ("none",)),
+    ("SELECT shop.of_row() FROM shop.plain", ("",)),
+    ("SELECT f, p, input_file_name() FROM shop.files()", (None, None, "")),
+    ("SELECT n.p, input_file_name() FROM shop.plain, LATERAL shop.near(CAST(plain.id AS INT)) AS n", (None, "")),
+    (
+        "SELECT x.f FROM (SELECT id, input_file_name() AS f FROM shop.plain) AS x,"
+        " LATERAL shop.near(CAST(x.id AS INT))",
+        ("",),
+    ),
+    (
+        "SELECT x.f FROM (SELECT id, input_file_name() AS f FROM shop.plain) AS x"
+        " LEFT JOIN LATERAL shop.near(CAST(x.id AS INT))",
+        ("",),
+    ),
+    ("SELECT id, s FROM shop.policed", (1, None)),
 ]
 
 
@@ -98,11 +149,53 @@ def test_locations_are_hidden_without_select(people: People, text: str, row: tup
         ("SELECT count(*) FROM shop.chosen", 2),
         ("SELECT count(*) FROM shop.counted", 2),
         ("SELECT count(*) FROM shop.over", 2),
+        ("SELECT count(*) FROM shop.files() WHERE f <> '' OR p IS NOT NULL", 0),
     ],
 )
 def test_conditions_of_the_view_see_them_and_those_of_its_reader_do_not(people: People, text: str, count: int) -> None:
     assert people.rows("eve", text) == [(count,)]
     assert people.rows("bob", text) == [(2,)]
+
+
+def test_view_and_row_filter_compare_files_of_function_as_their_owner(people: People) -> None:
+    for who in ("root", "bob", "eve"):
+        assert people.rows(who, "SELECT count(*) FROM shop.compared") == [(1,)]
+        assert people.rows(who, "SELECT count(*) FROM shop.policed") == [(1,)]
+
+
+def test_owner_of_function_sees_the_files(people: People) -> None:
+    text = "SELECT shop.named(), shop.path(), shop.of_iceberg(), shop.nested(), shop.above(0)"
+    assert all(".parquet" in value for value in people.rows("root", text)[0])
+    assert all(".parquet" in value for row in people.rows("root", "SELECT f, p FROM shop.files()") for value in row)
+
+
+def test_function_is_hidden_in_objects_of_the_reader(people: People) -> None:
+    people.rows("root", "GRANT CREATE FUNCTION, CREATE TABLE ON SCHEMA shop TO `account users`")
+    for who, is_shown in (("eve", False), ("bob", True)):
+        for text in (
+            "CREATE TEMPORARY FUNCTION mine() RETURNS STRING RETURN shop.named()",
+            "CREATE TEMPORARY VIEW mine AS SELECT shop.named() AS f",
+            "CREATE GLOBAL TEMPORARY VIEW mine AS SELECT shop.named() AS f",
+            f"CREATE FUNCTION shop.by_{who}() RETURNS STRING RETURN shop.named()",
+            f"CREATE FUNCTION shop.rows_by_{who}() RETURNS TABLE RETURN SELECT shop.named() AS f",
+            f"CREATE VIEW shop.view_by_{who} AS SELECT shop.named() AS f",
+            f"CREATE TABLE shop.made_by_{who} AS SELECT shop.named() AS f",
+            "DECLARE v STRING",
+            "SET VAR v = shop.named()",
+        ):
+            people.rows(who, text)
+        for query in (
+            "SELECT mine()",
+            "SELECT f FROM mine",
+            "SELECT f FROM global_temp.mine",
+            f"SELECT shop.by_{who}()",
+            f"SELECT f FROM shop.rows_by_{who}()",
+            f"SELECT f FROM shop.view_by_{who}",
+            f"SELECT f FROM shop.made_by_{who}",
+            "SELECT v",
+            "EXECUTE IMMEDIATE 'SELECT shop.named()'",
+        ):
+            assert [value is not None and ".parquet" in value for (value,) in people.rows(who, query)] == [is_shown]
 
 
 def test_places_of_tables_that_may_be_read_stay(people: People) -> None:

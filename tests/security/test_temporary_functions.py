@@ -56,6 +56,20 @@ def test_called_functions_require_execute(people: People) -> None:
     assert people.refuse("eve", "CREATE TEMPORARY FUNCTION direct() RETURN shop.secret()").sqlstate == "42883"
 
 
+def test_default_of_a_variable_requires_execute(people: People) -> None:
+    people.rows("ann", "CREATE FUNCTION shop.plain(x INT) RETURNS INT RETURN x + 1")
+    for text in (
+        "DECLARE OR REPLACE v INT DEFAULT shop.plain(1)",
+        "BEGIN DECLARE x INT DEFAULT shop.plain(1); SELECT x; END",
+    ):
+        people.rows("ann", "REVOKE EXECUTE ON FUNCTION shop.plain FROM eve")
+        people.rows("ann", text)
+        assert people.refuse("eve", text).sqlstate == "42883"
+        people.rows("ann", "GRANT EXECUTE ON FUNCTION shop.plain TO eve")
+        people.rows("eve", text)
+    assert people.rows("eve", "SELECT v") == [(2,)]
+
+
 def test_temporary_function_replaces_none_of_a_policy_or_of_another_body(people: People) -> None:
     for name in ("hides(id BIGINT) RETURNS BOOLEAN RETURN true", "secret() RETURNS BIGINT RETURN 77"):
         people.rows("eve", f"CREATE OR REPLACE TEMPORARY FUNCTION {name}")

@@ -313,7 +313,7 @@ class IcebergFormat:
 
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> IcebergTransaction:
         assert isinstance(snapshot, IcebergSnapshot)
-        snapshot.ensure_supported(description.operation)
+        snapshot.ensure_begun(description.operation)
         assert snapshot.branch is not None
         return IcebergTransaction(self._store_of(snapshot), snapshot, description, table=label, branch=snapshot.branch)
 

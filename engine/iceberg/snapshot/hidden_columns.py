@@ -72,6 +72,10 @@ class HiddenColumns:
                 found[own] = _partition_texts(data, self.partitions)
         return found
 
+    def path_constants(self, names: OwnNames) -> tuple[str, ...]:
+        """Returns the constants that contain file paths."""
+        return (names.hidden(HiddenColumn.FILE),) if HiddenColumn.FILE in self.names else ()
+
     def listed(self, names: OwnNames) -> list[str]:
         """Returns SQL for each column, over a scan whose own hidden column is `names.place`."""
         return [f"{self._sql(column, names)} AS {column}" for column in self.names]

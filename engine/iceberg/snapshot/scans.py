@@ -278,6 +278,7 @@ class _Builder:
         scan = self._scan(
             f"{self.relation}_{len(self.parts)}", (*columns, *extra), files, group, tuple(added), keys=keys
         )
+        scan = replace(scan, path_columns=hidden.path_constants(names))
         if hidden.names and group.kind is FileKind.PARQUET:
             scan = replace(scan, metadata=names.place, row_tracking=hidden.row_tracking)
         if deletes:

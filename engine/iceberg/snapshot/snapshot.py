@@ -76,6 +76,8 @@ from engine.types.value_bytes import value_bytes
 
 FORMAT = "iceberg"
 _LINEAGE_VERSION = 3
+# Operations that change nothing.
+_READS = frozenset([TableOperation.READ, TableOperation.CDF_READ])
 # The version for a table without snapshots.
 NO_VERSION = 0
 
@@ -179,20 +181,28 @@ class IcebergSnapshot:
         return IcebergRowFiles(self)
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """Raises like `IcebergDefinition.ensure_supported`, and `IcebergTableIsStatic`, `IcebergRefNotWritable`."""
+        """Raises like :meth:`ensure_begun`, and `FolderOfTwoTables`, `IcebergRowsNotChangeable`."""
+        self.ensure_begun(operation)
+        if operation in _READS:
+            return
+        if self.address is None:
+            ensure_not_converted(self.storage, self.label)
+        if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
+            raise IcebergRowsNotChangeable(self.label)
+
+    def ensure_begun(self, operation: TableOperation) -> None:
+        """Checks, without a request, that a transaction can begin here: planning has checked the rest, and the commit
+        checks again that nobody has converted the table.
+
+        Raises like `IcebergDefinition.ensure_supported`, and `IcebergTableIsStatic`, `IcebergRefNotWritable`.
+        """
         self.definition.ensure_supported(operation)
-        if operation in (TableOperation.READ, TableOperation.CDF_READ):
+        if operation in _READS:
             return
         if self.is_static:
             raise IcebergTableIsStatic(self.label, self.metadata_name)
         if self.branch is None:
             raise IcebergRefNotWritable(self.label, f"The snapshot {self.version}")
-        if self.address is None:
-            ensure_not_converted(self.storage, self.label)
-        # Changing rows needs each row's file and position, which only a plain scan can
-        # deliver.
-        if operation is TableOperation.DML and isinstance(self.scan("changed", self.label), ComposedScan):
-            raise IcebergRowsNotChangeable(self.label)
 
     # --- Files ---
 

@@ -62,6 +62,8 @@ class ReadPlan:
     scans: tuple[Scan, ...]
     views: tuple[ViewScan, ...] = ()
     given: tuple[RowScan, ...] = ()
+    # Relations in function bodies whose sources the reader may not read directly.
+    hidden_relations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

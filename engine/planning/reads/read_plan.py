@@ -95,6 +95,7 @@ class Reading:
         self.scans: list[Scan] = []
         self.views: list[ViewScan] = []
         self.given: list[RowScan] = []
+        self._hidden: set[str] = set()
         self._names: dict[Hashable, str] = {}
         # A policy reads the current relations.
         self._is_policy = False
@@ -103,7 +104,13 @@ class Reading:
 
     def plan(self, text: str) -> ReadPlan:
         """Returns the plan for a text that names the relations added before."""
-        return ReadPlan(text=text, scans=tuple(self.scans), views=tuple(self.views), given=tuple(self.given))
+        return ReadPlan(
+            text=text,
+            scans=tuple(self.scans),
+            views=tuple(self.views),
+            given=tuple(self.given),
+            hidden_relations=tuple(sorted(self._hidden)),
+        )
 
     def spliced(
         self,
@@ -140,8 +147,10 @@ class Reading:
                 policies = tuple(table.policy for table in tables_of((relation,)))
                 view_key = (entry.name, policies, self._is_policy, self._is_in_view)
                 return self._once(view_key, lambda: self._view(relation))
-            case BoundInBody(relation=named):
-                return self.name(named)
+            case BoundInBody(relation=named, is_hidden=is_hidden):
+                name = self.name(named)
+                self._hidden |= {name} if is_hidden else set()
+                return name
             case _:
                 assert_never(relation)
 

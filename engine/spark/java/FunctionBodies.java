@@ -11,6 +11,7 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -35,7 +36,8 @@ import org.apache.spark.unsafe.Platform;
  *
  * A call in FROM is one of a table function, whose body is a query over the row of its arguments. Where the caller may
  * not read what the body reads, it is below a barrier, as the rows of a view are ({@link HiddenViews}); of a lateral
- * call, whose arguments are columns of other rows, the barrier is above the join with these.
+ * call, whose arguments are columns of other rows, the barrier is above the join with these. What such a body makes of
+ * names of files, or of places in them, is NULL, as in a view ({@link HiddenPlaces}).
  */
 final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
   /** Begins the names of such calls, whose rest no statement knows. */
@@ -44,13 +46,13 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
 
   private final Statement statement;
   private final GatewaySession session;
-  private final String bodyCall;
+  private final Request request;
   private boolean hasHidden;
 
-  FunctionBodies(Statement statement, GatewaySession session, String bodyCall) {
+  FunctionBodies(Statement statement, GatewaySession session, Request request) {
     this.statement = statement;
     this.session = session;
-    this.bodyCall = bodyCall;
+    this.request = request;
   }
 
   /** Whether Spark knows no such function: it fails unless a body takes its place. */
@@ -97,13 +99,13 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
   private boolean isTableCall(LogicalPlan plan) {
     if (!(plan instanceof UnresolvedTableValuedFunction)) return false;
     scala.collection.immutable.Seq parts = ((UnresolvedTableValuedFunction) plan).name();
-    return parts.length() == 1 && parts.apply(0).equals(bodyCall);
+    return parts.length() == 1 && parts.apply(0).equals(request.bodyCall);
   }
 
   private LogicalPlan rows(List parts) throws Exception {
     JsonNode body = body(parts);
     LogicalPlan analyzed = analyzed(parts, body);
-    boolean hides = body.get("is_hidden").booleanValue();
+    boolean hides = readsHidden(parts, body);
     hasHidden |= hides;
     LogicalPlan shown = hides ? HiddenPlaces.ofView(analyzed) : analyzed;
     LogicalPlan query = (LogicalPlan) shown.transformUp(given(parts, body));
@@ -114,7 +116,7 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
     if (!(node instanceof UnresolvedFunction)) return false;
     UnresolvedFunction function = (UnresolvedFunction) node;
     boolean isPlain = !function.isDistinct() && function.filter().isEmpty() && !function.ignoreNulls().isDefined();
-    return isPlain && function.nameParts().length() == 1 && function.nameParts().apply(0).equals(bodyCall);
+    return isPlain && function.nameParts().length() == 1 && function.nameParts().apply(0).equals(request.bodyCall);
   }
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {
@@ -133,6 +135,9 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
     if (!(analyzed instanceof Project) && !(analyzed instanceof WithCTE)) { // which no function is created with
       throw new Refusal("function", body.get("function").textValue());
     }
+    if (readsHidden(parts, body) && Lineage.places(analyzed)[0]) {
+      return new Literal(null, ((Attribute) analyzed.output().apply(0)).dataType());
+    }
     LogicalPlan query = (LogicalPlan) analyzed.transformUp(given(parts, body));
     if (analyzed instanceof WithCTE) return subquery(query);
     Expression value = (Expression) ((Project) analyzed).projectList().apply(0);
@@ -146,6 +151,14 @@ final class FunctionBodies extends scala.runtime.AbstractPartialFunction {
 
   private static GivenArguments given(List parts, JsonNode body) {
     return new GivenArguments(parts.subList(1 + body.get("relations").intValue(), parts.size()), body.get("given"));
+  }
+
+  private boolean readsHidden(List parts, JsonNode body) {
+    int relations = body.get("relations").intValue();
+    for (int i = 0; i < relations; i++) {
+      if (request.isHiddenRelation(text(parts.get(1 + i)).replace("`", ""))) return true;
+    }
+    return false;
   }
 
   private LogicalPlan analyzed(List parts, JsonNode body) {

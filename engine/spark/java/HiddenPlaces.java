@@ -1,6 +1,7 @@
 package deltagateway;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -53,7 +54,24 @@ final class HiddenPlaces extends scala.runtime.AbstractPartialFunction {
 
   /** An analyzed query that finds no places in the rows of such views. */
   static LogicalPlan ofQuery(LogicalPlan plan) {
+    if (HiddenViews.isAroundLateral(plan)) return ofJoin(plan);
     if (HiddenViews.isMarked(plan)) return plan;
+    return ofCaller(plan);
+  }
+
+  /** The left side of such a join is the caller's own query, and the right side the rows of a function. */
+  private static LogicalPlan ofJoin(LogicalPlan barrier) {
+    LogicalPlan join = (LogicalPlan) barrier.children().apply(0);
+    LogicalPlan left = (LogicalPlan) join.children().apply(0);
+    LogicalPlan other = (LogicalPlan) join.withNewChildren(one(ofQuery(left)));
+    return (LogicalPlan) barrier.withNewChildren(one(other));
+  }
+
+  private static scala.collection.immutable.Seq one(LogicalPlan child) {
+    return Scala.seq(Arrays.asList(new Object[] {child}));
+  }
+
+  private static LogicalPlan ofCaller(LogicalPlan plan) {
     List children = new ArrayList(Scala.list(plan.children()));
     boolean isOther = false;
     for (int i = 0; i < children.size(); i++) {

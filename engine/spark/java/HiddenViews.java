@@ -38,6 +38,7 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 final class HiddenViews extends scala.runtime.AbstractPartialFunction {
   /** What tells such a barrier from others, and from the samples that a query may take: nobody can know it. */
   private static final long SEED = new SecureRandom().nextLong();
+  private static final long LATERAL_SEED = SEED + 1;
 
   /** Operators that take no row out by an expression, and compare none with others. */
   private static final Set FILTERLESS = names(
@@ -72,7 +73,8 @@ final class HiddenViews extends scala.runtime.AbstractPartialFunction {
     boolean isInner = join.joinType() instanceof InnerLike;
     boolean isPlain = join.condition().isEmpty() || join.condition().get().equals(Literal.TrueLiteral());
     if (!isInner && !isPlain) throw new Refusal("lateral condition", "");
-    LogicalPlan marked = marked(new LateralJoin(join.left(), open, join.joinType(), Scala.none()));
+    LogicalPlan joined = new LateralJoin(join.left(), open, join.joinType(), Scala.none());
+    LogicalPlan marked = Sample$.MODULE$.apply(0.0, 1.0, false, LATERAL_SEED, joined);
     return isPlain ? marked : new Filter((Expression) join.condition().get(), marked);
   }
 
@@ -106,7 +108,13 @@ final class HiddenViews extends scala.runtime.AbstractPartialFunction {
   static boolean isMarked(Object node) {
     if (!(node instanceof Sample)) return false;
     Sample sample = (Sample) node;
-    return sample.seed().contains(Long.valueOf(SEED)) && sample.lowerBound() == 0 && sample.upperBound() == 1;
+    boolean isOwn = sample.seed().contains(Long.valueOf(SEED)) || sample.seed().contains(Long.valueOf(LATERAL_SEED));
+    return isOwn && sample.lowerBound() == 0 && sample.upperBound() == 1;
+  }
+
+  /** Is it a barrier above a lateral join, whose left side is the caller's own? */
+  static boolean isAroundLateral(LogicalPlan plan) {
+    return isMarked(plan) && ((Sample) plan).seed().contains(Long.valueOf(LATERAL_SEED));
   }
 
   public Object applyOrElse(Object node, scala.Function1 otherwise) {

@@ -191,13 +191,15 @@ final class Lineage {
     if (!(leaf.relation() instanceof HadoopFsRelation)) return;
     HadoopFsRelation relation = (HadoopFsRelation) leaf.relation();
     if (!(relation.location() instanceof ListedFileIndex)) return;
-    String name = ((ListedFileIndex) relation.location()).scan().relation;
+    Request.Scan scan = ((ListedFileIndex) relation.location()).scan();
+    String name = scan.relation;
     List output = Scala.list(leaf.output());
     for (int i = 0; i < output.size(); i++) {
       Attribute column = (Attribute) output.get(i);
       Map own = new LinkedHashMap();
       own.put(name + "\0" + column.name(), Integer.valueOf(0));
-      if (i >= relation.schema().length()) own.put(PLACE, Integer.valueOf(0)); // the hidden column
+      boolean isHidden = i >= relation.schema().length();
+      if (isHidden || scan.pathColumns.contains(column.name())) own.put(PLACE, Integer.valueOf(0));
       put(column, own);
     }
   }

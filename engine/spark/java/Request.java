@@ -34,6 +34,8 @@ final class Request {
   final String text;
   final Scan[] scans;
   final View[] views;
+  /** Relations in bodies of functions that the reader may not read directly. */
+  private final Set hiddenRelations;
   /** Rows that are in no files ({@link GivenRows}). */
   final JsonNode given;
   final JsonNode parameters;
@@ -78,6 +80,7 @@ final class Request {
     views = new View[stored.size()];
     for (int i = 0; i < views.length; i++) views[i] = new View((JsonNode) stored.get(i));
     given = node.get("given");
+    hiddenRelations = new HashSet(Arrays.asList((Object[]) texts(node.get("hidden_relations"))));
     ((ObjectNode) node).remove(OF_ONE_RUN);
     meaning = node.toString();
     rest = node;
@@ -90,6 +93,12 @@ final class Request {
     return shape.toString();
   }
 
+  private static String[] texts(JsonNode list) {
+    String[] found = new String[list.size()];
+    for (int i = 0; i < found.length; i++) found[i] = ((JsonNode) list.get(i)).textValue();
+    return found;
+  }
+
   boolean hasBarrier() {
     for (int i = 0; i < views.length; i++) if (views[i].barrier) return true;
     return false;
@@ -98,6 +107,10 @@ final class Request {
   boolean hasHidden() {
     for (int i = 0; i < views.length; i++) if (views[i].hidden) return true;
     return false;
+  }
+
+  boolean isHiddenRelation(String name) {
+    return hiddenRelations.contains(name);
   }
 
   String givenName(int number) {
@@ -127,6 +140,8 @@ final class Request {
     final String root;
     /** The path in a volume that is shown in place of `root`; empty for files elsewhere. */
     final String shownRoot;
+    /** Constants that hold paths of files. */
+    final Set pathColumns;
     final String[] allowedRoots;
     final String[] excludedRoots;
     final boolean acceptsHardLinks;
@@ -154,6 +169,7 @@ final class Request {
       metadata = node.get("metadata").textValue();
       root = node.get("root").textValue();
       shownRoot = node.get("shown_root").textValue();
+      pathColumns = new HashSet(Arrays.asList((Object[]) texts(node.get("path_columns"))));
       allowedRoots = texts(node.get("allowed_roots"));
       excludedRoots = texts(node.get("excluded_roots"));
       acceptsHardLinks = node.get("accepts_hard_links").booleanValue();
@@ -184,12 +200,6 @@ final class Request {
       if (toldRows != null) constants = constants.add(toldRows, StringType$.MODULE$);
       if (rowTracking != null) constants = rowTracking.addTo(constants);
       this.constants = constants;
-    }
-
-    private static String[] texts(JsonNode list) {
-      String[] found = new String[list.size()];
-      for (int i = 0; i < found.length; i++) found[i] = ((JsonNode) list.get(i)).textValue();
-      return found;
     }
 
     private static String vectors(JsonNode node, String column) {

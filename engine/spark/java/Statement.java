@@ -276,7 +276,7 @@ final class Statement {
   /** What the names of the scans stand for. */
   private Relations relations() throws Exception {
     if (relations == null) {
-      bodies = new FunctionBodies(this, session, request.bodyCall);
+      bodies = new FunctionBodies(this, session, request);
       relations = new Relations(bodies);
       Map files = files();
       for (int i = 0; i < request.scans.length; i++) {

@@ -220,13 +220,10 @@ def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, fir
     )
 
 
-def separate_call(
-    call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int, *, is_hidden: bool = False
-) -> InlinedCall:
+def separate_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int) -> InlinedCall:
     """Returns the replacement for a call whose function is evaluated under its own settings.
 
     The body selects from one row whose columns are its parameters: defaults, and NULL for the arguments of `call`.
-    `is_hidden`: the caller may not read the tables that a table function reads.
     """
     relations = range(first, first + len(inner.relations))
     text = splice(inner, [f"{_MARK}{_RELATION}{number}{_MARK}" for number in relations])
@@ -238,7 +235,6 @@ def separate_call(
         "function": str(entry.name),
         "is_query": body.has_query or bool(inner.relations),
         "settings": entry.settings,
-        "is_hidden": is_hidden,
         "relations": len(relations),
         "given": given,
         "text": _table_text(entry, text, values) if entry.table_columns else _selected(entry, text, values),

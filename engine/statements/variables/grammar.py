@@ -34,7 +34,8 @@ def row_query(expressions: Sequence[str], offset: int = 0, aliases: Sequence[str
 
 def parse_declare(cursor: Cursor) -> DeclareVariables:
     """Parses the text after DECLARE."""
-    text = joined(("DECLARE ", copied(cursor.text, cursor.offset, cursor.end)))
+    start, end = cursor.offset, cursor.end
+    default_at = end
     or_replace = cursor.take("OR", "REPLACE")
     if not (cursor.words(2)[1:] in (["="], [","], ["DEFAULT"]) or cursor.count == 1):
         cursor.take_any("VARIABLE", "VAR")
@@ -45,12 +46,17 @@ def parse_declare(cursor: Cursor) -> DeclareVariables:
         raise unsupported_statement("DECLARE … CURSOR outside of a script")
     while not cursor.is_done:
         if cursor.take_any("DEFAULT", "="):
+            default_at = cursor.offset
             default = cursor.read_text(ends_at_comma=False)
             parse_expression(default, DefaultWithSubquery(".".join(names[0]), "variable"))
             break
         cursor.read_any()
     cursor.ensure_done()
-    return DeclareVariables(text=text, or_replace=or_replace)
+    return DeclareVariables(
+        text=joined(("DECLARE ", copied(cursor.text, start, default_at))),
+        default=copied(cursor.text, default_at, end),
+        or_replace=or_replace,
+    )
 
 
 def parse_drop_variable(cursor: Cursor) -> DropVariable:

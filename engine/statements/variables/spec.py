@@ -9,23 +9,39 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from catalog.conditions import DuplicateDeclared, TooManyRowsAssigned, UnresolvedVariable, VariableNotFound
+from catalog.conditions import (
+    DuplicateDeclared,
+    FunctionInDefault,
+    TooManyRowsAssigned,
+    UnresolvedVariable,
+    VariableNotFound,
+)
 from catalog.names import quote
 from engine.authorization.policies import PolicyEffect
-from engine.binding.bound import Outcome
+from engine.binding.bound import BoundFunction, Outcome
 from engine.planning.plans.reads import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan, ReadPlan
 from engine.runtime.accesses import Use
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.runtime.variables import SESSION, Assignment, Variable, qualified
+from engine.sql.expressions import parse_any_expression
+from engine.sql.query.bodies import BODY_CALL
 from engine.sql.query.source_text import joined
 from engine.statements.select.spec import THROUGH_POLICIES, analyze_query, bind_query, require_reads
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, never, requires_nothing
 from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 
 
-def plan_declare(statement: DeclareVariables) -> DeclarePlan:
-    return DeclarePlan(read=ReadPlan(text=statement.text, scans=()), or_replace=statement.or_replace)
+def plan_declare(statement: DeclareVariables, functions: tuple[BoundFunction, ...]) -> DeclarePlan:
+    """Plans DECLARE. The default, which the variable keeps, contains the bodies of the called functions.
+
+    Raises `FunctionInDefault` for a body with a query, or with settings of its own, which a kept text cannot contain.
+    """
+    default = statement.default
+    if functions and (parse_any_expression(default).has_subquery or BODY_CALL in default):
+        raise FunctionInDefault(str(functions[0].entry.name))
+    text = joined((statement.text, default))
+    return DeclarePlan(read=ReadPlan(text=text, scans=()), or_replace=statement.or_replace)
 
 
 def plan_assign(statement: SetVariables, source: ReadPlan) -> AssignPlan:
@@ -88,7 +104,7 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         bind=names_nothing,  # its expression refers to no table
         required_privileges=requires_nothing,
         policy_effects=_SESSION,
-        plan=lambda _, statement, __: plan_declare(statement),
+        plan=lambda analyzed, statement, _: plan_declare(statement, analyzed.bound.functions),
         use=Use.READ,
         retry=never,
         answers_rows=False,

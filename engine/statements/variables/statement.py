@@ -5,10 +5,10 @@ All expressions are queries with one row, so that everything evaluated is bound,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.runtime.statement import Statement
-from engine.sql.query.values import Query
+from engine.sql.query.values import EXPRESSION, Query
 
 # A dotted name, its parts as written.
 Names = tuple[str, ...]
@@ -16,9 +16,10 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclareVariables(Statement):
-    """`DECLARE [OR REPLACE] [VARIABLE] names [type] [DEFAULT|= expression]`, as the text for Spark."""
+    """`DECLARE [OR REPLACE] [VARIABLE] names [type] [DEFAULT|= expression]`: `text` for Spark up to `default`."""
 
     text: str
+    default: str = field(default="", metadata=EXPRESSION)
     or_replace: bool = False
 
 

@@ -167,6 +167,7 @@ def _described(storage: Storage, files: list[DataFile], definition: IcebergDefin
 def _begin(plan: CallPlan, definition: IcebergDefinition, mapping: tuple[MappedName, ...]) -> IcebergTransaction:
     """Starts a transaction that sets this name mapping."""
     description = CommitDescription(name=f"CALL {plan.name}", operation=TableOperation.APPEND)
+    plan.snapshot.ensure_supported(description.operation)
     transaction = plan.table.own.begin(plan.snapshot, description, plan.table.label)
     assert isinstance(transaction, IcebergTransaction)
     known = definition.properties.get(NAME_MAPPING)

@@ -41,6 +41,7 @@ class Committed:
 def begin(plan: CallPlan) -> IcebergTransaction:
     """Starts a transaction on the table version to which the statement was bound."""
     description = CommitDescription(name=f"CALL {plan.name}", operation=TableOperation.METADATA)
+    plan.snapshot.ensure_supported(description.operation)
     transaction = plan.table.own.begin(plan.snapshot, description, plan.table.label)
     assert isinstance(transaction, IcebergTransaction)
     return transaction

@@ -116,6 +116,7 @@ def rewrite_data_files(plan: CallPlan, procedure: RewriteDataFiles, context: Exe
 
 def _begin(table: BoundTable, snapshot: IcebergSnapshot) -> IcebergTransaction:
     description = CommitDescription(name="REWRITE", operation=TableOperation.OPTIMIZE, changes_data=False)
+    snapshot.ensure_supported(description.operation)
     transaction = table.own.begin(snapshot, description, table.label)
     assert isinstance(transaction, IcebergTransaction)
     return transaction

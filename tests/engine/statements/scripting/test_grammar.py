@@ -47,7 +47,7 @@ END"""
         ("UNRESOLVED_COLUMN",),
     )
     declare, loop, each, part, block = script.body.body
-    assert declare == DeclareVariables(text="DECLARE x, y INT DEFAULT 1")
+    assert declare == DeclareVariables(text="DECLARE x, y INT DEFAULT ", default="1")
     assert isinstance(loop, Loop) and loop.label == "l" and loop.before is not None and loop.after is None
     (branches,) = loop.body
     assert isinstance(branches, ConditionalPart)
@@ -62,7 +62,7 @@ END"""
 
 def test_statements_about_variables() -> None:
     assert parse("declare or replace v INT = 1;") == DeclareVariables(
-        text="DECLARE or replace v INT = 1", or_replace=True
+        text="DECLARE or replace v INT = ", default="1", or_replace=True
     )
     assert parse("DROP TEMPORARY VARIABLE IF EXISTS session.v") == DropVariable(parts=("session", "v"), if_exists=True)
     both = parse("SET VAR (a, s.b) = (SELECT x, y FROM t)")
