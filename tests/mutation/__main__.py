@@ -16,16 +16,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
-from tests.mutation.mutants import Mutant, equivalents, sampled
-from tests.mutation.recording import Recording, recorded
-from tests.mutation.trials import outcome_of, preload
+from tests.mutation.mutants import equivalents, sampled
+from tests.mutation.recording import Recording, recorded, statement_lines
+from tests.mutation.trials import SURVIVED, TIMEOUT, Trial, outcomes, preload
 from tests.paths import ROOT
 
 # Package → the mutated folder, and the tests that have to notice.
 PACKAGES = {
-    "authorization": ("engine/authorization", ("security",)),
+    "authorization": ("engine/authorization", ("engine/authorization", "security")),
     "pruning": (
         "engine/pruning",
         (
@@ -66,7 +66,7 @@ PACKAGES = {
         ),
     ),
 }
-_TIMEOUT_S = 60.0
+_TIMEOUT_S = 120.0
 
 
 def main() -> None:
@@ -92,35 +92,35 @@ def mutate(package: str, arguments: argparse.Namespace) -> None:
     recording = recorded(folder, [f"tests/{each}" for each in tests])
     preload(recording.libraries)
     mutants = sampled(folder, arguments.sample, arguments.seed)
-    unchanged = [Mutant(path, 1, "", "", (ROOT / path).read_text()) for path in sorted({each.path for each in mutants})]
+    _ensure_unchanged_passes(recording, sorted({mutant.path for mutant in mutants}), arguments.processes)
     known = equivalents()
-    counts: Counter[str] = Counter()
-
-    def outcome(mutant: Mutant) -> str:
-        if mutant.key in known:
-            return "equivalent"
+    tried = [mutant for mutant in mutants if mutant.key not in known]
+    trials = [_trial(recording, mutant.path, mutant.line, mutant.source) for mutant in tried]
+    counts = Counter({"equivalent": len(mutants) - len(tried)})
+    for index, found in outcomes(trials, arguments.processes):
+        counts[found if found in (SURVIVED, TIMEOUT) else "noticed"] += 1
+        if arguments.verbose or found == SURVIVED:
+            print(f"{tried[index]}\n    {found} ({len(trials[index].tests)} tests)", flush=True)
         if time.monotonic() - began > 60 * arguments.minutes:
-            return "not tried"
-        return _outcome(recording, mutant)
-
-    with ThreadPoolExecutor(arguments.processes) as pool:
-        for mutant, found in zip(unchanged, pool.map(lambda each: _outcome(recording, each), unchanged), strict=True):
-            if found != "survived":
-                sys.exit(f"{found} fails with {mutant.path} unchanged")
-        for mutant, found in zip(mutants, pool.map(outcome, mutants), strict=True):
-            counts[found if found in ("survived", "timeout", "equivalent", "not tried") else "noticed"] += 1
-            if arguments.verbose or found == "survived":
-                print(
-                    f"{mutant}\n    {found} ({len(recording.tests_of(mutant.path, mutant.line)[0])} tests)", flush=True
-                )
-    tried = counts["noticed"] + counts["timeout"] + counts["survived"]
-    share, minutes = counts["survived"] / max(tried, 1), (time.monotonic() - began) / 60
-    print(f"{package}: {share:.1%} of {tried} survived, {minutes:.0f} minutes, {dict(counts)}", flush=True)
+            print(f"{package}: stopped after {arguments.minutes} minutes")
+            break
+    number = counts.total() - counts["equivalent"]
+    share, minutes = counts[SURVIVED] / max(number, 1), (time.monotonic() - began) / 60
+    print(f"{package}: {share:.1%} of {number} survived, {minutes:.0f} minutes, {dict(counts)}", flush=True)
 
 
-def _outcome(recording: Recording, mutant: Mutant) -> str:
-    tests, seconds = recording.tests_of(mutant.path, mutant.line)
-    return outcome_of(mutant.path, mutant.source, tests, _TIMEOUT_S + 5 * seconds) if tests else "survived"
+def _trial(recording: Recording, path: str, line: int, source: str) -> Trial:
+    lines = statement_lines((ROOT / path).read_text(), line) if line else None
+    tests = recording.tests_of(path, *(lines or (1, len(source.splitlines()))))
+    return Trial(path, source, lines is not None, tests, _TIMEOUT_S)
+
+
+def _ensure_unchanged_passes(recording: Recording, paths: list[str], processes: int) -> None:
+    """Raises SystemExit if a test fails without a mutant, since it would notice any."""
+    unchanged = [replace(_trial(recording, path, 0, (ROOT / path).read_text()), in_function=True) for path in paths]
+    failed = [f"{paths[index]}: {found}" for index, found in outcomes(unchanged, processes) if found != SURVIVED]
+    if failed:
+        sys.exit("tests fail without a mutant:\n" + "\n".join(failed))
 
 
 if __name__ == "__main__":
