@@ -88,7 +88,7 @@ oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) $(ICEBERG_ORAC
 
 clean: ## remove the environment and everything made by tests
 	rm -rf gateway/http/console/node_modules gateway/http/console/dist gateway/http/console/build
-	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) $(MINIO) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	rm -rf $(VENV) $(ORACLE) $(ICEBERG_ORACLE) $(REST_ORACLE) $(S3A_ORACLE) $(MINIO) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench .mutation
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
