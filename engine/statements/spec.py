@@ -18,12 +18,12 @@ from engine.authorization.policies import Effect, PolicyEffect
 from engine.authorization.required_privileges import on_target
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, Outcome
-from engine.formats.planning import FormatPlanners, FormatStatement, not_planned, own_plan
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import CommandPlan
 from engine.runtime.accesses import Use
 from engine.runtime.statement import Statement
+from engine.statements.format_planning import FormatPlanners, FormatStatement, not_planned, own_plan
 
 S = TypeVar("S", bound=Statement)
 

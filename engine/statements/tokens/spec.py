@@ -14,7 +14,6 @@ from typing import Any, assert_never, cast
 from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import Outcome
-from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import TokenPlan
 from engine.runtime.accesses import Use
@@ -23,6 +22,7 @@ from engine.runtime.results import STRING, TIMESTAMP, empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.tokens import create_token, revoke_token, visible_tokens
 from engine.sql.dialect.cursor import Cursor
+from engine.statements.format_planning import FormatPlanners
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, never, requires_nothing
 
 
