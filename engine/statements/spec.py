@@ -136,6 +136,32 @@ def answered(
     )
 
 
+def unrestricted(
+    statement: type[S],
+    title: str,
+    *,
+    syntax: str,
+    example: str,
+    answer: Callable[[BoundStatement, S], Outcome],
+    bind: Callable[[S, Binder], BoundNames] = names_nothing,
+    answers_rows: bool = True,
+) -> StatementSpec[S]:
+    """Returns the spec for an answer about visible objects or the session, which needs no privilege and has no rows of
+    tables.
+    """
+    return answered(
+        statement,
+        title,
+        syntax=syntax,
+        example=example,
+        bind=bind,
+        required_privileges=requires_nothing,
+        policy_effects=effect(PolicyEffect.NONE, title),
+        answer=answer,
+        answers_rows=answers_rows,
+    )
+
+
 def changing(
     statement: type[S],
     title: str,
