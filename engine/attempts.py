@@ -25,7 +25,6 @@ from catalog.errors import SqlError
 from catalog.store.remote import one_look
 from engine.binding.bound import Outcome
 from engine.errors.disk_errors import storage_error
-from engine.formats.planning import follow_up_of
 from engine.formats.registry import PLANNERS
 from engine.pipeline import execute_and_commit, plan_on_newest
 from engine.planning.plans.ddl import (
@@ -46,6 +45,7 @@ from engine.runtime.settings import RESULT_CACHE
 from engine.runtime.statement import Statement
 from engine.spark.execution_context import ExecutionContext, Subject
 from engine.statements.explain.statement import ExplainWrite
+from engine.statements.format_planning import follow_up_of
 from engine.statements.insert.execution import ensure_no_positions, one_by_one
 from engine.statements.insert.grammar import with_condition_values
 from engine.statements.insert.statement import Insert, MultiInsert

@@ -45,7 +45,6 @@ from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.engine import TableCount
-from engine.execution.writes.unlisted_folders import is_abandoned
 from engine.formats.delta.delta_format import DeltaFileSource, DeltaFormat
 from engine.formats.delta.planning.default_settings import DEFAULT_SETTINGS
 from engine.formats.iceberg.iceberg_format import IcebergFormat
@@ -82,6 +81,7 @@ from engine.statements.scripting.statement import (
 from engine.statements.session.statement import UseCatalog, UseSchema
 from engine.statements.volumes.statement import ChangeFile
 from engine.storage.storage import Storage, open_storage
+from engine.storage.unlisted_folders import is_abandoned
 from engine.tables.formats import formats_of
 from engine.warm_up import IDENTITY, RunningStatements, WarmUp
 

@@ -35,7 +35,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.enforcement.enforce import enforce
 from engine.execution.execute import execute
 from engine.execution.writes.commit import commit, follow_up
-from engine.formats.registry import PLANNERS
+from engine.formats.registry import PLANNERS, WRITERS
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.planning.plans.format_plan import FormatPlan
@@ -201,7 +201,7 @@ def execute_and_commit(plan: Plan, context: ExecutionContext, policy: RetryPolic
     context.request.cancel.reopen()  # after the commit of another INSERT that was planned together
     enter(Stage.EXECUTE)
     try:
-        with execute(plan, context) as staged:
+        with execute(plan, context, WRITERS) as staged:
             enter(Stage.COMMIT)
             committed = commit(staged, policy, sources.catalog)
             if committed is not None:

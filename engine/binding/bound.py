@@ -11,7 +11,7 @@ again: the statement sees one catalog generation and one version of each table, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
 import pyarrow as pa
@@ -22,12 +22,13 @@ from catalog.grants.conditions import Condition
 from catalog.names import TableName
 from catalog.policies.policies import NO_POLICIES, Policies
 from catalog.rest.names import is_rest
-from engine.runtime.results import ResultStream
+from engine.runtime.results import ResultStream, RowCounts, empty_result
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.statement import Statement
 from engine.runtime.variables import RowValues
 from engine.sql.query.values import FilesAt, Query
 from engine.tables.changes import TableChanges
+from engine.tables.column_metadata import DEFAULT
 from engine.tables.compaction import Compaction
 from engine.tables.formats import TableFormat
 from engine.tables.given_rows import GivenRows
@@ -328,7 +329,7 @@ def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:
             type=column_sql_type(column),
             nullable=column.nullable,
             comment=column.comment,
-            default=column.metadata.get("CURRENT_DEFAULT"),
+            default=column.metadata.get(DEFAULT),
         )
         for column in schema.fields
     )
@@ -461,3 +462,9 @@ class Outcome:
     values: RowValues | None = None
     left: Compaction | None = None
     resolved: TableSnapshot | None = None
+
+
+def counted(num_rows: int, *, defines_table: bool = False) -> Outcome:
+    """Returns an outcome without rows, with the number of inserted rows; replaced rows are not counted."""
+    counts = RowCounts(affected=num_rows, inserted=num_rows, defines_table=defines_table)
+    return Outcome(result=replace(empty_result(), row_counts=counts))

@@ -16,11 +16,9 @@ from catalog.names import quote
 from engine.enforcement.row_checks import described
 from engine.planning.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import Expression, parse_expression
-from engine.tables.column_metadata import captured_with
+from engine.tables.column_metadata import DEFAULT, captured_with
 from engine.types.schema import StructField
 from engine.types.sql_types import ddl_type
-
-DEFAULT = "CURRENT_DEFAULT"
 
 
 def fill_defaults(plan: WritePlan) -> WritePlan:

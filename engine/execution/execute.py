@@ -29,8 +29,7 @@ from engine.execution.writes.dml.load import copy_into
 from engine.execution.writes.dml.merge import merge
 from engine.execution.writes.dml.update import update
 from engine.execution.writes.new_tables import create_table, create_table_as, replace_table, replace_table_as
-from engine.execution.writes.staged_write import StagedWrite
-from engine.formats.registry import WRITERS
+from engine.execution.writes.staged_write import FormatWriters, StagedWrite
 from engine.planning.plans.ddl import (
     AlterPlan,
     CatalogPlan,
@@ -79,12 +78,12 @@ from engine.statements.volumes.execution import answer_file, drop_volume
 
 
 @contextmanager
-def execute(plan: Plan, context: ExecutionContext) -> Iterator[StagedWrite]:
+def execute(plan: Plan, context: ExecutionContext, writers: FormatWriters) -> Iterator[StagedWrite]:
     """Raises Spark's errors, violations of the table's rules, and the catalog's errors."""
     if isinstance(plan, FormatPlan):
         if plan.expression_checks is not None:
             ensure_checked(plan.expression_checks, context)
-        with WRITERS[plan.format].write(plan, context) as staged:
+        with writers[plan.format].write(plan, context) as staged:
             yield staged
     elif isinstance(plan, WritingPlan):
         with _stage(plan, context) as staged:

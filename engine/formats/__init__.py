@@ -1,4 +1,4 @@
-"""The interfaces for plans and writes that are specific to a table format.
+"""The table formats' adapters: how each format creates and loads tables, and plans and writes its own statements.
 
-Imports values of statements, plans and staged writes. Start at `planning.py`; `delta/` and `iceberg/` implement it.
+Imports the formats' libraries, the values of statements, plans and staged writes. Start at `registry.py`.
 """

@@ -18,12 +18,12 @@ from engine.authorization.policies import Effect, PolicyEffect
 from engine.authorization.required_privileges import on_target
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, Outcome
-from engine.formats.planning import FormatPlanners, FormatStatement, not_planned, own_plan
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import CommandPlan
 from engine.runtime.accesses import Use
 from engine.runtime.statement import Statement
+from engine.statements.format_planning import FormatPlanners, FormatStatement, not_planned, own_plan
 
 S = TypeVar("S", bound=Statement)
 
@@ -132,6 +132,32 @@ def answered(
         caches_result=False,
         reports_work=False,
         is_read_only=True,
+        answers_rows=answers_rows,
+    )
+
+
+def unrestricted(
+    statement: type[S],
+    title: str,
+    *,
+    syntax: str,
+    example: str,
+    answer: Callable[[BoundStatement, S], Outcome],
+    bind: Callable[[S, Binder], BoundNames] = names_nothing,
+    answers_rows: bool = True,
+) -> StatementSpec[S]:
+    """Returns the spec for an answer about visible objects or the session, which needs no privilege and has no rows of
+    tables.
+    """
+    return answered(
+        statement,
+        title,
+        syntax=syntax,
+        example=example,
+        bind=bind,
+        required_privileges=requires_nothing,
+        policy_effects=effect(PolicyEffect.NONE, title),
+        answer=answer,
         answers_rows=answers_rows,
     )
 

@@ -19,6 +19,9 @@ from typing import Any, TypeGuard
 from catalog.conditions import InconsistentIdentity
 from engine.types.schema import StructField, StructType
 
+# Metadata key for a column's default, as Spark writes it.
+DEFAULT = "CURRENT_DEFAULT"
+
 # Metadata key for a generated column's expression.
 GENERATION = "delta.generationExpression"
 

@@ -1,8 +1,8 @@
 """JDBC's metadata calls: their columns, and the conversion from the engine's lists. Pure.
 
 Column sets, names, order and types are java.sql.DatabaseMetaData's as Hive's drivers read them. The engine lists
-schemas, tables, columns, functions and keys (`engine/statements/shows.py`, `List…`); a :class:`Shape` converts those
-batches to JDBC's. Lists that the engine lacks (type info, table types) are constant tables here.
+schemas, tables, columns, functions and keys (`engine/statements/listings/statement.py`, `List…`); a :class:`Shape`
+converts those batches to JDBC's. Lists that the engine lacks (type info, table types) are constant tables here.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from catalog.store.file_store import FileStore
 from catalog.store.files import LocalFiles, LocalTree
 from engine.binding.sources import Sources
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.execution.writes import unlisted_folders
 from engine.formats.delta.delta_format import DeltaFormat
 from engine.main import EngineOptions, remove_leftovers
 from engine.planning.plans.ddl import CatalogPlan, CreateTablePlan, DropSchemaPlan, DropTablePlan
@@ -28,6 +27,7 @@ from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.statements.containers import execution as drops
 from engine.statements.containers.execution import drop_schema, drop_table
+from engine.storage import unlisted_folders
 from engine.storage.storage import UNLISTED_MARK, LocalStorage, Storage, open_storage
 from engine.tables.formats import formats_of
 from tests.engine.planned import make_table, planned

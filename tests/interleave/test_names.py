@@ -40,7 +40,6 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
-from engine.execution.writes import unlisted_folders
 from engine.execution.writes.commit import commit, report_removal
 from engine.execution.writes.staged_write import StagedWrite
 from engine.formats.delta.delta_format import DeltaFormat
@@ -50,6 +49,7 @@ from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.statements.containers import execution as drops
 from engine.statements.containers.execution import drop_table
+from engine.storage import unlisted_folders
 from engine.storage.storage import UNLISTED_MARK, Storage, open_storage
 from engine.tables.formats import formats_of
 from tests.engine import planned as planned_module

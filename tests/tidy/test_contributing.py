@@ -1,4 +1,4 @@
-"""The files, folders and targets of `make` that CONTRIBUTING.md names exist."""
+"""The files, folders and targets of `make` that CONTRIBUTING.md names exist, and the files that the code names."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.paths import ROOT
+from tests.tidy.sources import MODULES
 
 # A name in backticks is a path if it has a slash after a known folder, or a source file's extension.
 FOLDERS = ("catalog", "deploy", "engine", "gateway", "tests")
@@ -33,6 +34,13 @@ def missing(text: str) -> Iterator[str]:
 
 def test_contributing_names_existing_files() -> None:
     assert list(missing((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))) == []
+
+
+def test_code_names_existing_files() -> None:
+    path = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w/]+\.py)`")
+    named = [(module.path, name) for module in MODULES.values() for name in path.findall(module.text)]
+    assert len(named) > 10
+    assert [place for place in named if list(missing(f"`{place[1]}`"))] == []
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from graphlib import TopologicalSorter
 
 import pytest
 
@@ -40,7 +41,7 @@ LAYERS = (
     ("engine.execution.writes.dml",),
     ("engine.statements:statement",),
     ("engine.statements:grammar",),
-    ("engine.formats", "engine.script"),
+    ("engine.formats", "engine.script", "engine.statements:format_planning"),
     ("engine.statements:binding",),
     ("engine.statements:planning",),
     ("engine.statements:execution",),
@@ -62,6 +63,8 @@ def layer_of(module: str) -> str:
     """Returns a module's package; in statement families, the stage with which the file's name begins."""
     if module in TOP_OF_STATEMENTS:
         return "engine.statements:spec"
+    if module == "engine.statements.format_planning":
+        return "engine.statements:format_planning"
     if re.fullmatch(r"engine\.statements\.\w+\.\w+", module):
         stage = module.rpartition(".")[2].partition("_")[0]
         return f"engine.statements:{stage}" if f"engine.statements:{stage}" in LAYER_RANK else "engine.statements:spec"
@@ -91,6 +94,19 @@ def test_layer_imports_only_itself_and_lower_layers() -> None:
         and LAYER_RANK[layer_of(name)] >= LAYER_RANK[layer_of(module.name)]
     ]
     assert not wrong
+
+
+def test_imports_between_packages_of_the_engine_have_no_cycle() -> None:
+    """`engine.planning` and `engine.execution`, say: a family's stages are in several layers, but in one package."""
+    imported: dict[str, set[str]] = {}
+    for module in MODULES.values():
+        if not module.name.startswith("engine."):
+            continue
+        package = ".".join(module.name.split(".")[:2])
+        others = {".".join(name.split(".")[:2]) for name, _ in internal_imports(module)}
+        imported.setdefault(package, set()).update(others - {package, "engine"})
+    order = tuple(TopologicalSorter(imported).static_order())  # raises CycleError, which names the packages
+    assert order.index("engine.planning") < order.index("engine.statements") < order.index("engine.pipeline")
 
 
 def test_every_engine_package_has_a_rank() -> None:

@@ -37,7 +37,7 @@ from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.paths import encode_path, is_absolute_path
 from engine.storage.storage import Storage
 from engine.storage.vector_files import write_vectors
-from engine.tables.column_metadata import COLUMN_ID
+from engine.tables.column_metadata import COLUMN_ID, DEFAULT
 from engine.tables.definition_changes import SetProperty
 from engine.tables.scan import FIELD_ID
 from engine.tables.shared_files import STORED_NAMES, SharedFiles
@@ -47,9 +47,8 @@ from engine.types.schema import DataType, StructField, StructType, format_data_t
 _DELTA = "delta"
 _BATCH_FILES = 4096
 _REWRITE = "Its own format may write the files again first (CALL system.rewrite_data_files)."
-_DEFAULT = "CURRENT_DEFAULT"
 _ALLOWS_DEFAULTS = "delta.feature.allowColumnDefaults"
-_ITS_OWN = frozenset({"comment", _DEFAULT})
+_ITS_OWN = frozenset({"comment", DEFAULT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +201,7 @@ def _definition(
         changes.append(SetProperty(key=DELETION_VECTORS.key, value="true"))
     if narrower:
         changes.append(SetProperty(key=TYPE_WIDENING.key, value="true"))
-    if any(_DEFAULT in column.metadata for column in schema.fields):
+    if any(DEFAULT in column.metadata for column in schema.fields):
         changes.append(SetProperty(key=_ALLOWS_DEFAULTS, value="supported"))
     definition = define_table(
         sharing.label,

@@ -27,13 +27,13 @@ from engine.delta.spec.properties import (
     is_settable,
 )
 from engine.delta.spec.protocols import DEFAULT_FEATURES, WRITER_FEATURES_VERSION, protocol_features
+from engine.tables.column_metadata import DEFAULT
 from engine.tables.definition import TableDetails
 from engine.tables.definition_changes import AddConstraint, ClusterBy, DefinitionChange, SetDescription, set_properties
 from engine.types.partition_terms import IDENTITY
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
 _DEFAULTS = "allowColumnDefaults"
-_DEFAULT = "CURRENT_DEFAULT"
 
 
 _OF_THE_PAST = ("delta.columnMapping.", "delta.typeChanges", "delta.identity.highWaterMark")
@@ -62,7 +62,7 @@ def define_like_other(table: str, schema: StructType, details: TableDetails, wri
         raise LayoutNotSupported(f"PARTITIONED BY {odd[0]}", "Create the table with partition columns, or CLUSTER BY.")
     ensure_distinct(written)
     changes: list[DefinitionChange] = list(set_properties(written))
-    if any(_DEFAULT in column.metadata for column in schema.fields):
+    if any(DEFAULT in column.metadata for column in schema.fields):
         changes += set_properties({f"{FEATURE_PREFIX}{_DEFAULTS}": "supported"})
     changes.append(SetDescription(text=details.description))
     columns = tuple(term.column[0] for term in details.partition_terms)

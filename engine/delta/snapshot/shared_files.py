@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 from engine.delta.definition.table_config import DeltaConfig
 from engine.delta.schema.column_mapping import BY_ID, NO_MAPPING, column_id, physical_name
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
+from engine.tables.column_metadata import DEFAULT
 from engine.tables.scan import FIELD_ID
 from engine.tables.shared_files import STORED_NAMES, SharedFiles
 from engine.types.schema import StructField, map_fields
 
-_SHARED_METADATA = frozenset({"comment", "CURRENT_DEFAULT"})
+_SHARED_METADATA = frozenset({"comment", DEFAULT})
 
 
 def shared_files(config: DeltaConfig, files: pa.Table) -> SharedFiles:

@@ -39,8 +39,8 @@ from engine.binding.bound import BoundTable, Outcome
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.table_errors import naming
 from engine.execution.writes.staged_write import StagedWrite
-from engine.execution.writes.unlisted_folders import mark_new, unmark
 from engine.storage.storage import VERSION_FOLDERS, open_storage
+from engine.storage.unlisted_folders import mark_new, unmark
 from engine.tables.transaction import TableCommit, TableTransaction
 
 

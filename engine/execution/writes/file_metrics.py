@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
-from engine.binding.bound import Outcome
 from engine.execution.writes.replaced_rows import RemainingRows
-from engine.runtime.results import RowCounts, empty_result
 from engine.tables.operations import CommitDescription, with_metrics
 from engine.tables.transaction import NewFiles
 
@@ -36,12 +33,6 @@ def with_file_metrics(
 def num_files(new: NewFiles | None) -> int:
     """Returns the number of files; 0 for None."""
     return 0 if new is None else new.num_files
-
-
-def counted(num_rows: int, *, defines_table: bool = False) -> Outcome:
-    """Returns an outcome without rows, with the number of inserted rows; replaced rows are not counted."""
-    counts = RowCounts(affected=num_rows, inserted=num_rows, defines_table=defines_table)
-    return Outcome(result=replace(empty_result(), row_counts=counts))
 
 
 class Stopwatch:

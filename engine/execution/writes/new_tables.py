@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from engine.binding.bound import Outcome
+from engine.binding.bound import Outcome, counted
 from engine.errors.table_errors import naming
 from engine.execution.writes.commit import report_removal
-from engine.execution.writes.file_metrics import counted, with_file_metrics
+from engine.execution.writes.file_metrics import with_file_metrics
 from engine.execution.writes.staged_files import new_files, report_drops, written_files
 from engine.execution.writes.staged_write import StagedWrite
 from engine.planning.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan

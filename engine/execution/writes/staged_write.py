@@ -1,14 +1,19 @@
 """A write between its execution and its commit: files that are in no version yet, and the transaction that names
-them.
+them; and the interface for writes that are specific to a table format.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from catalog.entries import CloneEntry, TableEntry
 from engine.binding.bound import BoundTable, Outcome
 from engine.planning.plans.ddl import PolicyReplacement
+from engine.planning.plans.format_plan import FormatPlan
+from engine.spark.execution_context import ExecutionContext
 from engine.tables.transaction import TableTransaction
 
 
@@ -34,3 +39,15 @@ class StagedWrite:
     is_path: bool = False
     converts: BoundTable | None = None
     policies: PolicyReplacement = PolicyReplacement()
+
+
+class FormatWriter(Protocol):
+    """Writes the plans of one format's planner (`engine.statements.format_planning`)."""
+
+    def write(self, plan: FormatPlan, context: ExecutionContext) -> AbstractContextManager[StagedWrite]:
+        """Stages the write for `plan` when the block is entered; it persists if the block commits it."""
+        ...
+
+
+# Writers by the format's catalog name.
+FormatWriters: TypeAlias = Mapping[str, FormatWriter]

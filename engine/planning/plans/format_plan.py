@@ -1,7 +1,8 @@
 """A plan that a table format makes and executes itself, with the attributes that the pipeline needs.
 
-The planner lets the statement's table format claim the statement (`engine.formats.planning`), and the executor passes
-the plan to the format's writer (`engine.formats.writing`). No stage between them inspects it.
+The planner lets the statement's table format claim the statement (`engine.statements.format_planning`), and the
+executor passes the plan to the format's writer (`engine.execution.writes.staged_write`). No stage between them inspects
+it.
 """
 
 from __future__ import annotations

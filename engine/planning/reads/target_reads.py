@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from catalog.names import fold, quote
 from engine.binding.bound import BoundPolicy, BoundRelation, BoundTable
+from engine.errors.table_errors import naming
 from engine.planning.plans.reads import ReadPlan, TargetRead, ViewScan
 from engine.planning.reads.read_plan import PolicyTexts, Reading, policy_text, texts_of
 from engine.planning.reads.scans import scan_of, with_requested_row_ids
@@ -31,6 +32,7 @@ from engine.sql.query.source_text import joined
 from engine.sql.query.splice import Edit
 from engine.sql.query.values import Query, TargetQuery
 from engine.tables.scan import RowTracking, Scan
+from engine.tables.snapshot import UnresolvedDeletes
 
 BoundQuery = tuple[Query, tuple[BoundRelation, ...]]
 
@@ -228,3 +230,10 @@ class ProtectedTarget:
             )
 
         return cls(view(is_filtered=True), view(is_filtered=False), stored)
+
+
+def rows_deleted_by_value(table: BoundTable) -> UnresolvedDeletes | None:
+    """Returns a table's deleted rows that no deletion vector contains; None if all are contained."""
+    relation = Names(table.snapshot.schema.names).new("deleted")
+    with naming(table.label):
+        return table.snapshot.unresolved_deletes(relation, table.label)

@@ -35,10 +35,9 @@ from catalog.conditions import (
 )
 from catalog.errors import SqlError
 from catalog.names import fold
-from engine.enforcement.computed_columns import DEFAULT
 from engine.planning.plans.expression_checks import Dependency, ExpressionCheck, Refusals
 from engine.sql.expressions import parse_expression
-from engine.tables.column_metadata import GENERATION, is_identity
+from engine.tables.column_metadata import DEFAULT, GENERATION, is_identity
 from engine.tables.scan import FILE_METADATA
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type, format_sql_type

@@ -8,7 +8,7 @@ from engine.sql.dialect.refusals import advice_on
 
 def identifier_not_here() -> UnsupportedClause:
     """Returns the error for an IDENTIFIER clause that was not resolved earlier
-    (`engine/sql/script/identifier_clauses.py`).
+    (`engine.statements.scripting.grammar_identifiers`).
     """
     return UnsupportedClause("IDENTIFIER(…)", "Here it takes a string alone, as in IDENTIFIER('name').")
 

@@ -25,9 +25,9 @@ from engine.planning.semantics.text_lengths import characters_of, respelled
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alter_table.statement import AddColumns, AlterColumn, DropColumns
-from engine.statements.create_table.planning_definition import COMMENT, DEFAULT, table_schema
+from engine.statements.create_table.planning_definition import COMMENT, table_schema
 from engine.tables import definition_changes as changes
-from engine.tables.column_metadata import is_identity
+from engine.tables.column_metadata import DEFAULT, is_identity
 from engine.tables.config import Capability
 from engine.tables.definition_changes import DefinitionChange, RenameColumn
 from engine.types.column_paths import Path

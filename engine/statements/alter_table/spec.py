@@ -19,7 +19,6 @@ from engine.authorization.required_privileges import on_target, schema_of
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundTable
 from engine.binding.visibility import free_path_owners
-from engine.formats.planning import FormatPlanners, own_plan
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.plan import Plan
 from engine.runtime.statement import Statement
@@ -59,6 +58,7 @@ from engine.statements.alter_table.statement import (
 from engine.statements.create_table.grammar_clauses import read_clustering, read_properties
 from engine.statements.create_table.grammar_partitions import read_term, read_write_order
 from engine.statements.create_table.statement import AddKey, DropKey
+from engine.statements.format_planning import FormatPlanners, own_plan
 from engine.statements.grants.grammar import take_owner
 from engine.statements.grants.statement import AlterOwner, SecurableName
 from engine.statements.policies.grammar import take_policy, take_tags

@@ -22,7 +22,6 @@ from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.binding.securables import bind_volume
 from engine.errors.column_errors import column_not_found
-from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import AlterPlan, CatalogPlan
 from engine.planning.plans.plan import Plan
@@ -34,6 +33,7 @@ from engine.statements.alter_table import planning_history as alter_history
 from engine.statements.alter_table.planning import altered_table, changed, described
 from engine.statements.alter_table.statement import AlterColumn
 from engine.statements.create_table.planning_definition import COMMENT
+from engine.statements.format_planning import FormatPlanners
 from engine.statements.spec import StatementSpec, changing, effect
 from engine.statements.views.planning import view_entry
 from engine.tables import definition_changes as changes

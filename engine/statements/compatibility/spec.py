@@ -13,14 +13,13 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, Outcome
 from engine.runtime.results import empty_result, string_rows
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import read_table
-from engine.statements.spec import StatementSpec, answered, effect, requires_nothing
+from engine.statements.spec import StatementSpec, unrestricted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,25 +149,21 @@ def _bind(statement: Refresh | ShowAbsent, binder: Binder) -> BoundNames:
 
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    answered(
+    unrestricted(
         Refresh,
         "REFRESH",
         syntax="REFRESH {[TABLE] table | 'path' | FUNCTION function} | INVALIDATE METADATA [table] | "
         "MSCK REPAIR TABLE table",
         example="REFRESH TABLE orders",
         bind=_bind,
-        required_privileges=requires_nothing,
-        policy_effects=effect(PolicyEffect.NONE, "REFRESH"),
         answer=answer_foreign,
     ),
-    answered(
+    unrestricted(
         ShowAbsent,
         "SHOW LOCKS",
         syntax="SHOW {LOCKS [table] [EXTENDED] | TRANSACTIONS | COMPACTIONS | INDEXES ON table | [CURRENT] ROLES}",
         example="SHOW LOCKS",
         bind=_bind,
-        required_privileges=requires_nothing,
-        policy_effects=effect(PolicyEffect.NONE, "SHOW LOCKS"),
         answer=answer_foreign,
     ),
 )

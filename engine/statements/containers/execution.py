@@ -1,6 +1,6 @@
 """Drops tables and schemas: the name first, then the files, so that a crash leaves no dangling name.
 
-`engine.execution.writes.unlisted_folders` describes the state after a crash. If files cannot be removed although the
+`engine.storage.unlisted_folders` describes the state after a crash. If files cannot be removed although the
 folder could be marked (a disk that became read-only since), the table's name is restored: a readable table can be
 dropped.
 """
@@ -16,11 +16,11 @@ from catalog.conditions import LogPathNotAllowed, SchemaAlreadyExists, SchemaNot
 from catalog.entries import Relation, SchemaEntry, TableEntry, VolumeEntry
 from catalog.errors import SqlError
 from engine.binding.bound import Outcome
-from engine.execution.writes.unlisted_folders import mark_dropped, unlisted_folders, unmark
 from engine.planning.plans.ddl import DropSchemaPlan, DropTablePlan
 from engine.runtime.results import empty_result
 from engine.statements.volumes.execution import remove_volume_files
 from engine.storage.storage import VERSION_FOLDERS, open_storage
+from engine.storage.unlisted_folders import mark_dropped, unlisted_folders, unmark
 
 logger = logging.getLogger(__name__)
 

@@ -25,6 +25,7 @@ from engine.sql.dialect.type_text import parse_type
 from engine.statements.create_table.statement import Check, ColumnDef, CreateTable
 from engine.tables.column_metadata import (
     ALLOW_EXPLICIT,
+    DEFAULT,
     GENERATION,
     GENERATION_SETTINGS,
     LONG_MAX,
@@ -46,7 +47,6 @@ from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 
 COMMENT = "comment"
-DEFAULT = "CURRENT_DEFAULT"
 
 
 Settings = tuple[tuple[str, str], ...]

@@ -11,7 +11,6 @@ from engine.authorization.policies import Effect, PolicyEffect
 from engine.authorization.required_privileges import new_table, on_target, reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement, BoundTable, TakenName
-from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement, Analyzer, with_columns
 from engine.planning.plans.plan import Plan
 from engine.planning.reads.read_plan import read_plan
@@ -28,6 +27,7 @@ from engine.statements.create_table.statement import (
     CreateTableLike,
     DropTable,
 )
+from engine.statements.format_planning import FormatPlanners
 from engine.statements.insert.planning import plan_create_table_as
 from engine.statements.policies.spec import policy_functions
 from engine.statements.spec import (

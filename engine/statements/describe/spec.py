@@ -25,7 +25,7 @@ from engine.statements.describe.statement import (
     DescribeSchema,
     DescribeTable,
 )
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
+from engine.statements.spec import StatementSpec, answered, effect, unrestricted
 
 
 def _bind_table(statement: DescribeTable, binder: Binder) -> BoundNames:
@@ -57,24 +57,18 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         policy_effects=effect(PolicyEffect.NONE, "DESCRIBE TABLE"),
         answer=describe_table,
     ),
-    answered(
+    unrestricted(
         DescribeSchema,
         "DESCRIBE SCHEMA",
         syntax="{DESCRIBE | DESC} {SCHEMA | DATABASE | NAMESPACE} [EXTENDED] schema",
         example="DESCRIBE SCHEMA sales",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=effect(PolicyEffect.NONE, "DESCRIBE SCHEMA"),
         answer=describe_schema,
     ),
-    answered(
+    unrestricted(
         DescribeCatalog,
         "DESCRIBE CATALOG",
         syntax="{DESCRIBE | DESC} CATALOG [EXTENDED] catalog",
         example="DESCRIBE CATALOG sales",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=effect(PolicyEffect.NONE, "DESCRIBE CATALOG"),
         answer=describe_catalog,
     ),
     answered(

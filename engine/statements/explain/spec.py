@@ -10,7 +10,6 @@ from catalog.grants.conditions import Requirement
 from engine.authorization.policies import PolicyEffect
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
-from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement, Analyzer
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import AnswerPlan, ExplainPlan
@@ -18,6 +17,7 @@ from engine.planning.reads.answers import answer_from_log
 from engine.pruning.metadata_answers import NoAnswer
 from engine.statements.explain.planning import explain_write
 from engine.statements.explain.statement import Explain, ExplainWrite
+from engine.statements.format_planning import FormatPlanners
 from engine.statements.insert.spec import analyze_insert, bind_insert, require_insert
 from engine.statements.insert.statement import Insert
 from engine.statements.merge.spec import analyze_merge, bind_merge

@@ -20,7 +20,13 @@ from engine.planning.reads.read_plan import read_plan
 from engine.statements.describe.execution import describe_function
 from engine.statements.functions.planning import plan_function
 from engine.statements.functions.statement import CreateFunction, DescribeFunction, DropFunction
-from engine.statements.spec import StatementSpec, answered, changing, effect, planned_analyzed, requires_nothing
+from engine.statements.spec import (
+    StatementSpec,
+    changing,
+    effect,
+    planned_analyzed,
+    unrestricted,
+)
 
 
 def _bind(statement: CreateFunction, binder: Binder) -> BoundNames:
@@ -78,14 +84,12 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answers_rows=False,
         reports_work=False,
     ),
-    answered(
+    unrestricted(
         DescribeFunction,
         "DESCRIBE FUNCTION",
         syntax="{DESCRIBE | DESC} FUNCTION [EXTENDED] function",
         example="DESCRIBE FUNCTION with_tax",
         bind=lambda statement, binder: BoundNames(securable=bind_described_function(statement.function_parts, binder)),
-        required_privileges=requires_nothing,
-        policy_effects=effect(PolicyEffect.NONE, "DESCRIBE FUNCTION"),
         answer=describe_function,
     ),
 )

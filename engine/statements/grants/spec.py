@@ -36,12 +36,11 @@ from engine.statements.grants.statement import (
 )
 from engine.statements.spec import (
     StatementSpec,
-    answered,
     changing,
     effect,
     names_nothing,
     planned_bound,
-    requires_nothing,
+    unrestricted,
 )
 
 
@@ -220,44 +219,33 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answers_rows=False,
         reports_work=False,
     ),
-    answered(
+    unrestricted(
         ShowGrants,
         "SHOW GRANTS",
         syntax="SHOW GRANTS [principal] [ON kind name]",
         example="SHOW GRANTS ON TABLE orders",
         bind=_bind_grants,
-        required_privileges=requires_nothing,  # visible objects may be described
-        policy_effects=_NO_ROWS,
         answer=answer_rights,
     ),
-    answered(
+    unrestricted(
         ShowGroups,
         "SHOW GROUPS",
         syntax="SHOW GROUPS [WITH {USER user | GROUP group}] [[LIKE] 'pattern']",
         example="SHOW GROUPS",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NO_ROWS,
         answer=answer_rights,
     ),
-    answered(
+    unrestricted(
         ShowUsers,
         "SHOW USERS",
         syntax="SHOW USERS [[LIKE] 'pattern']",
         example="SHOW USERS",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NO_ROWS,
         answer=answer_rights,
     ),
-    answered(
+    unrestricted(
         ShowLocations,
         "SHOW EXTERNAL LOCATIONS",
         syntax="SHOW EXTERNAL LOCATIONS [[LIKE] 'pattern']",
         example="SHOW EXTERNAL LOCATIONS",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NO_ROWS,
         answer=answer_rights,
     ),
 )

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 
 from catalog.conditions import InsertsStopped, StatementCancelled, StatementTimedOut, UnsupportedClause
 from catalog.errors import SqlError
-from engine.binding.bound import Outcome
-from engine.execution.writes.file_metrics import counted
+from engine.binding.bound import Outcome, counted
 from engine.runtime.parameters import Parameter
 from engine.statements.insert.statement import Insert
 

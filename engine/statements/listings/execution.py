@@ -20,6 +20,7 @@ from engine.binding.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
 from engine.runtime.results import BIGINT, BOOLEAN, INT, STRING, STRING_MAP, ResultStream, small_result, sql_field
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.listings.statement import ListColumns, ListFiles, ListFunctions, ListSchemas, ListTables
+from engine.tables.column_metadata import DEFAULT
 from engine.types.schema import DataType, StructField
 from engine.types.sql_types import column_sql_type, format_sql_type
 
@@ -121,7 +122,7 @@ class _FoundColumns:
             if column.metadata:
                 types[place] = column_sql_type(column)
                 comments[place] = column.comment
-                defaults[place] = column.metadata.get("CURRENT_DEFAULT")
+                defaults[place] = column.metadata.get(DEFAULT)
         names = [column.name for column in fields]
         return names, types, [column.nullable for column in fields], positions, comments, defaults
 

@@ -30,7 +30,7 @@ from engine.statements.listings.statement import (
     ListTables,
     TablePattern,
 )
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
+from engine.statements.spec import StatementSpec, answered, effect, unrestricted
 
 
 def _find_tables(statement: FindTables, binder: Binder) -> BoundNames:
@@ -72,118 +72,90 @@ def _require_reads(bound: BoundStatement, _: ListFiles) -> Iterable[Requirement]
     return reads(bound.relations)
 
 
-_NAMES_ALONE = effect(PolicyEffect.NONE, "A list of names")
-
 SPECS: tuple[StatementSpec[Any], ...] = (
-    answered(
+    unrestricted(
         FindSchemas,
         "SHOW SCHEMAS IN CATALOG",
         syntax="SHOW SCHEMAS IN {CATALOG catalog | ALL CATALOGS} [[LIKE] 'pattern']",
         example="SHOW SCHEMAS IN ALL CATALOGS",
-        bind=names_nothing,
-        required_privileges=requires_nothing,  # lists contain only visible objects
-        policy_effects=_NAMES_ALONE,
         answer=find_objects,
     ),
-    answered(
+    unrestricted(
         FindTables,
         "SHOW TABLES IN CATALOG",
         syntax="SHOW TABLES IN {CATALOG catalog | ALL CATALOGS} [SCHEMA LIKE 'pattern'] [[TABLE] LIKE 'pattern']",
         example="SHOW TABLES IN CATALOG sales SCHEMA LIKE 'daily'",
         bind=_find_tables,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=find_objects,
     ),
-    answered(
+    unrestricted(
         FindColumns,
         "SHOW COLUMNS IN CATALOG",
         syntax="SHOW COLUMNS IN {CATALOG catalog | ALL CATALOGS} [SCHEMA LIKE 'pattern'] [TABLE LIKE 'pattern'] "
         "[LIKE 'pattern']",
         example="SHOW COLUMNS IN CATALOG sales TABLE LIKE 'orders'",
         bind=_find_columns,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=find_objects,
     ),
-    answered(
+    unrestricted(
         FindFunctions,
         "SHOW FUNCTIONS IN CATALOG",
         syntax="SHOW FUNCTIONS IN {CATALOG catalog | ALL CATALOGS} [SCHEMA LIKE 'pattern'] [LIKE 'pattern']",
         example="SHOW FUNCTIONS IN ALL CATALOGS",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=find_objects,
     ),
-    answered(
+    unrestricted(
         FindKeys,
         "SHOW KEYS",
         syntax="SHOW [PRIMARY | FOREIGN] KEYS {IN | FROM} table",
         example="SHOW PRIMARY KEYS IN orders",
         bind=lambda statement, binder: BoundNames(relations=(binder.described(statement.table_parts),)),
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=find_keys,
     ),
-    answered(
+    unrestricted(
         ListSchemas,
         "A list of schemas",
         syntax="",
         example="",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=list_objects,
     ),
-    answered(
+    unrestricted(
         ListTables,
         "A list of tables",
         syntax="",
         example="",
         bind=_list_tables,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=list_objects,
     ),
-    answered(
+    unrestricted(
         ListColumns,
         "A list of columns",
         syntax="",
         example="",
         bind=_list_columns,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=list_objects,
     ),
-    answered(
+    unrestricted(
         ListFunctions,
         "A list of functions",
         syntax="",
         example="",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=list_objects,
     ),
-    answered(
+    unrestricted(
         ListPrimaryKeys,
         "A list of primary keys",
         syntax="",
         example="",
         bind=lambda statement, binder: _list_keys(statement.table, binder),
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=list_keys,
     ),
-    answered(
+    unrestricted(
         ListForeignKeys,
         "A list of foreign keys",
         syntax="",
         example="",
         bind=lambda statement, binder: _list_keys(statement.child, binder),
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=list_keys,
     ),
     answered(

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from engine.binding.bound import BoundStatement, BoundTable
-from engine.execution.writes.dml.equality_deletes import rows_deleted_by_value
 from engine.planning.plans.reads import EqualityDeletesPlan
+from engine.planning.reads.target_reads import rows_deleted_by_value
 from engine.runtime.statement import Statement
 from engine.statements.explain.statement import ExplainWrite, RowStatement
 from engine.statements.insert.statement import Insert

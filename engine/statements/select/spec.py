@@ -11,7 +11,6 @@ from engine.authorization.policies import Effect, PolicyEffect
 from engine.authorization.required_privileges import reads
 from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
-from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.reads import SchemaPlan
@@ -23,6 +22,7 @@ from engine.runtime.settings import HIVE_SHAPE
 from engine.runtime.statement import Statement
 from engine.sql.query.values import Query
 from engine.statements.describe.statement import DescribeQuery
+from engine.statements.format_planning import FormatPlanners
 from engine.statements.spec import StatementSpec, effect, never
 
 S = TypeVar("S", bound=Statement)

@@ -14,7 +14,7 @@ from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import BoundStatement
 from engine.statements.session.execution import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.statements.session.statement import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
+from engine.statements.spec import StatementSpec, answered, effect, names_nothing, unrestricted
 
 
 def _require_schema(bound: BoundStatement, statement: UseSchema) -> Iterable[Requirement]:
@@ -56,34 +56,25 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answer=use_schema,
         answers_rows=False,
     ),
-    answered(
+    unrestricted(
         SetSetting,
         "SET",
         syntax="SET key = value | SET TIME ZONE {LOCAL | 'zone' | INTERVAL …}",
         example="SET spark.sql.session.timeZone = UTC",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=effect(PolicyEffect.NONE, "SET"),
         answer=set_setting,
     ),
-    answered(
+    unrestricted(
         ShowSettings,
         "SET (show)",
         syntax="SET [-v] [key]",
         example="SET -v",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=effect(PolicyEffect.NONE, "SET"),
         answer=show_settings,
     ),
-    answered(
+    unrestricted(
         ResetSetting,
         "RESET",
         syntax="RESET [key]",
         example="RESET",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=effect(PolicyEffect.NONE, "RESET"),
         answer=reset_setting,
         answers_rows=False,
     ),

@@ -18,7 +18,7 @@ from engine.runtime.session_state import is_global, is_temporary
 from engine.statements.listings.execution_keys import key_clause
 from engine.statements.show.execution_types import declared_type, literal
 from engine.statements.show.statement import ShowCreateTable
-from engine.tables.column_metadata import ALLOW_EXPLICIT, GENERATION, START, STEP, is_identity
+from engine.tables.column_metadata import ALLOW_EXPLICIT, DEFAULT, GENERATION, START, STEP, is_identity
 from engine.types.schema import StructField
 
 
@@ -98,8 +98,8 @@ def _column(column: StructField) -> str:
         parts.append(f"GENERATED ALWAYS AS ({column.metadata[GENERATION]})")
     if is_identity(column):
         parts.append(_identity(column))
-    if "CURRENT_DEFAULT" in column.metadata:
-        parts.append(f"DEFAULT {column.metadata['CURRENT_DEFAULT']}")
+    if DEFAULT in column.metadata:
+        parts.append(f"DEFAULT {column.metadata[DEFAULT]}")
     if column.comment:
         parts.append(f"COMMENT {literal(column.comment)}")
     return " ".join(parts)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from catalog.names import CatalogName, like_matcher
-from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.runtime.statement import Statement
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import take_pattern
 from engine.statements.procedures.grammar import SIGNATURES
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
+from engine.statements.spec import StatementSpec, unrestricted
 
 _SCHEMA = "system"
 
@@ -49,14 +48,11 @@ LEADING_WORDS: Mapping[tuple[str, ...], Callable[[Cursor], ShowProcedures]] = Ma
 )
 
 SPECS: tuple[StatementSpec[ShowProcedures], ...] = (
-    answered(
+    unrestricted(
         ShowProcedures,
         "SHOW PROCEDURES",
         syntax="SHOW PROCEDURES [{IN | FROM} catalog[.system]] [[LIKE] 'pattern']",
         example="SHOW PROCEDURES LIKE 'rewrite*'",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=effect(PolicyEffect.NONE, "SHOW PROCEDURES"),
         answer=_answer,
     ),
 )

@@ -29,7 +29,7 @@ from engine.statements.show.statement import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.spec import StatementSpec, answered, effect, names_nothing, requires_nothing
+from engine.statements.spec import StatementSpec, answered, effect, unrestricted
 
 
 def _describe(statement: ShowColumns | ShowTblProperties | ShowCreateTable, binder: Binder) -> BoundNames:
@@ -50,94 +50,70 @@ def _require_views(bound: BoundStatement, _: ShowCreateTable) -> Iterable[Requir
 _NAMES_ALONE = effect(PolicyEffect.NONE, "SHOW")
 
 SPECS: tuple[StatementSpec[Any], ...] = (
-    answered(
+    unrestricted(
         ShowCatalogs,
         "SHOW CATALOGS",
         syntax="SHOW CATALOGS [[LIKE] 'pattern']",
         example="SHOW CATALOGS",
-        bind=names_nothing,
-        required_privileges=requires_nothing,  # lists contain only visible objects
-        policy_effects=_NAMES_ALONE,
         answer=show,
     ),
-    answered(
+    unrestricted(
         ShowSchemas,
         "SHOW SCHEMAS",
         syntax="SHOW {SCHEMAS | DATABASES | NAMESPACES} [{IN | FROM} catalog] [[LIKE] 'pattern']",
         example="SHOW SCHEMAS LIKE 'sales*'",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=show,
     ),
-    answered(
+    unrestricted(
         ShowTables,
         "SHOW TABLES",
         syntax="SHOW TABLES [{IN | FROM} schema] [[LIKE] 'pattern']",
         example="SHOW TABLES IN sales LIKE 'order*'",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=show,
     ),
-    answered(
+    unrestricted(
         ShowTableExtended,
         "SHOW TABLE EXTENDED",
         syntax="SHOW TABLE EXTENDED [{IN | FROM} schema] LIKE 'pattern'",
         example="SHOW TABLE EXTENDED LIKE 'orders'",
         bind=_list_extended,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=show_table_extended,
     ),
-    answered(
+    unrestricted(
         ShowViews,
         "SHOW VIEWS",
         syntax="SHOW VIEWS [{IN | FROM} schema] [[LIKE] 'pattern']",
         example="SHOW VIEWS",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=show,
     ),
-    answered(
+    unrestricted(
         ShowColumns,
         "SHOW COLUMNS",
         syntax="SHOW COLUMNS {IN | FROM} table [{IN | FROM} schema]",
         example="SHOW COLUMNS IN orders",
         bind=_describe,
-        required_privileges=requires_nothing,  # visible objects may be described
-        policy_effects=_NAMES_ALONE,
         answer=show,
     ),
-    answered(
+    unrestricted(
         ShowFunctions,
         "SHOW FUNCTIONS",
         syntax="SHOW [USER | SYSTEM | ALL] FUNCTIONS [{IN | FROM} schema] [[LIKE] 'pattern']",
         example="SHOW USER FUNCTIONS",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=show,
     ),
-    answered(
+    unrestricted(
         ShowCurrentNamespace,
         "SHOW CURRENT NAMESPACE",
         syntax="SHOW CURRENT NAMESPACE",
         example="SHOW CURRENT NAMESPACE",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=show,
     ),
-    answered(
+    unrestricted(
         ShowTblProperties,
         "SHOW TBLPROPERTIES",
         syntax="SHOW TBLPROPERTIES table [('key')]",
         example="SHOW TBLPROPERTIES orders",
         bind=_describe,
-        required_privileges=requires_nothing,
-        policy_effects=_NAMES_ALONE,
         answer=show_tbl_properties,
     ),
     answered(

@@ -14,7 +14,6 @@ from typing import Any, assert_never, cast
 from catalog.grants.tokens import TokenEntry, TokenStore
 from engine.authorization.policies import PolicyEffect
 from engine.binding.bound import Outcome
-from engine.formats.planning import FormatPlanners
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import TokenPlan
 from engine.runtime.accesses import Use
@@ -23,6 +22,7 @@ from engine.runtime.results import STRING, TIMESTAMP, empty_result, small_result
 from engine.runtime.statement import Statement
 from engine.runtime.tokens import create_token, revoke_token, visible_tokens
 from engine.sql.dialect.cursor import Cursor
+from engine.statements.format_planning import FormatPlanners
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, never, requires_nothing
 
 
@@ -115,50 +115,29 @@ def _plan(analyzed: AnalyzedStatement, statement: TokenStatement, _: FormatPlann
     return TokenPlan(statement=statement, identity=analyzed.bound.state.identity)
 
 
-_OWN_TOKENS = effect(PolicyEffect.NONE, "A statement about tokens")
-
-SPECS: tuple[StatementSpec[Any], ...] = (
+SPECS: tuple[StatementSpec[Any], ...] = tuple(
     changing(
-        CreateToken,
-        "CREATE TOKEN",
-        syntax="CREATE TOKEN [COMMENT 'text'] [LIFETIME n {SECONDS | MINUTES | HOURS | DAYS}] [READ ONLY]",
-        example="CREATE TOKEN COMMENT 'dashboard' LIFETIME 90 DAYS READ ONLY",
+        statement,
+        title,
+        syntax=syntax,
+        example=example,
         bind=names_nothing,
         required_privileges=requires_nothing,  # limited to the principal's own tokens by the execution
-        policy_effects=_OWN_TOKENS,
+        policy_effects=effect(PolicyEffect.NONE, "A statement about tokens"),
         plan=_plan,
         use=Use.GRANT,
         retry=never,
         answers_rows=True,
         reports_work=False,
-    ),
-    changing(
-        RevokeToken,
-        "REVOKE TOKEN",
-        syntax="REVOKE TOKEN 'id'",
-        example="REVOKE TOKEN 'a1b2'",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_OWN_TOKENS,
-        plan=_plan,
-        use=Use.GRANT,
-        retry=never,
-        answers_rows=True,
-        reports_work=False,
-    ),
-    changing(
-        ShowTokens,
-        "SHOW TOKENS",
-        syntax="SHOW TOKENS",
-        example="SHOW TOKENS",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_OWN_TOKENS,
-        plan=_plan,
-        use=Use.GRANT,
-        retry=never,
-        answers_rows=True,
-        reports_work=False,
-        is_read_only=True,
-    ),
+    )
+    for statement, title, syntax, example in (
+        (
+            CreateToken,
+            "CREATE TOKEN",
+            "CREATE TOKEN [COMMENT 'text'] [LIFETIME n {SECONDS | MINUTES | HOURS | DAYS}] [READ ONLY]",
+            "CREATE TOKEN COMMENT 'dashboard' LIFETIME 90 DAYS READ ONLY",
+        ),
+        (RevokeToken, "REVOKE TOKEN", "REVOKE TOKEN 'id'", "REVOKE TOKEN 'a1b2'"),
+        (ShowTokens, "SHOW TOKENS", "SHOW TOKENS", "SHOW TOKENS"),
+    )
 )

@@ -18,12 +18,11 @@ from engine.binding.visibility import volume_of_path
 from engine.runtime.accesses import Use
 from engine.statements.spec import (
     StatementSpec,
-    answered,
     changing,
     effect,
     names_nothing,
     planned_bound,
-    requires_nothing,
+    unrestricted,
 )
 from engine.statements.volumes.execution import answer_volumes
 from engine.statements.volumes.planning import plan_file, plan_volume
@@ -146,24 +145,19 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         answers_rows=True,
         reports_work=False,
     ),
-    answered(
+    unrestricted(
         ShowVolumes,
         "SHOW VOLUMES",
         syntax="SHOW VOLUMES [{IN | FROM} schema] [[LIKE] 'pattern']",
         example="SHOW VOLUMES IN daily",
-        bind=names_nothing,
-        required_privileges=requires_nothing,
-        policy_effects=_NO_TABLE,
         answer=answer_volumes,
     ),
-    answered(
+    unrestricted(
         DescribeVolume,
         "DESCRIBE VOLUME",
         syntax="{DESCRIBE | DESC} VOLUME volume",
         example="DESCRIBE VOLUME daily.landing",
         bind=_bind_volume,
-        required_privileges=requires_nothing,
-        policy_effects=_NO_TABLE,
         answer=answer_volumes,
     ),
 )

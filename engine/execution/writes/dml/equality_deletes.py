@@ -12,19 +12,11 @@ from engine.errors.table_errors import naming
 from engine.execution.writes.deleted_rows import RowSet
 from engine.execution.writes.matched_rows import answered_places
 from engine.planning.plans.reads import ReadPlan
-from engine.planning.reads.target_reads import bitmaps
+from engine.planning.reads.target_reads import bitmaps, rows_deleted_by_value
 from engine.spark.execution_context import ExecutionContext
-from engine.sql.query.composed import Names
 from engine.storage.deletion_vectors import Rows
 from engine.tables.scan import PLACE_FILE, PLACE_ROW, ComposedScan
-from engine.tables.snapshot import TableSnapshot, UnresolvedDeletes
-
-
-def rows_deleted_by_value(table: BoundTable) -> UnresolvedDeletes | None:
-    """Returns a table's deleted rows that no deletion vector contains; None if all are contained."""
-    relation = Names(table.snapshot.schema.names).new("deleted")
-    with naming(table.label):
-        return table.snapshot.unresolved_deletes(relation, table.label)
+from engine.tables.snapshot import TableSnapshot
 
 
 def resolve_equality_deletes(table: BoundTable, context: ExecutionContext) -> TableSnapshot:

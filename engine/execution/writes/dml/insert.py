@@ -10,13 +10,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import assert_never
 
-from engine.binding.bound import Outcome
+from engine.binding.bound import Outcome, counted
 from engine.enforcement.identity import moved_high_water_marks, with_values_taken
 from engine.errors.table_errors import naming
 from engine.execution.writes.change_files import DELETED, INSERTED, Change, change_files
 from engine.execution.writes.dml.related_rows import SourceRows, related_rows
 from engine.execution.writes.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
-from engine.execution.writes.file_metrics import counted, with_file_metrics
+from engine.execution.writes.file_metrics import with_file_metrics
 from engine.execution.writes.matched_rows import find_rows
 from engine.execution.writes.replaced_rows import RemainingRows, counting_rows, equal_to, removal_tells, without_rows
 from engine.execution.writes.staged_files import new_files, report_drops

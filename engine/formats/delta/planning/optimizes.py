@@ -22,9 +22,9 @@ from engine.delta.spec.properties import AUTO_COMPACT
 from engine.errors.table_errors import naming
 from engine.formats.delta.delta_format import delta_snapshot
 from engine.formats.delta.planning.optimize_plans import Cluster, Goal, Merge, OptimizePlan, Purge, Zorder
-from engine.formats.planning import RowPlan
 from engine.planning.semantics.conditions import own_condition, own_condition_check
 from engine.sql.expressions import Expression, one_line
+from engine.statements.format_planning import RowPlan
 from engine.statements.maintenance.statement import Optimize, Reorg
 from engine.tables.operations import CommitDescription, Json, TableOperation
 from engine.types.column_paths import Path, field_at, format_name

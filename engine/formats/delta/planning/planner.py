@@ -29,12 +29,12 @@ from engine.formats.delta.planning.plans import (
 )
 from engine.formats.delta.planning.removals import plan_restore, plan_vacuum
 from engine.formats.delta.planning.repairs import plan_analyze, plan_manifest, plan_repair
-from engine.formats.planning import FormatStatement, RowPlan
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan
 from engine.statements.alter_table.statement import AlterTable
 from engine.statements.create_table.planning import free_name
 from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTableLike
+from engine.statements.format_planning import FormatStatement, RowPlan
 from engine.statements.maintenance.statement import (
     AnalyzeTable,
     GenerateManifest,
@@ -49,7 +49,7 @@ from engine.tables.formats import DEFAULT_FORMAT
 
 
 class DeltaPlanner:
-    """See :class:`engine.formats.planning.FormatPlanner`."""
+    """See :class:`engine.statements.format_planning.FormatPlanner`."""
 
     def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
         planned = _planned(bound, statement)

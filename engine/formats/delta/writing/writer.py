@@ -37,7 +37,7 @@ from engine.spark.execution_context import ExecutionContext
 
 
 class DeltaWriter:
-    """See :class:`engine.formats.writing.FormatWriter`."""
+    """See :class:`engine.execution.writes.staged_write.FormatWriter`."""
 
     def write(self, plan: FormatPlan, context: ExecutionContext) -> AbstractContextManager[StagedWrite]:
         return _staged(plan, context)

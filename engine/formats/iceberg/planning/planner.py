@@ -10,13 +10,13 @@ from engine.formats.iceberg.planning.maintenance import plan_maintenance
 from engine.formats.iceberg.planning.new_tables import plan_create_table_like, plan_snapshot
 from engine.formats.iceberg.planning.plans import IcebergPlan, ReferencePlan
 from engine.formats.iceberg.planning.procedures import plan_call, plan_register
-from engine.formats.planning import FormatStatement, RowPlan
 from engine.iceberg.snapshot.snapshot import FORMAT
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan
 from engine.statements.alter_table.planning import described
 from engine.statements.alter_table.statement import AlterTable, ChangeReference
 from engine.statements.create_table.statement import CloneTable, ConvertTable, CreateTableLike
+from engine.statements.format_planning import FormatStatement, RowPlan
 from engine.statements.maintenance.statement import (
     AnalyzeTable,
     GenerateManifest,
@@ -31,7 +31,7 @@ from engine.tables.operations import TableOperation
 
 
 class IcebergPlanner:
-    """See :class:`engine.formats.planning.FormatPlanner`."""
+    """See :class:`engine.statements.format_planning.FormatPlanner`."""
 
     def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
         own = _planned(bound, statement)

@@ -43,7 +43,7 @@ from engine.statements.procedures.statement import (
 
 
 class IcebergWriter:
-    """See :class:`engine.formats.writing.FormatWriter`."""
+    """See :class:`engine.execution.writes.staged_write.FormatWriter`."""
 
     @contextmanager
     def write(self, plan: FormatPlan, context: ExecutionContext) -> Iterator[StagedWrite]:

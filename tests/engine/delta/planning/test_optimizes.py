@@ -9,9 +9,9 @@ import pytest
 from catalog.names import PATH_SCHEMA
 from engine.formats.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.formats.delta.planning.optimizes import auto_compaction
-from engine.formats.planning import RowPlan, follow_up_of
 from engine.formats.registry import PLANNERS
 from engine.planning.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
+from engine.statements.format_planning import RowPlan, follow_up_of
 from engine.statements.maintenance.statement import Optimize
 from engine.tables.operations import TableOperation
 from tests.engine.planning.lake import PlanningLake

@@ -6,13 +6,13 @@ import pytest
 
 from catalog.conditions import StatementNotSupported
 from engine.binding.bound import BoundStatement
-from engine.formats.planning import FormatPlanners, FormatStatement, RowPlan, follow_up_of
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.ddl import AlterPlan
 from engine.planning.plans.format_plan import FormatPlan
 from engine.planning.plans.plan import Plan
 from engine.planning.plans.writes import DeletePlan
 from engine.statements.alter_table.statement import AlterTable
+from engine.statements.format_planning import FormatPlanners, FormatStatement, RowPlan, follow_up_of
 from engine.statements.maintenance.statement import Optimize
 from engine.statements.registry import spec_of
 from tests.engine.planning.lake import PlanningLake
