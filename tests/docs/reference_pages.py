@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 from werkzeug.test import TestResponse
 
@@ -233,14 +234,31 @@ def cli_page() -> str:
     """Returns the page of the command line."""
     parts = []
     for name, (module, purpose) in _COMMANDS.items():
-        make = getattr(import_module(module), "_parser", None)
         parts.append(f"## delta-gateway {name}\n\n{_sentence(purpose)}\n")
-        if make is not None:
-            parts += _options(make(), f"delta-gateway {name}")
+        parts += _options(_parser_of(module), f"delta-gateway {name}")
     introduction = (
         "`delta-gateway COMMAND --help` prints the same options. `delta-gateway --version` prints the version."
     )
     return _page("Command line", introduction, *parts)
+
+
+class _ParserUsed(Exception):
+    """Raised by a command when it parses its arguments."""
+
+
+def _parser_of(module: str) -> argparse.ArgumentParser:
+    """Returns the parser that a command makes for its arguments."""
+
+    def stop(parser: argparse.ArgumentParser, *_: object) -> None:
+        raise _ParserUsed(parser)
+
+    with patch.object(argparse.ArgumentParser, "parse_args", stop):
+        try:
+            import_module(module).main(["--help"])
+        except _ParserUsed as used:
+            parser: argparse.ArgumentParser = used.args[0]
+            return parser
+    raise AssertionError(f"{module} parses no arguments")
 
 
 def _options(parser: argparse.ArgumentParser, command: str) -> Iterator[str]:
