@@ -342,8 +342,9 @@ def test_damage_outside_requested_columns_is_ignored(session: LakeSession, lake:
         file.write(bytes(group.total_compressed_size))
     for _ in range(ROUNDS + 1):
         assert len(rows(session, "SELECT a + 1 FROM damaged WHERE a >= 0 LIMIT 5")) == 5
-        with pytest.raises(SqlError):
+        with pytest.raises(SqlError) as caught:
             rows(session, "SELECT sum(a % 7) FROM damaged")
+        assert caught.value.condition == "FAILED_READ_FILE.NO_HINT"
 
 
 def test_sessions_that_ask_at_the_same_time(engine: LakeEngine, written: Mapping[str, tuple[str, pa.Table]]) -> None:

@@ -193,8 +193,9 @@ def test_a_file_that_comes_back_is_read_again(lake: Path, session: LakeSession) 
     assert ensure_same(session, text)
     (file,) = (lake / "default" / "hidden").glob("*.parquet")
     file.rename(lake / "elsewhere")
-    with pytest.raises(SqlError):
+    with pytest.raises(SqlError) as caught:
         run_query(session, text)
+    assert caught.value.condition == "FAILED_READ_FILE.FILE_NOT_EXIST"
     (lake / "elsewhere").rename(file)
     assert ensure_same(session, text)
 

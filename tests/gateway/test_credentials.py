@@ -10,6 +10,7 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from catalog.conditions import SecretReadable
 from catalog.errors import SqlError
 from catalog.rest.credentials import Credential, hadoop_settings, options_for, use_credentials
 from catalog.store.remote import open_files
@@ -139,7 +140,7 @@ def test_unusable_credentials_are_reported_without_secret(tmp_path: Path, table:
 
 def test_a_file_that_others_may_read_is_refused(tmp_path: Path, secret: Path) -> None:
     secret.chmod(0o644)
-    with pytest.raises(SqlError):
+    with pytest.raises(SecretReadable):
         opened(
             tmp_path,
             f'[[storage.credentials]]\nname = "c"\nurls = ["s3a://l"]\nsecret_access_key = "file:{secret}"\n',

@@ -211,10 +211,12 @@ def test_a_statement_that_commits_is_closed_when_it_has_ended() -> None:
         closed.fetch(1)
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_a_statement_that_ends_between_two_commits_names_the_first(end: Callable[[Operation], None]) -> None:
+@pytest.mark.parametrize(("end", "state"), zip(ENDS, (OperationState.CANCELED, OperationState.TIMED_OUT), strict=True))
+def test_a_statement_that_ends_between_two_commits_names_the_first(
+    end: Callable[[Operation], None], state: OperationState
+) -> None:
     done = Commits(lambda context: context.cancel.reopen()).ended(end)
-    assert done.state in (OperationState.CANCELED, OperationState.TIMED_OUT)
+    assert done.state is state
     assert str(done.error).count("default.t (version 7)") == 1
 
 

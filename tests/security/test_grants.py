@@ -236,6 +236,7 @@ def test_hidden_and_missing_objects_have_the_same_error(lake: GuardedLake) -> No
         for name, other in (("orders", "orderz"), ("other", "othes"), ("`o`", "`p`"), ("/o'", "/p'")):
             one, two = one.replace(name, "X"), two.replace(other, "X").replace(name, "X")
         assert one == two
+        assert (one == "None") is ("IF EXISTS" in hidden), hidden
 
 
 def test_lists_have_what_is_visible(lake: GuardedLake) -> None:

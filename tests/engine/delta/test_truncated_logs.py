@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from catalog.conditions import DeltaError, MalformedLogEntry
+from catalog.conditions import MalformedLogEntry
 from engine.delta.commit.transaction import Transaction
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.maintenance.after_commit import PostCommit, run_hooks
@@ -113,7 +113,7 @@ def test_compacted_logs_are_optional(case: str, name: str) -> None:
         _cut(log, name, lambda data: data[: len(data) // 2])
     assert sorted(Snapshot.load(log.storage).files["path"].to_pylist()) == ["b", "c"]
     log.drop(commit_name(0))
-    with pytest.raises(DeltaError):
+    with pytest.raises(MalformedLogEntry):
         assert Snapshot.load(log.storage).files
 
 

@@ -26,5 +26,6 @@ def test_something_has_to_be() -> None:
 
 @pytest.mark.parametrize("inside", [ArrayType(VOID, True), StructType((column("x", VOID),))], ids=str)
 def test_void_inside_of_other_types_is_refused(inside: ArrayType | StructType) -> None:
-    with pytest.raises(SqlError):
+    with pytest.raises(SqlError) as caught:
         ensure_storable(plan(column("a"), column("b", inside)))
+    assert caught.value.condition == "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE"

@@ -18,9 +18,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from catalog.changes import CreateView
-from catalog.conditions import ResultRowsDiffer, StatementCancelled
+from catalog.conditions import ResultRowsDiffer, StatementCancelled, TableNotFound
 from catalog.entries import ViewColumn, ViewEntry
-from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
 from engine.binding.bound import BoundChanges
 from engine.planning.reads.scans import change_scan
@@ -221,13 +220,13 @@ def test_rights_are_looked_at_each_time(lake: CachedLake) -> None:
     for right in RIGHTS:
         lake.run(spark, f"GRANT {right} TO USER ann", root).close()
     assert lake.answer(spark, SUM, ann) == (0, 1)
-    with pytest.raises(SqlError):
+    with pytest.raises(TableNotFound):
         lake.answer(spark, SUM, ben)
     for right in RIGHTS:
         lake.run(spark, f"GRANT {right} TO USER ben", root).close()
     assert lake.answer(spark, SUM, ben) == (0, 1)
     lake.run(spark, "REVOKE SELECT ON TABLE sold FROM ben", root).close()
-    with pytest.raises(SqlError):
+    with pytest.raises(TableNotFound):
         lake.answer(spark, SUM, ben)
     assert spark.runs == 1
 

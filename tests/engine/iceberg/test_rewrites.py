@@ -7,11 +7,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from catalog.errors import SqlError
 from engine.main import LakeSession
 from tests.engine.iceberg.handmade import HandmadeTable
 from tests.engine.iceberg.test_row_changes import MODES, read_by_all
-from tests.engine.lake_sessions import rows, run
+from tests.engine.lake_sessions import refuse, rows, run
 
 pytestmark = pytest.mark.spark
 
@@ -42,8 +41,8 @@ def test_small_files_become_one_in_each_partition(session: LakeSession, lake: Pa
 
     assert rows(session, "CALL system.rewrite_manifests('packed')")[0][1] == 1
     assert read_by_all(session, lake, "packed") == before
-    with pytest.raises(SqlError):
-        rows(session, "CALL system.rewrite_data_files(table => 'packed', strategy => 'sort')")
+    unsorted = refuse(session, "CALL system.rewrite_data_files(table => 'packed', strategy => 'sort')")
+    assert unsorted.condition == "INVALID_PARAMETER_VALUE.PROCEDURE"
     run(session, "ALTER TABLE packed WRITE ORDERED BY id")
     for order, order_id in (
         ("id DESC NULLS LAST", None),
@@ -65,8 +64,8 @@ def test_small_files_become_one_in_each_partition(session: LakeSession, lake: Pa
         "where => 'id + 1 = 2'",
         "options => map('min-input-files', 'x')",
     ):
-        with pytest.raises(SqlError):
-            rows(session, f"CALL system.rewrite_data_files(table => 'packed', {wrong})")
+        error = refuse(session, f"CALL system.rewrite_data_files(table => 'packed', {wrong})")
+        assert (error.condition, wrong) == ("INVALID_PARAMETER_VALUE.PROCEDURE", wrong)
 
 
 def test_equality_deletes_are_applied(session: LakeSession, lake: Path) -> None:

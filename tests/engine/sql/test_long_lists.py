@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from catalog.conditions import StatementHasTooManyTokens
+from catalog.conditions import StatementHasTooManyTokens, StatementSyntaxError
 from catalog.errors import SqlError
 from engine.sql.dialect.constant_lists import CONSTANTS
 from engine.sql.dialect.dialect import TOKENS_MAX, each_token, tokenize
@@ -122,5 +122,5 @@ def test_values_of_long_lists_count_as_tokens() -> None:
 
 def test_one_odd_value_costs_no_more_than_the_list() -> None:
     """The row pattern does not restart at each value."""
-    with pytest.raises(SqlError):
+    with pytest.raises(StatementSyntaxError):
         read(f"SELECT x FROM t WHERE id IN ({', '.join([ROWS] * 5)} (1, 2, oops")

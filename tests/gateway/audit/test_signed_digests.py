@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from catalog.errors import SqlError
+from catalog.conditions import AuditKeyUnusable, SecretReadable, SecretUnusable
 from catalog.system.audit_table import log_files
 from gateway.audit.audit_log import AuditLog
 from gateway.audit.chain import ChainEnd, follow, format_line
@@ -98,12 +98,15 @@ def test_keys_that_are_none_are_refused(folder: Path) -> None:
     other = folder / "other.pem"
     other.write_bytes(generate_private_key(SECP256R1()).private_bytes(PEM, PKCS8, NoEncryption()))
     other.chmod(0o600)
-    for path in (other, folder / "public.pem", folder / "missing.pem"):
-        path.chmod(0o600) if path.exists() else None
-        with pytest.raises(SqlError):
+    for path in (other, folder / "public.pem"):
+        path.chmod(0o600)
+        with pytest.raises(AuditKeyUnusable):
             private_key(path)
-    with pytest.raises(SqlError):
+    with pytest.raises(SecretUnusable, match="no such file"):
+        private_key(folder / "missing.pem")
+    with pytest.raises(AuditKeyUnusable):
         public_key(folder / "key.pem")
+    assert private_key(folder / "key.pem")
     (folder / "key.pem").chmod(0o644)
-    with pytest.raises(SqlError):
+    with pytest.raises(SecretReadable):
         private_key(folder / "key.pem")

@@ -80,11 +80,11 @@ def test_every_codec_is_read_back(name: str) -> None:
 
 
 def test_values_that_a_schema_does_not_have_are_refused() -> None:
-    for type_, column in (
-        ("long", pa.array([None], pa.int64())),
-        ({"type": "fixed", "name": "f", "size": 2}, pa.array([b"abc"])),
-        ({"type": "enum", "name": "e", "symbols": ["a"]}, pa.array(["a"])),
+    for type_, column, reason in (
+        ("long", pa.array([None], pa.int64()), "a value of long is null"),
+        ({"type": "fixed", "name": "f", "size": 2}, pa.array([b"abc"]), "a value does not have 2 bytes"),
+        ({"type": "enum", "name": "e", "symbols": ["a"]}, pa.array(["a"]), "is no type of manifests"),
     ):
         schema = {"type": "record", "name": "r", "fields": [{"name": "x", "type": type_}]}
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=reason):
             encode_blocks(schema, pa.StructArray.from_arrays([column], ["x"]), CODECS["gzip"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.conditions import UnsupportedClause
+from catalog.conditions import StatementSyntaxError, UnsupportedClause
 from catalog.errors import SqlError
 from engine.sql.query.composed import Names
 from engine.sql.query.values import Assignment, TargetQuery
@@ -190,7 +190,7 @@ def test_syntax_error_has_its_position(text: str, message: str) -> None:
 def test_explain_of_row_changes(text: str) -> None:
     found = parse(f"EXPLAIN FORMATTED {text} ;")
     assert isinstance(found, ExplainWrite) and found.inner == parse(text)
-    with pytest.raises(SqlError):
+    with pytest.raises(StatementSyntaxError):
         parse(f"EXPLAIN {text} )")
 
 
