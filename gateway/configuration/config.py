@@ -342,7 +342,11 @@ class SparkSection:
         high=1000,
     )
     conf: Mapping[str, str] = setting(
-        {}, "Further Spark settings by name, as strings; these win over the gateway's own."
+        {},
+        "Further Spark settings by name, as strings; these win over the gateway's own. Requests of Spark to S3 are "
+        "bounded by spark.hadoop.fs.s3a.connection.timeout (30s without a byte), connection.request.timeout (60s for "
+        "a request), connection.establish.timeout (15s), attempts.maximum (2), retry.limit (4) and "
+        "retry.throttle.limit (6, after answers 503).",
     )
 
 
