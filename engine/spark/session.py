@@ -94,6 +94,14 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.driver.host": "127.0.0.1",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        # A request to S3 is sent again after 30 s without a byte, and ends after a minute. A store that stays silent,
+        # or answers 503, fails the statement after some minutes; with Hadoop's defaults it would be hours.
+        "spark.hadoop.fs.s3a.attempts.maximum": "2",
+        "spark.hadoop.fs.s3a.connection.establish.timeout": "15s",
+        "spark.hadoop.fs.s3a.connection.request.timeout": "60s",
+        "spark.hadoop.fs.s3a.connection.timeout": "30s",
+        "spark.hadoop.fs.s3a.retry.limit": "4",
+        "spark.hadoop.fs.s3a.retry.throttle.limit": "6",
         # S3A's disk buffers use the file system with checksums; memory buffers have to be small.
         "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
         # The default stream requests a file's length although it is already known.

@@ -4,11 +4,11 @@ use. `--of URL` instead of the folder: a proxy for another store, with the same 
 It checks each request's signature (version 4), its session token, and that the key is for the object
 (`tests.rest.s3_keys`): anything else is 403. GET /-/requests returns which key requested what, and the status; POST
 /-/slow sets the number of seconds that each object GET waits. POST /-/faults sets faults: a JSON list with `{"method",
-"path": a regular expression, "kind", "skip", "count"}`, where `kind` is `lose` (the request is carried out and not
-answered), `reset` (neither), `late` and `hang` (the same, but the connection stays open for `HANG_S` without an
-answer), or a status that is answered instead. `skip` matching requests pass first. Objects are in memory, or files in
-the folder argument, where others may put files as well. As in MinIO, the answer to a failed conditional put does not
-name the condition.
+"path": a regular expression, "kind", "skip", "count", "seconds"}`, where `kind` is `lose` (the request is carried out
+and not answered), `reset` (neither), `late` and `hang` (the same, but the connection stays open for `HANG_S`, or the
+given seconds, without an answer), or a status that is answered instead. `skip` matching requests pass first. Objects
+are in memory, or files in the folder argument, where others may put files as well. As in MinIO, the answer to a failed
+conditional put does not name the condition.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     store: Store
     fault: str | None = None
+    hang_s = HANG_S
     done: tuple[int, bytes, dict[str, str]]
 
     def log_message(self, format: str, *args: object) -> None:
@@ -149,13 +150,14 @@ class Handler(BaseHTTPRequestHandler):
                     fault["skip"] -= 1
                     continue
                 fault["count"] -= 1
+                self.hang_s = float(fault.get("seconds", HANG_S))
                 return str(fault["kind"])
         return None
 
     def _give_up(self) -> None:
         """Answer nothing, at once or after the client has waited."""
         if self.fault in ("hang", "late"):
-            time.sleep(HANG_S)
+            time.sleep(self.hang_s)
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 

@@ -52,6 +52,13 @@ def store(folder: Path) -> Iterator[S3Server]:
 @pytest.fixture(scope="module")
 def driver(store: S3Server) -> Iterator[SparkDriver]:
     assert JARS.exists(), "make oracle gets Hadoop's connector for S3, by Maven"
+    found = connected_spark(store)
+    yield found
+    found.stop()
+
+
+def connected_spark(store: S3Server) -> SparkDriver:
+    """Starts Spark with the connector for the store."""
     settings = {
         "endpoint": store.url,
         "endpoint.region": "us-east-1",
@@ -61,7 +68,7 @@ def driver(store: S3Server) -> Iterator[SparkDriver]:
         "session.token": ACCESS["token"],
         "aws.credentials.provider": "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
     }
-    found = start_spark(
+    return start_spark(
         conf={
             "spark.sql.shuffle.partitions": "4",
             "spark.driver.extraJavaOptions": QUICK_JAVA,
@@ -69,8 +76,6 @@ def driver(store: S3Server) -> Iterator[SparkDriver]:
             **{f"spark.hadoop.fs.s3a.bucket.{BUCKET}.{name}": value for name, value in settings.items()},
         }
     )
-    yield found
-    found.stop()
 
 
 def open_session(driver: SparkDriver) -> LakeSession:
