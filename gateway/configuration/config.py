@@ -384,9 +384,9 @@ class SparkSection:
     )
     conf: Mapping[str, str] = setting(
         {},
-        "Additional Spark settings by name, as strings; they take precedence over the gateway's own. Spark's requests to "
-        "S3 are bounded by spark.hadoop.fs.s3a.connection.timeout (30s without a byte), connection.request.timeout (60s "
-        "for a request), connection.establish.timeout (15s), attempts.maximum (2), retry.limit (4) and "
+        "Additional Spark settings by name, as strings; they take precedence over the gateway's own. Spark's requests "
+        "to S3 are bounded by spark.hadoop.fs.s3a.connection.timeout (30s without a byte), connection.request.timeout "
+        "(60s for a request), connection.establish.timeout (15s), attempts.maximum (2), retry.limit (4) and "
         "retry.throttle.limit (6, for responses with status 503).",
     )
 
