@@ -19,7 +19,7 @@ from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.runtime.variables import SESSION, Assignment, Variable, qualified
 from engine.sql.query.source_text import joined
-from engine.statements.select.spec import THROUGH_POLICIES, analyze_query, bind_query, require_reads
+from engine.statements.select.spec import reading_query
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, never, requires_nothing
 from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 
@@ -95,21 +95,15 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=False,
         is_read_only=True,
     ),
-    changing(
+    reading_query(
         SetVariables,
         "SET VARIABLE",
         syntax="SET {VARIABLE | VAR} {name = expression, … | (name, …) = (query)}",
         example="SET VARIABLE threshold = 20",
-        bind=lambda statement, binder: bind_query(statement.source, binder),
-        required_privileges=require_reads,
-        policy_effects=THROUGH_POLICIES,
-        analyze=lambda bound, statement, _: analyze_query(bound, statement.source),
+        query=lambda statement: statement.source,
         plan=lambda analyzed, statement, _: plan_assign(statement, analyzed.query),
-        use=Use.READ,
-        retry=never,
+        caches_result=False,
         answers_rows=False,
-        reports_work=False,
-        is_read_only=True,
     ),
     changing(
         DropVariable,
@@ -126,20 +120,13 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=False,
         is_read_only=True,
     ),
-    changing(
+    reading_query(
         EvaluateQuery,
         "A query of one row",
         syntax="",
         example="",
-        bind=lambda statement, binder: bind_query(statement.query, binder),
-        required_privileges=require_reads,
-        policy_effects=THROUGH_POLICIES,
-        analyze=lambda bound, statement, _: analyze_query(bound, statement.query),
+        query=lambda statement: statement.query,
         plan=lambda analyzed, _, __: EvaluatePlan(read=analyzed.query),
-        use=Use.READ,
-        retry=never,
-        answers_rows=True,
-        reports_work=False,
-        is_read_only=True,
+        caches_result=False,
     ),
 )
