@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from catalog.conditions import StatementNotSupported
-from catalog.grants.conditions import Requirement
 from engine.authorization.policies import Effect, PolicyEffect
 from engine.authorization.required_privileges import reads
-from engine.binding.binder import Binder
 from engine.binding.bound import BoundNames, BoundStatement
 from engine.planning.analyzed import AnalyzedStatement
 from engine.planning.plans.plan import Plan
@@ -27,20 +25,7 @@ from engine.statements.spec import StatementSpec, effect, never
 
 S = TypeVar("S", bound=Statement)
 
-THROUGH_POLICIES = effect(PolicyEffect.READS_THROUGH_POLICIES, "SELECT")
-
-
-def bind_query(query: Query, binder: Binder) -> BoundNames:
-    return BoundNames(relations=binder.relations(query.relations, binder.state.current))
-
-
-def require_reads(bound: BoundStatement, _: Statement) -> Iterable[Requirement]:
-    """Requires SELECT on all relations that the statement reads."""
-    return reads(bound.relations)
-
-
-def analyze_query(bound: BoundStatement, query: Query) -> AnalyzedStatement:
-    return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
+_THROUGH_POLICIES = effect(PolicyEffect.READS_THROUGH_POLICIES, "SELECT")
 
 
 def reading_query(
@@ -51,8 +36,9 @@ def reading_query(
     example: str,
     query: Callable[[S], Query],
     plan: Callable[[AnalyzedStatement, S, FormatPlanners], Plan],
-    policy_effects: Callable[[BoundStatement, S], Iterable[Effect]] = THROUGH_POLICIES,
+    policy_effects: Callable[[BoundStatement, S], Iterable[Effect]] = _THROUGH_POLICIES,
     caches_result: bool = True,
+    answers_rows: bool = True,
 ) -> StatementSpec[S]:
     """Returns the spec for a statement about one query, which Spark answers."""
     return StatementSpec(
@@ -60,10 +46,10 @@ def reading_query(
         title=title,
         syntax=syntax,
         example=example,
-        bind=lambda each, binder: bind_query(query(each), binder),
-        required_privileges=require_reads,
+        bind=lambda each, binder: BoundNames(relations=binder.relations(query(each).relations, binder.state.current)),
+        required_privileges=lambda bound, _: reads(bound.relations),
         policy_effects=policy_effects,
-        analyze=lambda bound, each, _: analyze_query(bound, query(each)),
+        analyze=lambda bound, each, _: AnalyzedStatement(bound=bound, source=read_plan(query(each), bound.relations)),
         plan=plan,
         answer=None,
         use=Use.READ,
@@ -71,7 +57,7 @@ def reading_query(
         caches_result=caches_result,
         reports_work=False,
         is_read_only=True,
-        answers_rows=True,
+        answers_rows=answers_rows,
     )
 
 

@@ -27,7 +27,7 @@ from engine.runtime.variables import SESSION, Assignment, Variable, qualified
 from engine.sql.expressions import parse_any_expression
 from engine.sql.query.bodies import BODY_CALL
 from engine.sql.query.source_text import joined
-from engine.statements.select.spec import THROUGH_POLICIES, analyze_query, bind_query, require_reads
+from engine.statements.select.spec import reading_query
 from engine.statements.spec import StatementSpec, changing, effect, names_nothing, never, requires_nothing
 from engine.statements.variables.statement import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 
@@ -111,21 +111,15 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=False,
         is_read_only=True,
     ),
-    changing(
+    reading_query(
         SetVariables,
         "SET VARIABLE",
         syntax="SET {VARIABLE | VAR} {name = expression, … | (name, …) = (query)}",
         example="SET VARIABLE threshold = 20",
-        bind=lambda statement, binder: bind_query(statement.source, binder),
-        required_privileges=require_reads,
-        policy_effects=THROUGH_POLICIES,
-        analyze=lambda bound, statement, _: analyze_query(bound, statement.source),
+        query=lambda statement: statement.source,
         plan=lambda analyzed, statement, _: plan_assign(statement, analyzed.query),
-        use=Use.READ,
-        retry=never,
+        caches_result=False,
         answers_rows=False,
-        reports_work=False,
-        is_read_only=True,
     ),
     changing(
         DropVariable,
@@ -142,20 +136,13 @@ SPECS: tuple[StatementSpec[Any], ...] = (
         reports_work=False,
         is_read_only=True,
     ),
-    changing(
+    reading_query(
         EvaluateQuery,
         "A query of one row",
         syntax="",
         example="",
-        bind=lambda statement, binder: bind_query(statement.query, binder),
-        required_privileges=require_reads,
-        policy_effects=THROUGH_POLICIES,
-        analyze=lambda bound, statement, _: analyze_query(bound, statement.query),
+        query=lambda statement: statement.query,
         plan=lambda analyzed, _, __: EvaluatePlan(read=analyzed.query),
-        use=Use.READ,
-        retry=never,
-        answers_rows=True,
-        reports_work=False,
-        is_read_only=True,
+        caches_result=False,
     ),
 )
