@@ -11,7 +11,7 @@ from tests.paths import ROOT
 from tests.tidy.sources import MODULES
 
 # A name in backticks is a path if it has a slash after a known folder, or a source file's extension.
-FOLDERS = ("catalog", "deploy", "engine", "gateway", "tests")
+FOLDERS = ("catalog", "deploy", "docs", "engine", "gateway", "tests")
 FILE = re.compile(r"[\w./-]+\.(?:java|json|md|py|sh|toml|ts)")
 # Files without a folder are in one of these.
 BARE = ("engine/statements/alter_table", "engine/spark/java", "gateway/http/console/src")
