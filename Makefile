@@ -19,6 +19,7 @@ ICEBERG_RUNTIME := $(ICEBERG_ORACLE)/iceberg-spark-runtime.jar
 ICEBERG_RUNTIME_ARTIFACT := org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0
 ICEBERG_RUNTIME_SHA256 := 3123c3798af642dd537230923548e013ef41cc28b6626e5225808cf5670a0f82
 TEST_ARGS ?=
+LOCK_ARGS ?=
 PROCESSES ?= 2
 TABLES ?= 100
 SEED ?=
@@ -27,7 +28,7 @@ KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format conditions reference docs bench mutation oracle clean java chromium minio
+.PHONY: help install serve check test test-slow test-clients fuzz-tables lint format lock conditions reference docs bench mutation oracle clean java chromium minio
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +70,10 @@ reference: $(VENV)/.installed-test ## write the SQL reference of the shell, and 
 
 docs: $(VENV)/.installed-test ## build the documentation into build/site; a broken link or anchor is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+lock: $(VENV)/.installed-test ## pin new dependencies in requirements.lock; LOCK_ARGS=--upgrade updates all of them
+	$(RUN) uv pip compile pyproject.toml --all-extras --universal --python-version 3.11.5 --no-header --no-annotate \
+	    --quiet --output-file requirements.lock $(LOCK_ARGS)
 
 conditions: $(VENV)/.installed-test ## write the types of the errors in catalog/conditions.toml
 	$(RUN) tests.tidy.condition_stubs
@@ -138,6 +143,6 @@ $(VENV)/.installed: pyproject.toml $(CONSOLE) | $(BIN)/python
 $(VENV)/.prepared: $(VENV)/.installed $(wildcard engine/spark/java/*.java) | java
 	@if $(BIN)/delta-gateway prepare; then touch $@; fi # without, starts are only slower
 
-$(VENV)/.installed-test: pyproject.toml $(CONSOLE) | $(BIN)/python
-	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[test]'
+$(VENV)/.installed-test: pyproject.toml requirements.lock $(CONSOLE) | $(BIN)/python
+	$(RUN) pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test]'
 	@touch $@ $(VENV)/.installed
