@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from engine.sample.lake import ensure_sample_lake
@@ -45,7 +47,8 @@ class Site:
         """Returns text with the ports and folders of this run."""
         text = re.sub(r"\b10000\b", str(self.thrift_port), text)
         text = re.sub(r"\b8080\b", str(self.http_port), text)
-        return re.sub(r"(?<![\w.])/data/", f"{self.folder}/data/", text)
+        text = re.sub(r"(?<![\w.])/(data|backup)/", rf"{self.folder}/\1/", text)
+        return text.replace("/var/lib/delta-gateway/", f"{self.folder}/state/")
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +57,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     lake = folder / "data/lake"
     ensure_sample_lake(str(lake))
     _write_landing(folder / "data/landing")
+    _write_older_tables(folder / "data")
     process = ServerProcess(
         folder,
         str(lake),
         GATEWAY_SPARK_DRIVER_MEMORY="900m",
         GATEWAY_LAKE_ALLOWED_ROOTS=f'["{folder}/data"]',
-        GATEWAY_LAKE_CATALOG_FOLDER=str(folder / "catalog"),
-        GATEWAY_AUDIT_FOLDER=str(folder / "audit"),
+        GATEWAY_LAKE_CATALOG_FOLDER=str(folder / "state/catalog"),
+        GATEWAY_AUDIT_FOLDER=str(folder / "state/audit"),
     )
     try:
         ports = process.ports()
@@ -80,6 +84,15 @@ def _write_landing(folder: Path) -> None:
     (folder / "in").mkdir(parents=True)
     (folder / "2024-01.csv").write_text("id,day,customer,amount\n10,2024-01-05,ann,7.50\n11,2024-01-06,bob,8.25\n")
     (folder / "in/a.csv").write_text("id,n\n1,one\n2,two\n")
+
+
+def _write_older_tables(data: Path) -> None:
+    """Writes what the examples register and convert: a Delta table outside of the lake, and folders of Parquet."""
+    shutil.copytree(data / "lake/weather", data / "warehouse/sales.db/orders")
+    rows = pa.table({"id": [1, 2], "page": ["/", "/a"]})
+    for folder in ("lake/raw/clicks/day=2024-01-02", "lake/raw/visits/day=2024-01-02", "landing/customers"):
+        (data / folder).mkdir(parents=True)
+        pq.write_table(rows, data / folder / "part-0.parquet")
 
 
 def _write_programs(folder: Path, http_port: int) -> None:
