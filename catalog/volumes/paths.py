@@ -22,7 +22,7 @@ _VOLUMES = re.compile(r"(?:dbfs:)?/+Volumes(?=/|$)")
 _NAME_PARTS = 3
 _KIND_AND_PATH = 2
 # File formats that queries read from volumes.
-READABLE_KINDS = frozenset({"parquet", "csv", "json", "orc"})
+READABLE_KINDS = frozenset({"parquet", "csv", "json", "orc", "text"})
 _UPWARD = frozenset({"", ".", ".."})
 
 

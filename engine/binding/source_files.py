@@ -81,6 +81,8 @@ def reading_format(format_: FileFormat) -> FileFormat:
     """
     if format_.kind in (FileKind.PARQUET, FileKind.ORC):
         return replace(format_, options=(("mergeSchema", "true"),))
+    if format_.kind is FileKind.TEXT:
+        return format_
     remaining = {key.lower(): value for key, value in format_.options}
     own = {"enforceschema": "false"} if says(format_.options, "header") else {}
     return replace(format_, options=tuple({"mode": "FAILFAST", **remaining, **own}.items()))

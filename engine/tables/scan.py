@@ -137,6 +137,8 @@ class FileKind(StrEnum):
     CSV = "csv"
     JSON = "json"
     ORC = "orc"
+    # Lines, in the column `value`.
+    TEXT = "text"
     # Only in tables: columns are found by the names in `FileLayout.schema`, and rows have no index.
     AVRO = "avro"
 

@@ -127,6 +127,8 @@ CALLS = [
     ("'{landing}/json', format => 'json'", [(1, "x")]),
     ("'{landing}/parquet', format => 'parquet'", [(1, "x"), (2, "y")]),
     ("'{landing}/orc/a.orc'", [(1, "x"), (2, "y")]),
+    ("'{landing}/json', format => 'text'", [('{"a": 1, "b": "x"}',)]),
+    ("'{landing}/csv/a.csv', format => 'text', wholeText => true", [("a,b\n1,x\n2,y\n",)]),
     ("'{landing}/nested', format => 'csv', header => true, recursiveFileLookup => true", [(1,), (2,)]),
 ]
 
@@ -146,7 +148,9 @@ NOT_READ = [
     ("'/etc/passwd', format => 'csv'", "PATH_NOT_ALLOWED"),
     ("'{landing}/../outside', format => 'csv'", "PATH_NOT_ALLOWED"),
     ("'{landing}/csv'", "UNSUPPORTED_CLAUSE"),
-    ("'{landing}/csv', format => 'text'", "UNSUPPORTED_CLAUSE"),
+    ("'{landing}/csv', format => 'avro'", "UNSUPPORTED_CLAUSE"),
+    ("'/etc/passwd', format => 'text'", "PATH_NOT_ALLOWED"),
+    ("'{landing}/csv', format => 'text', header => true", "COPY_INTO_OPTION_NOT_SUPPORTED"),
     ("'{landing}/csv', 'csv'", "UNSUPPORTED_CLAUSE"),
     ("'{landing}/csv', format => 'csv', path => 'x'", "UNSUPPORTED_CLAUSE"),
     ("'{landing}/csv', format => 'csv', reader => 'x'", "COPY_INTO_OPTION_NOT_SUPPORTED"),

@@ -260,9 +260,10 @@ PROBES = [
     (56, "eve", "CREATE TABLE eves.o USING csv OPTIONS (path '/etc/passwd')", "42K02"),
     *((56, "eve", text, "0A000") for text in (
         "CREATE TEMPORARY VIEW j USING jdbc OPTIONS (url 'x')", "SELECT * FROM csv.`/etc/passwd`",
-        "SELECT * FROM read_files('/etc/passwd')", "SELECT * FROM read_files('/etc/passwd', format => 'text')",
+        "SELECT * FROM read_files('/etc/passwd')", "SELECT * FROM read_files('/etc/passwd', format => 'avro')",
     )),
     (56, "eve", "SELECT * FROM read_files('/etc/passwd', format => 'csv')", "D"),
+    (56, "eve", "SELECT * FROM read_files('/etc/passwd', format => 'text')", "D"),
 ]
 # fmt: on
 

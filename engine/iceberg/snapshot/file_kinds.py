@@ -57,7 +57,7 @@ def file_columns(
             return read_orc_footers(storage, paths, mapping, decoded)
         case FileKind.AVRO:
             return read_avro_headers(storage, paths, mapping, decoded)
-        case FileKind.CSV | FileKind.JSON:
+        case FileKind.CSV | FileKind.JSON | FileKind.TEXT:
             raise AssertionError("no table has such files")
         case _:
             assert_never(kind)

@@ -11,6 +11,7 @@ final class OtherFiles {
   static FileFormat format(Request.Scan scan) {
     if (scan.format.kind.equals("csv")) return new ConfinedCsv(scan);
     if (scan.format.kind.equals("json")) return new ConfinedJson(scan);
+    if (scan.format.kind.equals("text")) return new ConfinedText(scan);
     if (scan.format.kind.equals("orc")) return new TableOrcFormat(scan);
     if (scan.format.kind.equals("avro")) return new TableAvroFormat(scan);
     return new TableFileFormat(scan, false);

@@ -24,7 +24,9 @@ from engine.types.schema import StructType
 
 _OWN = frozenset({"path", "format", "schema"})
 _INFERS, _INFERS_TYPES = "inferschema", "infercolumntypes"
-_ENDS = {kind.value: kind for kind in (FileKind.PARQUET, FileKind.CSV, FileKind.JSON, FileKind.ORC)}
+_ENDS = {kind.value: kind for kind in (FileKind.PARQUET, FileKind.CSV, FileKind.JSON, FileKind.ORC)} | {
+    "txt": FileKind.TEXT
+}
 
 
 def is_file_call(node: exp.Table) -> bool:
@@ -100,6 +102,7 @@ _OPTIONS: Mapping[FileKind, frozenset[str]] = MappingProxyType(
             FileKind.CSV: f"{_TEXT} {_CSV}",
             FileKind.JSON: f"{_TEXT} {_JSON}",
             FileKind.ORC: "mergeSchema",
+            FileKind.TEXT: "lineSep wholeText",
         }.items()
     }
 )
@@ -118,5 +121,5 @@ def file_format(kind: FileKind, options: Properties) -> tuple[FileFormat, bool]:
 def file_kind(name: str, clause: str) -> FileKind:
     """Returns the file kind. Raises `UnsupportedClause` for a format whose files cannot be read directly."""
     if name.lower() not in _OPTIONS:
-        raise UnsupportedClause(f"{clause} {name.upper()}", "The formats are PARQUET, CSV, JSON and ORC.")
+        raise UnsupportedClause(f"{clause} {name.upper()}", "The formats are PARQUET, CSV, JSON, ORC and TEXT.")
     return FileKind(name.lower())

@@ -17,12 +17,12 @@ _connect = sql.connect
 
 def _connect_to_gateway(*positional: Any, **settings: Any) -> Any:
     settings.setdefault("enable_telemetry", False)
+    uri = urlsplit(_URI)
     if settings.get("use_kernel"):
-        settings["server_hostname"] = f"http://{urlsplit(_URI).netloc}"
-    elif urlsplit(_URI).scheme == "https":
-        settings |= {"server_hostname": urlsplit(_URI).hostname, "_port": urlsplit(_URI).port}
+        settings["server_hostname"] = f"http://{uri.netloc}"
     elif settings.get("use_sea"):
-        settings |= {"server_hostname": f"http://{urlsplit(_URI).hostname}", "_port": urlsplit(_URI).port}
+        host = f"{uri.hostname}" if uri.scheme == "https" else f"http://{uri.hostname}"
+        settings |= {"server_hostname": host, "_port": uri.port}
     else:
         settings["_connection_uri"] = _URI
     return _connect(*positional, **settings)

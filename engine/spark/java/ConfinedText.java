@@ -1,0 +1,33 @@
+package deltagateway;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
+import org.apache.spark.sql.types.StructType;
+
+/** Spark's reader of lines of text, for files that really lie below their root; see {@link ConfinedReader}. */
+public final class ConfinedText extends TextFileFormat {
+  private final TableRoot root;
+  private final VolumePlaces places;
+
+  ConfinedText(Request.Scan scan) {
+    this.root = scan.tableRoot();
+    this.places = scan.volumePlaces();
+  }
+
+  public scala.collection.immutable.Map fileConstantMetadataExtractors() {
+    return VolumePlaces.extractors(super.fileConstantMetadataExtractors(), places);
+  }
+
+  public scala.Function1 buildReader(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType partitionSchema,
+      StructType requiredSchema,
+      scala.collection.immutable.Seq filters,
+      scala.collection.immutable.Map options,
+      Configuration conf) {
+    return new ConfinedReader(
+        super.buildReader(spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf), root, places);
+  }
+}
