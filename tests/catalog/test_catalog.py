@@ -21,7 +21,7 @@ from catalog.changes import (
     DropView,
     RenameTable,
 )
-from catalog.conditions import CatalogBusy, LakeNotAvailable, LocationOverlap, PathNotAllowed
+from catalog.conditions import CatalogBusy, LakeNotAvailable, LocationOverlap, PathNotAllowed, TableNotFound
 from catalog.discovery.discovery import ServedFolder
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
 from catalog.errors import SqlError
@@ -220,7 +220,7 @@ def test_a_view_stays_at_its_generation(catalog: Catalog) -> None:
     after = catalog.change(DropTable(name("own.t")))
     assert after.generation == before.generation + 1 == catalog.view().generation
     assert before.resolve(name("own.t"))
-    with pytest.raises(SqlError):
+    with pytest.raises(TableNotFound):
         after.resolve(name("own.t"))
 
 
@@ -414,7 +414,7 @@ def test_a_managed_table_in_the_served_folder_has_one_name_also_when_renamed(cat
         "Recent",
         "renamed",
     ]
-    with pytest.raises(SqlError):
+    with pytest.raises(TableNotFound):
         view.resolve(name("shop.managed"))
     assert catalog.change(DropTable(name("shop.renamed"))).resolve(name("shop.managed"))  # until its files are gone
 

@@ -49,17 +49,14 @@ def test_a_schema_is_made_and_dropped(lake: GuardedLake, other: RestCatalog) -> 
     assert (described["Comment"], described["Owner"], described["Properties"]) == ("another", "ann", "((team,x))")
     lake.do("ann", "COMMENT ON SCHEMA elsewhere.made IS NULL")
     assert other.load_namespace_properties("made") == {"team": "x"}
-    assert condition(lake, "bob", "DROP SCHEMA elsewhere.made") in {"SCHEMA_NOT_FOUND", "INSUFFICIENT_PERMISSIONS"}
+    assert condition(lake, "bob", "DROP SCHEMA elsewhere.made") == "SCHEMA_NOT_FOUND"
     lake.do("ann", "CREATE TABLE elsewhere.made.t (id INT)")
     assert condition(lake, "ann", "DROP SCHEMA elsewhere.made") == "SCHEMA_NOT_EMPTY"
     lake.do("ann", "DROP SCHEMA elsewhere.made CASCADE", "DROP SCHEMA IF EXISTS elsewhere.made")
     assert ("made",) not in other.list_namespaces()
     assert condition(lake, "ann", "DROP SCHEMA elsewhere.made") == "SCHEMA_NOT_FOUND"
     lake.do("bob", "CREATE SCHEMA elsewhere.made")
-    assert condition(lake, "ann", "CREATE TABLE elsewhere.made.t (id INT)") in {
-        "SCHEMA_NOT_FOUND",
-        "INSUFFICIENT_PERMISSIONS",
-    }
+    assert condition(lake, "ann", "CREATE TABLE elsewhere.made.t (id INT)") == "SCHEMA_NOT_FOUND"
     lake.do("bob", "DROP SCHEMA elsewhere.made")
 
 
@@ -120,7 +117,7 @@ def test_creator_owns_the_table(lake: GuardedLake, other: RestCatalog) -> None:
     lake.do("root", *(f"GRANT USE SCHEMA, CREATE TABLE ON SCHEMA elsewhere.b TO {who}" for who in ("ann", "bob")))
     lake.do("ann", "CREATE TABLE elsewhere.b.own (id INT)")
     assert lake.outcome("ann", "SELECT * FROM elsewhere.b.own") == "R"
-    assert lake.outcome("bob", "SELECT * FROM elsewhere.b.own") != "R"
+    assert lake.outcome("bob", "SELECT * FROM elsewhere.b.own") == "42P01"
     lake.do("ann", "GRANT SELECT ON TABLE elsewhere.b.own TO bob")
     lake.do("ann", "ALTER TABLE elsewhere.b.own RENAME TO elsewhere.b.renamed")
     assert other.list_tables("b") == [("b", "renamed")]
@@ -129,10 +126,10 @@ def test_creator_owns_the_table(lake: GuardedLake, other: RestCatalog) -> None:
     lake.do("ann", "DROP TABLE elsewhere.b.renamed", "DROP TABLE IF EXISTS elsewhere.b.renamed")
     assert condition(lake, "ann", "DROP TABLE elsewhere.b.renamed") == "TABLE_OR_VIEW_NOT_FOUND"
     lake.do("ann", "CREATE TABLE elsewhere.b.renamed (id INT)")
-    assert lake.outcome("bob", "SELECT * FROM elsewhere.b.renamed") != "R"  # another table, without the grant
+    assert lake.outcome("bob", "SELECT * FROM elsewhere.b.renamed") == "42P01"  # another table, without the grant
     other.drop_table("b.renamed")
     lake.do("bob", "CREATE TABLE elsewhere.b.renamed (id INT)")  # the removed one's record is not a table
-    assert lake.outcome("ann", "SELECT * FROM elsewhere.b.renamed") != "R"
+    assert lake.outcome("ann", "SELECT * FROM elsewhere.b.renamed") == "42P01"
     other.drop_table("b.renamed")
     lake.do("bob", "DROP TABLE elsewhere.b.renamed")
     assert TableName("elsewhere", "b", "renamed") not in lake.sources.catalog.view().state.relations
@@ -140,19 +137,16 @@ def test_creator_owns_the_table(lake: GuardedLake, other: RestCatalog) -> None:
 
 def test_names_stay_in_their_catalog(lake: GuardedLake) -> None:
     lake.do("root", "CREATE TABLE elsewhere.a.stays (id INT)", "CREATE TABLE shop.local (id INT)")
-    for text in (
-        "ALTER TABLE elsewhere.a.stays RENAME TO shop.moved",
-        "ALTER TABLE shop.local RENAME TO elsewhere.a.moved",
-        "ALTER TABLE elsewhere.a.stays SET LOCATION '/x'",
-        "DROP CATALOG elsewhere",
+    for text, expected in (
+        ("ALTER TABLE elsewhere.a.stays RENAME TO shop.moved", "REST_CATALOG_NOT_CHANGED_HERE"),
+        ("ALTER TABLE shop.local RENAME TO elsewhere.a.moved", "REST_CATALOG_NOT_CHANGED_HERE"),
+        ("ALTER TABLE elsewhere.a.stays SET LOCATION '/x'", "PATH_NOT_ALLOWED"),
+        ("DROP CATALOG elsewhere", "REST_CATALOG_NOT_CHANGED_HERE"),
+        ("CALL elsewhere.system.register_table('a.registered', '/x/v1.metadata.json')", "PATH_NOT_ALLOWED"),
+        ("CREATE TABLE elsewhere.a.cloned SHALLOW CLONE shop.local", "ICEBERG_STATEMENT_NOT_SUPPORTED"),
+        ("CREATE TABLE elsewhere.a.like_it LIKE shop.local USING delta", "UNSUPPORTED_FEATURE.STATEMENT"),
     ):
-        assert condition(lake, "root", text) in {"REST_CATALOG_NOT_CHANGED_HERE", "PATH_NOT_ALLOWED"}, text
-    for text in (
-        "CALL elsewhere.system.register_table('a.registered', '/x/v1.metadata.json')",
-        "CREATE TABLE elsewhere.a.cloned SHALLOW CLONE shop.local",
-        "CREATE TABLE elsewhere.a.like_it LIKE shop.local USING delta",
-    ):
-        assert lake.outcome("root", text) in {"0A000", "42501"}, text
+        assert (condition(lake, "root", text), text) == (expected, text)
     lake.do("root", "CREATE TABLE elsewhere.a.taken (id INT)")
     text = "ALTER TABLE elsewhere.a.stays RENAME TO elsewhere.a.taken"
     assert condition(lake, "root", text) == "TABLE_OR_VIEW_ALREADY_EXISTS"

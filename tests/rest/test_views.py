@@ -92,10 +92,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory, server: RestServer) -> Guarde
 
 def test_a_view_is_read_with_the_rights_of_who_asks(lake: GuardedLake) -> None:
     error = lake.error("ann", "SELECT * FROM elsewhere.a.v")
-    assert error is not None and error.sqlstate in {"42P01", "42501"}
+    assert error is not None and error.sqlstate == "42501"
     lake.do("root", "GRANT SELECT ON TABLE elsewhere.shop.orders TO ann")
     assert lake.outcome("ann", "SELECT * FROM elsewhere.a.V") == "R"
-    assert lake.outcome("eve", "SELECT * FROM elsewhere.a.v") in {"42P01", "42704", "42P08"}
+    assert lake.outcome("eve", "SELECT * FROM elsewhere.a.v") == "42P08"
     around = ViewEntry(
         name=TableName("spark_catalog", "shop", "around"),
         text="SELECT * FROM elsewhere.a.v",
@@ -104,7 +104,7 @@ def test_a_view_is_read_with_the_rights_of_who_asks(lake: GuardedLake) -> None:
     )
     lake.sources.catalog.change(CreateView(around))
     lake.do("root", "GRANT USE CATALOG, USE SCHEMA, SELECT ON CATALOG spark_catalog TO ann")
-    assert lake.outcome("ann", "SELECT * FROM spark_catalog.shop.around") != "R"  # bob, who owns it, may not
+    assert lake.outcome("ann", "SELECT * FROM spark_catalog.shop.around") == "42501"  # bob, who owns it, may not
     error = lake.error("ann", "SELECT * FROM elsewhere.a.w")
     assert error is not None and error.condition == "REST_VIEW_NOT_READABLE" and "trino" in str(error)
 
@@ -117,7 +117,7 @@ def test_views_are_listed_and_dropped(lake: GuardedLake, server: RestServer) -> 
     assert lake.outcome("ann", "DROP VIEW elsewhere.a.gone") == "42501"
     error = lake.error("root", "GRANT SELECT ON VIEW elsewhere.a.gone TO ann")
     assert error is not None and error.condition == "REST_CATALOG_NOT_CHANGED_HERE"
-    assert lake.outcome("root", "DROP TABLE elsewhere.a.gone") != "R"
+    assert lake.outcome("root", "DROP TABLE elsewhere.a.gone") == "42809"
     lake.do("root", "DROP VIEW elsewhere.a.GONE", "DROP VIEW IF EXISTS elsewhere.a.gone")
     error = lake.error("root", "DROP VIEW elsewhere.a.gone")
     assert error is not None and error.condition == "TABLE_OR_VIEW_NOT_FOUND"
