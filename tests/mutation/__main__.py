@@ -49,7 +49,6 @@ PACKAGES = {
             "engine/test_refusing_disks.py",
             "engine/test_row_tracking_begun.py",
             "engine/test_table_repairs.py",
-            "interleave",
         ),
     ),
     "reconciliation": (
