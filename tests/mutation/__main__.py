@@ -11,6 +11,7 @@ Spark that run the changed line. All tests of a module have to pass while it is 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -76,6 +77,7 @@ def main() -> None:
     options.add_argument("--minutes", type=float, default=45, help="at most, per package")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--processes", type=int, default=2)
+    options.add_argument("--again", action="store_true", help="only the mutants that survived the last run")
     options.add_argument("--verbose", action="store_true", help="print which test noticed which mutant")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -94,16 +96,21 @@ def mutate(package: str, arguments: argparse.Namespace) -> None:
     mutants = sampled(folder, arguments.sample, arguments.seed)
     _ensure_unchanged_passes(recording, sorted({mutant.path for mutant in mutants}), arguments.processes)
     known = equivalents()
-    tried = [mutant for mutant in mutants if mutant.key not in known]
+    survivors = ROOT / ".mutation" / f"{package}-survivors.json"
+    again = [tuple(key) for key in json.loads(survivors.read_text())] if arguments.again else None
+    tried = [mutant for mutant in mutants if mutant.key not in known and (again is None or mutant.key in again)]
     trials = [_trial(recording, mutant.path, mutant.line, mutant.source) for mutant in tried]
-    counts = Counter({"equivalent": len(mutants) - len(tried)})
+    counts = Counter({"equivalent": sum(mutant.key in known for mutant in mutants)})
+    survived = []
     for index, found in outcomes(trials, arguments.processes):
         counts[found if found in (SURVIVED, TIMEOUT) else "noticed"] += 1
+        survived += [tried[index].key] if found == SURVIVED else []
         if arguments.verbose or found == SURVIVED:
             print(f"{tried[index]}\n    {found} ({len(trials[index].tests)} tests)", flush=True)
         if time.monotonic() - began > 60 * arguments.minutes:
             print(f"{package}: stopped after {arguments.minutes} minutes")
             break
+    survivors.write_text(json.dumps(survived))
     number = counts.total() - counts["equivalent"]
     share, minutes = counts[SURVIVED] / max(number, 1), (time.monotonic() - began) / 60
     print(f"{package}: {share:.1%} of {number} survived, {minutes:.0f} minutes, {dict(counts)}", flush=True)

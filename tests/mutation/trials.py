@@ -104,7 +104,9 @@ class _Tests:
 
     def run(self, items: Iterable[pytest.Item], trial: Trial) -> str:
         by_id = {item.nodeid: item for item in items}
-        selected = [by_id[name] for name in trial.tests if name in by_id]
+        if missing := [name for name in trial.tests if name not in by_id]:
+            return f"not collected: {missing[0]}"  # after a change of the tests, which every trial reports
+        selected = [by_id[name] for name in trial.tests]
         for item, following in zip(selected, [*selected[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.failed:

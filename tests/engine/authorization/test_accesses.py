@@ -30,6 +30,7 @@ HIDDEN = ("shop.hidden", "TABLE", "read", "shop.seen")
     [
         ("SELECT * FROM t", Use.READ, [T]),
         ("SELECT * FROM t", Use.WRITE, [T]),
+        ("SELECT * FROM t", Use.CREATE, [T]),
         ("SELECT * FROM t", Use.DESCRIBE, [("shop.t", "TABLE", "describe", None)]),
         ("SELECT * FROM t JOIN t AS u", Use.READ, [T]),
         ("SELECT * FROM seen", Use.READ, [("shop.seen", "VIEW", "read", None), HIDDEN]),

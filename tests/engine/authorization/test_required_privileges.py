@@ -220,7 +220,7 @@ def test_new_table_requires_privileges_on_its_schema_and_location(
     bound = _bound(lake, text)
     is_path = isinstance(bound.target, FreeName) and bound.target.is_path
     parts = ("delta", "/path") if is_path else ("shop", "fresh")
-    assert described(new_table(bound, parts, replaces=replaces)) == expected
+    assert described(new_table(bound, parts, **({"replaces": True} if replaces else {}))) == expected
 
 
 def test_new_table_without_a_target_requires_its_schema(lake: GuardedLake) -> None:

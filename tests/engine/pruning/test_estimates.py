@@ -141,6 +141,15 @@ def test_distinct_counts_and_bounds_limit_each_other() -> None:
     assert (rows, [found[name].distinct for name in ("n", "s", "p")]) == (10, [3, 10, 1])
 
 
+@pytest.mark.parametrize(("others", "expected"), [(10, 2), (0, 2), (None, 4), (200, 4)])
+def test_distinct_count_requires_the_row_count_of_all_files(others: int | None, expected: int) -> None:
+    """Without it, or in a table that has grown too much, only the bounds of the remaining files limit the count."""
+    counted, pruning = _files([10, others], {"n": ([1, 5], [4, 9], [0, 0])})
+    known = DistinctCounts({"n": DistinctCount(2, 10)})
+    rows, found = estimate_columns(counted, pruning, np.array([0], np.int64), ["n"], known)
+    assert (rows, found["n"].distinct) == (10, expected)
+
+
 @pytest.mark.parametrize(("name", "low", "high", "nulls", "expected"), COLUMNS)
 def test_columns(name: str, low: list[Any], high: list[Any], nulls: list[int | None], expected: ColumnEstimate) -> None:
     if name == "d":

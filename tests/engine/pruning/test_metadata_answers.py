@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -191,3 +192,16 @@ def test_row_counts_of_unparsable_partition_values(files: tuple[Action, ...], re
     found = count_by_partition(table.counted_files(), np.ones(table.num_files, bool), column)
     assert isinstance(found, NoAnswer)
     assert reason in found.reason
+
+
+@pytest.mark.parametrize("missing", ["min_values", "max_values", "null_count"])
+def test_minimum_and_maximum_require_bounds_and_null_counts(missing: str) -> None:
+    table = snapshot(*THREE[:2])
+    column = table.pruning().columns.resolve(("id",))
+    assert column is not None
+    counted = table.counted_files(["id"])
+    selected = np.ones(len(counted), bool)
+    without = replace(counted, statistics=counted.statistics.drop_columns([missing]))
+    for highest, bounds in ((True, "max_values"), (False, "min_values")):
+        answer = extreme(without, selected, column, highest=highest)
+        assert isinstance(answer, NoAnswer) is (missing in (bounds, "null_count"))

@@ -33,7 +33,7 @@ def test_a_commit_says_who_did_what() -> None:
     storage = DictStorage()
     create(storage)
     description = describe(
-        parameters={"mode": "Append", "partitionBy": ["day"], "flag": True},
+        parameters={"mode": "Append", "partitionBy": ["day", "é"], "flag": True},
         metrics={"numFiles": 1, "numOutputRows": "3"},
         user_id="7",
         user_name="ada",
@@ -48,7 +48,7 @@ def test_a_commit_says_who_did_what() -> None:
         "userId": "7",
         "userName": "ada",
         "operation": "WRITE",
-        "operationParameters": {"mode": "Append", "partitionBy": '["day"]', "flag": "true"},
+        "operationParameters": {"mode": "Append", "partitionBy": '["day","é"]', "flag": "true"},
         "readVersion": 0,
         "isolationLevel": "Serializable",
         "isBlindAppend": True,

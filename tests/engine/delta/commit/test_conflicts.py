@@ -131,6 +131,15 @@ def test_an_upgrade_to_a_feature_that_the_loser_ignored_conflicts() -> None:
         late.commit()
 
 
+def test_upgrade_that_drops_nothing_is_rebased_on_an_append() -> None:
+    storage = new_table(features="domainMetadata")
+    late = begin(storage, TableOperation.METADATA)
+    late.stage(add_features(late.config.protocol, {"deletionVectors"}))  # type: ignore[union-attr]
+    append(storage, "a")
+    assert late.commit().version == 2
+    assert Snapshot.load(storage).config.is_supported("deletionVectors")
+
+
 def test_two_upgrades_conflict() -> None:
     storage = new_table()
     upgrade = add_features(PLAIN, {"domainMetadata"})

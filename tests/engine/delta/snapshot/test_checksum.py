@@ -10,7 +10,7 @@ import pytest
 
 from catalog.conditions import LogIntegrityFailed, MalformedLogEntry
 from engine.delta import load_snapshot
-from engine.delta.snapshot.checksum import ensure_checksum, load_checksum, parse_checksum
+from engine.delta.snapshot.checksum import ensure_checksum, format_checksum, load_checksum, parse_checksum
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor, DomainMetadata, SetTransaction
 from engine.delta.spec.paths import checksum_name
@@ -117,3 +117,17 @@ def test_no_checksum_is_no_opinion() -> None:
 def test_invalid_checksum_is_rejected(data: bytes) -> None:
     with pytest.raises(MalformedLogEntry, match="0.crc"):
         parse_checksum(data, "0.crc")
+
+
+def test_formatted_checksum_has_the_fields_of_the_protocol() -> None:
+    fields = {
+        "numDeletedRecordsOpt": 3,
+        "numDeletionVectorsOpt": 1,
+        "setTransactions": [{"appId": "app", "version": 1}],
+        "domainMetadata": [{"domain": "d", "configuration": "{}", "removed": False}],
+        "inCommitTimestampOpt": 7,
+        "unknown": 1,
+    }
+    for optional in ({}, fields):
+        data = checksum(**optional)
+        assert json.loads(format_checksum(parse_checksum(data, "0.crc"))) == json.loads(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable
@@ -99,3 +100,35 @@ def test_two_that_count_at_once_keep_both(table: Snapshot) -> None:
         for each in "ab":
             threads.submit(keep_counts, watched, {each: DistinctCount(2, 2)}, locks, CancelToken())
     assert read(table) == {"a": (2, 2), "b": (2, 2)}
+
+
+@pytest.mark.parametrize(
+    ("column", "is_counted"),
+    [
+        ({"type": "bigint", "distinct": 2, "rows": 2}, True),
+        ({"type": "bigint", "distinct": 0, "rows": 0}, True),
+        ({"type": "bigint", "distinct": 3, "rows": 2}, False),
+        ({"type": "bigint", "distinct": -1, "rows": 2}, False),
+        ({"type": "bigint", "distinct": 2.0, "rows": 2}, False),
+        ({"type": "bigint", "distinct": 2}, False),
+        ({"type": "string", "distinct": 2, "rows": 2}, False),
+        ({"type": "array<int>", "distinct": 2, "rows": 2}, False),
+        ([], False),
+    ],
+    ids=str,
+)
+def test_only_counts_of_the_columns_type_are_read(table: Snapshot, column: object, is_counted: bool) -> None:
+    value = {"tableId": table.config.metadata.id, "columns": {"a": column, "gone": column}}
+    table.storage.write(STATISTICS_NAME, json.dumps(value).encode())
+    assert list(read(table)) == (["a"] if is_counted else [])
+
+
+@pytest.mark.parametrize("value", ["{", "[]", '{"tableId": "other", "columns": {}}', '{"columns": 5}'])
+def test_file_of_another_form_or_table_counts_nothing(table: Snapshot, value: str) -> None:
+    table.storage.write(STATISTICS_NAME, value.encode())
+    assert read(table) == {}
+
+
+def test_counts_without_columns_are_empty(table: Snapshot) -> None:
+    table.storage.write(STATISTICS_NAME, json.dumps({"tableId": table.config.metadata.id, "columns": 5}).encode())
+    assert read(table) == {}

@@ -69,6 +69,9 @@ def minimum(name: str, value: Any) -> Any:
         ('{"numRecords":null}', None),
         ('{"numRecords":12.0}', 12),
         ('{"numRecords":"12"}', None),
+        ('{"numRecords":}', None),
+        ('{"numRecords":12.5}', None),
+        ('{"numRecords":12x}', None),
         ('{"numRecords":012}', None),
         ('{"numRecords":12,"minValues":{', None),
         ('["numRecords",12]', None),
@@ -245,3 +248,11 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     if isinstance(value, dict):
         return {leaf: item for name, inner in value.items() for leaf, item in _leaves(inner, f"{path}.{name}").items()}
     return {} if value is None else {path: value}
+
+
+def test_counts_of_nulls_are_in_every_field_but_empty_structs() -> None:
+    inner = StructType((StructField("a", PrimitiveType.LONG), StructField("l", ArrayType(PrimitiveType.LONG, True))))
+    found = stats_schema(StructType((StructField("s", inner), StructField("e", StructType(())))))
+    counts = pa.struct([("s", pa.struct([("a", pa.int64()), ("l", pa.int64())]))])
+    assert found.field("null_count").type == counts
+    assert found.field("min_values").type == pa.struct([("s", pa.struct([("a", pa.int64())]))])
