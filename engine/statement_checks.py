@@ -74,6 +74,12 @@ class StatementChecker:
 
     def check(self, text: str) -> Check:
         """Returns whether the statement runs; remembers the names it creates."""
+        check = self._check(text)
+        if check.verdict is not Verdict.REFUSED:
+            self._created |= {_last_part(name) for _, name in _CREATED.findall(text)}
+        return check
+
+    def _check(self, text: str) -> Check:
         if _TEMPLATE.search(text):
             hint = "Check the rendered text, for dbt the files in target/compiled."
             return Check(Verdict.REFUSED, "TEMPLATE", "The text is a template, and no SQL.", hint)
@@ -86,9 +92,7 @@ class StatementChecker:
             verdict = Verdict.MISSING if self._is_missing(error) else Verdict.REFUSED
             if verdict is Verdict.REFUSED or not self._is_created(error):
                 return Check(verdict, error.condition, error.message, error.hint, error.position)
-            unknown = []
-        finally:
-            self._created |= {_last_part(name) for _, name in _CREATED.findall(text)}
+            return Check(Verdict.RUNS)
         if unknown:
             names = ", ".join(unknown)
             hint = "Create it as an SQL function: CREATE FUNCTION f(x INT) RETURN x + 1."

@@ -36,6 +36,12 @@ def test_statement_runs_or_the_alternative_is_named(text: str, verdict: Verdict,
     assert check.verdict is verdict and part in f"{check.reason} {check.hint}"
 
 
+def test_function_whose_creation_is_refused_does_not_exist() -> None:
+    checker = StatementChecker()
+    assert checker.check("CREATE TEMPORARY FUNCTION f AS 'com.example.F'").verdict is Verdict.REFUSED
+    assert checker.check("SELECT f(a) FROM t").verdict is Verdict.DEPENDS
+
+
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checked") / "lake"
