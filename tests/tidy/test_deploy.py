@@ -34,6 +34,17 @@ def test_the_image_copies_what_is_there() -> None:
     assert [source for source in sources if not (ROOT / source).exists()] == []
 
 
+def test_container_runs_as_a_user_with_a_number() -> None:
+    """Kubernetes cannot see whether a user with a name is root."""
+    text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^(USER|EXPOSE|VOLUME|HEALTHCHECK) (.+)$", text, re.MULTILINE) == [
+        ("USER", "10001:10001"),
+        ("VOLUME", "/var/lib/delta-gateway"),
+        ("EXPOSE", "8080 10000"),
+        ("HEALTHCHECK", '--interval=30s --timeout=15s --start-period=90s CMD ["delta-gateway", "health"]'),
+    ]
+
+
 def test_context_of_the_image_has_only_what_is_copied() -> None:
     copied = re.findall(r"^COPY (.+) \S+$", (DEPLOY / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
